@@ -16,6 +16,7 @@ from persistence.sql.names import check_new, free_name
 from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
+from persistence.touches import ALL_FIELDS, note_renamed
 from persistence.workspaces import Workspace, hold_workspace
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
@@ -84,11 +85,13 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
     if key in RESERVED_KEYS:
         raise InvalidInput.on("name", "The key made from this name is reserved.")
     naming = check_new(tx, workspace_id, field, name, key=key, noun="field")
+    note_renamed(tx, workspace_id, ALL_FIELDS, [0])
     return tx.insert(field, workspace_id=workspace_id, key=key, type=kind, created_on=tx.now, **naming)
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
     """Set what agents may do with a field's values: `none`, `view` or `edit`."""
+    note_renamed(tx, workspace_id, ALL_FIELDS, [0])
     mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
     tx.execute(update(field).where(mine).values(agent_access=access))
 
@@ -148,6 +151,7 @@ def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
     if flow_name is not None:
         raise Refused(f'The flow "{flow_name}" uses this field.')
     touch(tx, contact, workspace.id, _has_value(uuid))
+    note_renamed(tx, workspace.id, ALL_FIELDS, [0])
     tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == field_id))
 
 

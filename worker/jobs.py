@@ -31,6 +31,13 @@ from persistence.relayers.forgotten_reports import trim_forgotten
 from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
+from persistence.touching import (
+    list_counting_workspaces,
+    list_touching_workspaces,
+    touch_by_contacts,
+    touch_by_others,
+    touch_counted_flows,
+)
 from persistence.triggers.schedules import list_scheduling_workspaces, start_due
 from worker.channels.sending import begin_sending
 from worker.data_jobs import begin_data
@@ -147,6 +154,8 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
 
 begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, expand_next)
 begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, fire_next)
+begin_counts = begin_turns_of(list_counting_workspaces, touch_counted_flows)
+begin_touches = begin_turns_of(list_touching_workspaces, touch_by_contacts, touch_by_others)
 begin_schedules = begin_turns_of(list_scheduling_workspaces, start_due)
 
 JOBS = (
@@ -160,6 +169,8 @@ JOBS = (
     Job("broadcasts", begin_broadcasts, every_seconds=2),
     Job("campaigns", begin_campaigns, every_seconds=5),
     Job("schedules", begin_schedules, every_seconds=5),
+    Job("counts", begin_counts, every_seconds=2),
+    Job("touches", begin_touches, every_seconds=5),
     Job("groups", begin_groups, every_seconds=10),
     Job("data", begin_data, every_seconds=5, threads=2),
     Job("mail", begin_mail, every_seconds=30),

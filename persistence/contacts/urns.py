@@ -13,6 +13,7 @@ from persistence.groups.smart_groups import follow_contacts
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
+from persistence.touches import ADDRESS, note_renamed
 
 FIRST_PRIORITY = 0
 
@@ -179,8 +180,8 @@ def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
     """
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")
-    local = tx.execute(select(rows.id, rows.path).where(mine, ~rows.path.startswith("+")))
-    wanted = {urn_id: normalize_number(path, country) for urn_id, path in local}
+    local = tx.execute(select(rows.id, rows.path, rows.contact_id).where(mine, ~rows.path.startswith("+"))).all()
+    wanted = {urn_id: normalize_number(path, country) for urn_id, path, _ in local}
     changed = {urn_id: path for urn_id, path in wanted.items() if path.startswith("+")}
     if not changed:
         return 0
@@ -193,4 +194,6 @@ def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
     if moves:
         statement = update(contact_urn).where(rows.id == bindparam("urn_id")).values(path=bindparam("new_path"))
         tx.execute(statement, moves)
+        moved = {move["urn_id"] for move in moves}
+        note_renamed(tx, workspace_id, ADDRESS, {row.contact_id for row in local if row.id in moved and row.contact_id})
     return len(moves)

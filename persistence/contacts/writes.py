@@ -22,6 +22,7 @@ from persistence.sessions.sessions import delete_sessions_of
 from persistence.stamps import later, stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_note, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
+from persistence.touches import ADDRESS, CONTACT, note_renamed
 from persistence.tickets.actions import delete_tickets_of
 from persistence.translations import read_language
 from persistence.workspaces import Workspace
@@ -89,12 +90,16 @@ def change_contact(
     changed = any(getattr(row, name) != value for name, value in wanted.items())
     if change.urns is not None:
         _check_free(tx, workspace.id, change.urns, contact_id, is_found_free=change.are_urns_found_free)
-        changed |= set_urns(tx, workspace.id, contact_id, change.urns)
+        if set_urns(tx, workspace.id, contact_id, change.urns):
+            changed = True
+            note_renamed(tx, workspace.id, ADDRESS, [contact_id])
     if change.group_ids is not None:
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
         tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace.id), **wanted))
         follow_contacts(tx, workspace.id, [contact_id])
+    if wanted.get("name", row.name) != row.name:
+        note_renamed(tx, workspace.id, CONTACT, [contact_id])
 
 
 def _read_language(change: ContactChange) -> ContactChange:
@@ -182,6 +187,7 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     moment = stamped(tx, contact, workspace_id)
     tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=moment, **cleared))
     _delete_messages_of(tx, workspace_id, contact_ids)
+    note_renamed(tx, workspace_id, CONTACT, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
 
 

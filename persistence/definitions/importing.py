@@ -27,6 +27,7 @@ from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.flows import flow as flow_table
 from persistence.progress import report
+from persistence.touches import FLOW, note_renamed
 from persistence.workspaces import Workspace, hold_workspace
 
 
@@ -83,6 +84,7 @@ def free_old_names(tx: Transaction, workspace_id: int, placed: Sequence[PlacedFl
     renamed_ids = [row.id for row in known if names[row.id] != row.name]
     if renamed_ids:
         touch(tx, contact, workspace_id, contact.c.current_flow_id.in_(renamed_ids))
+        note_renamed(tx, workspace_id, FLOW, renamed_ids)
     tx.execute(select(flow_table.c.id).where(mine).order_by(flow_table.c.id).with_for_update(key_share=True))
     for one in placed:
         mine = (flow_table.c.workspace_id == workspace_id) & (flow_table.c.id == one.flow_id)

@@ -1,7 +1,10 @@
 """Contact groups: manual ones, smart ones with a query, and the system's own."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 
+from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.lists import ListSpec, contains, equals, named, one_of
@@ -12,7 +15,9 @@ from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
 from persistence.tables.flow_starts import flow_start, flow_start_group
+from persistence.tables.messages import broadcast, broadcast_group
 from persistence.tables.triggers import trigger, trigger_group
+from persistence.touches import GROUP, note_renamed
 from persistence.workspaces import hold_workspace
 
 OPEN_TICKETS = "Open Tickets"
@@ -60,7 +65,7 @@ def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
     hold_workspace(tx, workspace_id)
     group_id = require_editable(tx, workspace_id, group, uuid)
-    return rename_record(tx, workspace_id, group, group_id, name, _touch_users, modified_on=tx.now)
+    return rename_record(tx, workspace_id, group, group_id, name, _rename_in_users, modified_on=tx.now)
 
 
 def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
@@ -75,12 +80,25 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     _touch_users(tx, workspace_id, group_id)
     # Waits for transactions that add members; later ones find the group deleted.
     tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
+    note_changed(tx, broadcast, workspace_id, _broadcasts_to(tx, workspace_id, group_id))
     tx.flush()
     tx.execute(delete(group_membership).where(group_membership.c.group_id == group_id))
     using = (campaign.c.workspace_id == workspace_id) & (campaign.c.group_id == group_id)
     tx.execute(update(campaign).where(using).values(group_id=None))
     tx.execute(trigger_group.delete().where(trigger_group.c.group_id == group_id))
     tx.execute(delete(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id))
+
+
+def _rename_in_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
+    _touch_users(tx, workspace_id, group_id)
+    note_renamed(tx, workspace_id, GROUP, [group_id])
+
+
+def _broadcasts_to(tx: Transaction, workspace_id: int, group_id: int) -> Sequence[int]:
+    """The broadcasts that show a group."""
+    links = broadcast_group.c
+    mine = (links.workspace_id == workspace_id) & (links.group_id == group_id) & ~links.is_excluded
+    return tx.execute(select(links.broadcast_id).where(mine)).scalars().all()
 
 
 def _touch_users(tx: Transaction, workspace_id: int, group_id: int) -> None:

@@ -27,6 +27,7 @@ from persistence.relayers.registrations import (
 from persistence.stamps import later
 from persistence.tables.channels import channel, waiting_registration
 from persistence.tables.messages import message
+from persistence.touches import CHANNEL, note_renamed
 from persistence.triggers.writes import archive_triggers_of_channels
 from persistence.workspaces import Workspace
 
@@ -90,15 +91,21 @@ def _hand_over(
         drop_waiting(tx, waiting)
     if former_id is None or former_id == workspace_id:
         tx.execute(update(channel).where(channel.c.id == phone.id).values(**changes))
-        note_changed(tx, channel, workspace_id, [phone.id])
+        _note_claimed(tx, workspace_id, phone.id)
         return
     note_departure(tx, phone.id, former_id)
     note_arrival(tx, phone.id, workspace_id)
     tx.execute(update(channel).where(channel.c.id == phone.id).values(**LEFT_BEHIND | changes))
-    note_changed(tx, channel, workspace_id, [phone.id])
+    _note_claimed(tx, workspace_id, phone.id)
     _leave(tx, former_id, [phone.id])
     close_alarms(tx, phone.id)
     end_trouble(tx, channel_ids=[phone.id])
+
+
+def _note_claimed(tx: Transaction, workspace_id: int, channel_id: int) -> None:
+    """A phone has, perhaps, another name than when it was in the workspace before."""
+    note_changed(tx, channel, workspace_id, [channel_id])
+    note_renamed(tx, workspace_id, CHANNEL, [channel_id])
 
 
 def read_own_number(text: str, country: str | None) -> str:

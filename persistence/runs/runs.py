@@ -14,6 +14,7 @@ from persistence.sql.names import find_ids, lock_rows
 from persistence.stamps import stamped
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
+from persistence.touches import Touches, note_counted
 
 ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"
 INTERRUPTED, EXPIRED, FAILED = "interrupted", "expired", "failed"
@@ -76,30 +77,33 @@ class RunCounts:
     is_last = False
 
     def __init__(self) -> None:
-        self._changes: Counter[tuple[int, str]] = Counter()
+        self._changes: Counter[tuple[int, int, str]] = Counter()
 
-    def move(self, flow_id: int, before: str | None, after: str | None, number: int = 1) -> None:
+    def move(self, workspace_id: int, flow_id: int, before: str | None, after: str | None, number: int = 1) -> None:
         """Records that runs changed from one status to another; None means that the run does not exist before or
         after."""
         if before is not None:
-            self._changes[flow_id, _column_of(before)] -= number
+            self._changes[workspace_id, flow_id, _column_of(before)] -= number
         if after is not None:
-            self._changes[flow_id, _column_of(after)] += number
+            self._changes[workspace_id, flow_id, _column_of(after)] += number
 
     def flush(self, tx: Transaction) -> None:
         """Updates the flows in the order of their ids, to avoid deadlocks."""
         noted, self._changes = self._changes, Counter()
-        for flow_id in sorted({flow_id for (flow_id, _), change in noted.items() if change}):
+        for flow_id, workspace_id in sorted({(flow_id, owner) for (owner, flow_id, _), change in noted.items() if change}):
             changes = {
                 name: flow.c[name] + change
-                for (changed_id, name), change in noted.items()
+                for (_, changed_id, name), change in noted.items()
                 if changed_id == flow_id and change
             }
-            tx.execute(update(flow).where(flow.c.id == flow_id).values(changes))
+            mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+            tx.execute(update(flow).where(mine).values(changes))
+            note_counted(tx, workspace_id, [flow_id])
 
 
 def counts_of(tx: Transaction) -> RunCounts:
     """The collected counts of a unit of work."""
+    tx.before_commit(Touches)  # which the flush of the counts gives more to do
     return tx.before_commit(RunCounts)
 
 
@@ -131,9 +135,9 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
         tx.execute(update(flow_run).where(mine).values(columns), rows)
     note_passes(tx, workspace_id, _count_passes(new, changed, {run.uuid: known[run.uuid].visits for run in changed}))
     for run in new:
-        counts.move(run.flow_id, None, run.status)
+        counts.move(workspace_id, run.flow_id, None, run.status)
     for run in changed:
-        counts.move(run.flow_id, known[run.uuid].status, run.status)
+        counts.move(workspace_id, run.flow_id, known[run.uuid].status, run.status)
     made = find_ids(tx, workspace_id, flow_run, [run.uuid for run in new])
     return made | {run.uuid: known[run.uuid].id for run in changed}
 
@@ -186,7 +190,7 @@ def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool
         moment = stamped(tx, flow_run, workspace_id)
         ended = ending.values(status=status, modified_on=moment, exited_on=tx.now).returning(flow_run.c.flow_id)
         for flow_id, number in Counter(tx.execute(ended).scalars()).items():
-            counts.move(flow_id, before, status, number)
+            counts.move(workspace_id, flow_id, before, status, number)
 
 
 def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -194,4 +198,4 @@ def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
     theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
     counts = counts_of(tx)
     for row in tx.execute(delete(flow_run).where(theirs).returning(flow_run.c.flow_id, flow_run.c.status)):
-        counts.move(row.flow_id, row.status, None)
+        counts.move(workspace_id, row.flow_id, row.status, None)

@@ -101,3 +101,22 @@ class FlowCountColumns(LinkColumns):
 flow_count = Table("flow_count", metadata, FlowCountColumns)
 """What runs of a flow did on a day (UTC). `kind` is `exit`, passes through the exit with the UUID `key`, or `result`:
 results with the key `key` that got the category `value`."""
+
+
+class PendingTouchColumns(OwnedColumns):
+    subject: Named[str] = Column(String(7))
+    record: Named[int] = Column(BigId)
+    changed_on: Named[datetime] = Column(UtcDateTime)
+    portions: Named[int] = Column(Integer, default=0)
+    pass_on: Named[datetime | None] = Column(UtcDateTime)
+    reached_on: Named[datetime | None] = Column(UtcDateTime)
+    reached_id: Named[int | None] = Column(BigId)
+
+
+pending_touch = numbered_table(
+    "pending_touch", PendingTouchColumns, UniqueConstraint("workspace_id", "subject", "record")
+)
+"""A record whose name changed at `changed_on`, by the workspace's clock: what shows the name still has to get a later
+`modified_on`. `subject` is the kind of the record, or `counts`: the counts of runs that a flow shows. `portions` were
+done since; of messages, which are found in the order of their creation, those up to `reached_on` and `reached_id`, in
+the pass that began for the change at `pass_on`."""

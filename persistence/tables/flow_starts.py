@@ -71,7 +71,9 @@ class FlowStartContactColumns(LinkColumns):
     is_named: Named[bool] = Column(Boolean)
 
 
-flow_start_contact = Table("flow_start_contact", metadata, FlowStartContactColumns)
+flow_start_contact = Table(
+    "flow_start_contact", metadata, FlowStartContactColumns, Index("ix_flow_start_contact_contact", "contact_id")
+)
 """`is_named` distinguishes contacts in the request from those found by URN."""
 
 

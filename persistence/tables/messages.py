@@ -74,7 +74,9 @@ class BroadcastContactColumns(LinkColumns):
     is_named: Named[bool] = Column(Boolean)
 
 
-broadcast_contact = Table("broadcast_contact", metadata, BroadcastContactColumns)
+broadcast_contact = Table(
+    "broadcast_contact", metadata, BroadcastContactColumns, Index("ix_broadcast_contact_contact", "contact_id")
+)
 """`is_named` distinguishes contacts in the request from those found by URN."""
 
 

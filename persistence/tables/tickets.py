@@ -50,6 +50,8 @@ ticket = numbered_table(
     Index("ix_ticket_contact", "contact_id", "modified_on", "id"),
     Index("ix_ticket_opened", "workspace_id", "opened_on", "id"),
     partial_index("ix_ticket_closed", "workspace_id", "closed_on", "id", where="closed_on IS NOT NULL"),
+    partial_index("ix_ticket_assignee", "assignee_id", where="assignee_id IS NOT NULL"),
+    partial_index("ix_ticket_opener", "opened_by_id", where="opened_by_id IS NOT NULL"),
     partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
 )
 """A contact has at most one open ticket. `flow_uuid` and `flow_name` are those of the flow that opened it, at that

@@ -12,6 +12,7 @@ from persistence.channels.alarms import LOST_AFTER
 from persistence.deliveries.outbox import record_channel_event
 from persistence.messages.states import QUEUED, WIRED
 from persistence.tables.campaigns import campaign_fire
+from persistence.tables.changes import pending_touch
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import contact, group
 from persistence.tables.deliveries import delivery
@@ -57,6 +58,7 @@ def test_where_nothing_waits_everything_is_nought(database, workspace):
     with database.writing() as tx:
         tx.execute(delete(gateway_send))
         tx.execute(delete(parked_sprint))
+        tx.execute(delete(pending_touch))
 
     backlog = read(database)
 
@@ -139,6 +141,7 @@ def test_deliveries_wait_from_the_event_until_they_are_accepted(database, worksp
         ("parked", parked_sprint, {}),
         ("broadcasts", broadcast, {"status": "queued"}),
         ("groups", group, {"status": "initializing"}),
+        ("counts", pending_touch, {"subject": "counts"}),
     ],
 )
 def test_open_records_of_a_kind_are_counted(database, workspace, clock, kind, table, changes):

@@ -107,6 +107,7 @@ WITH_OTHERS = {
     "flow_start_batch": "goes when its start is finished",
     "gateway_send": "goes when its message is accepted or given up",
     "message_label": "goes with its message or label",
+    "pending_touch": "goes when everything shows the new name as news",
     "record_stamp": "goes with its record",
     "rejected_row": "goes with its import",
     "parked_sprint": "goes when a worker takes its contact",

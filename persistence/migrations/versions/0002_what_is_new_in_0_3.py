@@ -30,9 +30,11 @@ def upgrade() -> None:
     _moves()
     _data_jobs()
     _receivers()
+    _pending_touches()
 
 
 def downgrade() -> None:
+    op.drop_table("pending_touch")
     _no_receivers()
     _no_data_jobs()
     _no_moves()
@@ -232,6 +234,28 @@ def _live() -> None:
         ["workspace_id", "closed_on", "id"],
         postgresql_where=closed,
         sqlite_where=closed,
+    )
+
+
+def _pending_touches() -> None:
+    """Older programs neither write nor read it: names that they change move no `modified_on`, as before."""
+    op.create_table(
+        "pending_touch",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("subject", sa.String(length=7), nullable=False),
+        sa.Column("record", ID, nullable=False),
+        sa.Column("changed_on", TIME, nullable=False),
+        sa.Column("portions", sa.Integer(), nullable=False),
+        sa.Column("pass_on", TIME, nullable=True),
+        sa.Column("reached_on", TIME, nullable=True),
+        sa.Column("reached_id", ID, nullable=True),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_pending_touch_workspace_id")),
+        keys.primary_key("pending_touch", "id"),
+        sa.UniqueConstraint(
+            "workspace_id", "subject", "record", name=op.f("uq_pending_touch_workspace_id_subject_record")
+        ),
+        sqlite_autoincrement=True,
     )
 
 

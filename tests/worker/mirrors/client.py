@@ -4,14 +4,28 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from persistence.database import Database
+from persistence.touching import (
+    list_counting_workspaces,
+    list_touching_workspaces,
+    touch_by_contacts,
+    touch_by_others,
+    touch_counted_flows,
+)
 from testbed.patience import PATIENCE_SECONDS
 from tests.api import Api
 
 Record = dict[str, Any]
 Operation = Callable[[int], object]
 """One change of what is there; the number of the turn makes each turn another change."""
+WORKS = (
+    (list_touching_workspaces, (touch_by_contacts, touch_by_others)),
+    (list_counting_workspaces, (touch_counted_flows,)),
+)
+SHORT_SECONDS = 0.05
 TURNS = 8
 WRITERS = 5
 """More would wait for SQLite's one lock longer than a busy machine allows."""
@@ -19,7 +33,8 @@ WRITERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A list whose records show `modified_on`, and what in them belongs to other records.
+    """A list whose records show `modified_on`, and what in them belongs to other records: when that changes, their
+    own time moves a little later, with the work of a worker.
 
     `has_after` tells whether it is filtered by that time, with the parameter `after`; `is_ordered` whether the record
     changed last comes first.
@@ -34,7 +49,7 @@ class Listed:
 
     def read(self, api: Api, **query: Any) -> dict[str, Record]:
         """All records by their key."""
-        return {each[self.key]: each for each in map(self.own, api.all_results(self.path, **query))}
+        return {each[self.key]: each for each in api.all_results(self.path, **query)}
 
     def own(self, record: Record) -> Record:
         """A record without what other records say of themselves."""
@@ -53,9 +68,9 @@ class Mirror:
 
     def follow(self) -> None:
         """One look at the list."""
-        for record in map(self.listed.own, self._ask()):
-            known = self.records.get(record[self.listed.key])
-            if known is not None and record != known and record["modified_on"] <= known["modified_on"]:
+        for record in self._ask():
+            known, own = self.records.get(record[self.listed.key]), self.listed.own
+            if known is not None and own(record) != own(known) and record["modified_on"] <= known["modified_on"]:
                 self.taken_back.append((known, record))
             self.records[record[self.listed.key]] = record
         self.newest = max((each["modified_on"] for each in self.records.values()), default="")
@@ -96,10 +111,22 @@ def describe(taken_back: Sequence[tuple[Record, Record]]) -> str:
     return "\n".join(lines)
 
 
+def settle(database: Database) -> None:
+    """Does what is left to the worker when names and counts changed."""
+    for list_due, works in WORKS:
+        while True:
+            with database.reading() as tx:
+                due = list_due(tx)
+            if not any([database.write(partial(work, workspace_id=each)) for each in due for work in works]):
+                break
+
+
 def check_change(api: Api, lists: Sequence[Listed], change: Callable[[], object]) -> None:
     """Whatever a change does to what records show moves their `modified_on`; and it does something."""
+    settle(api.database)
     before = [listed.read(api) for listed in lists]
     change()
+    settle(api.database)
     for listed, old in zip(lists, before, strict=True):
         new = listed.read(api)
         changed = [key for key in new if key in old and new[key] != old[key]]
@@ -110,7 +137,7 @@ def check_change(api: Api, lists: Sequence[Listed], change: Callable[[], object]
 def check_mirrors(api: Api, lists: Sequence[Listed], operations: Sequence[Operation], turns: int = TURNS) -> None:
     """Mirrors of these lists miss nothing while each operation is done so many times, by writers side by side."""
     mirrors = [Mirror(api, listed) for listed in lists]
-    is_done = threading.Event()
+    are_written, is_done = threading.Event(), threading.Event()
 
     def follow(mirror: Mirror) -> None:
         while not is_done.is_set():
@@ -122,13 +149,23 @@ def check_mirrors(api: Api, lists: Sequence[Listed], operations: Sequence[Operat
             for operation in mine:
                 operation(turn)
 
-    with ThreadPoolExecutor(len(mirrors) + WRITERS) as threads:
+    def work() -> None:
+        while not are_written.wait(SHORT_SECONDS):
+            settle(api.database)
+        settle(api.database)
+
+    with ThreadPoolExecutor(len(mirrors) + WRITERS + 1) as threads:
         following = [threads.submit(follow, mirror) for mirror in mirrors]
+        working = threads.submit(work)
         try:
             for writing in [threads.submit(write, operations[number::WRITERS]) for number in range(WRITERS)]:
                 writing.result(PATIENCE_SECONDS)
         finally:
+            are_written.set()
+            failed = working.exception(PATIENCE_SECONDS)
             is_done.set()
+        if failed is not None:
+            raise failed
         for each in following:
             each.result(PATIENCE_SECONDS)
 

@@ -66,6 +66,10 @@ class Inbox:
         assert self.api.delete(LABELS, uuid=self.labels[1]).status_code == 204
         self.labels[1] = self.make_label(f"Question {turn}", 0, 1)
 
+    def rename(self, turn: int) -> None:
+        body = {"name": f"Amina {turn}"}
+        assert self.api.post("/api/v2/contacts.json", body, uuid=self.amina).status_code == 200
+
     def archive(self, turn: int) -> None:
         self.act("archive" if turn % 2 else "restore", 1, 4)
 
@@ -90,6 +94,7 @@ OPERATIONS: list[Callable[[Inbox, int], None]] = [
     Inbox.label,
     Inbox.rename_label,
     Inbox.delete_label,
+    Inbox.rename,
     Inbox.archive,
     Inbox.send,
     Inbox.block,

@@ -1,4 +1,4 @@
-"""What mirrors of runs and of flow starts see; the names of flows and contacts are in their own records."""
+"""What mirrors of runs and of flow starts see, with the names of their flows and contacts."""
 
 from collections.abc import Callable
 from functools import partial
@@ -149,6 +149,14 @@ class Survey:
         self.work()
         self.bring_in("Given up")
 
+    def rename_contact(self, turn: int) -> None:
+        body = {"name": f"Person {turn}", "urns": [f"tel:{self.phones[5]}", f"ext:five-{turn}"]}
+        assert self.api.post("/api/v2/contacts.json", body, uuid=self.people[5]).status_code == 200
+
+    def rename_flow(self, turn: int) -> None:
+        document = {**_asking("Survey"), "name": f"Survey {turn}"}
+        self.database.write(lambda tx: import_definitions(tx, self.workspace, document))
+
     def rename_group(self, turn: int) -> None:
         assert self.api.post(GROUPS, {"name": f"Nurses {turn}"}, uuid=self.groups[0]).status_code == 200
 
@@ -168,6 +176,7 @@ RUN_CHANGES: list[Callable[[Survey, int], None]] = [
     Survey.wait_in_vain,
     Survey.archive_flow,
 ]
+NAMES: list[Callable[[Survey, int], None]] = [Survey.rename_contact, Survey.rename_flow]
 START_CHANGES: list[Callable[[Survey, int], None]] = [
     Survey.queue,
     Survey.find_contacts,
@@ -205,4 +214,4 @@ def test_each_change_of_starts_moves_modified_on(
 
 
 def test_mirrors_miss_nothing(api: Api, survey: Survey) -> None:
-    check_mirrors(api, [*RUNS, *FLOW_STARTS], [partial(each, survey) for each in (*RUN_CHANGES, *START_CHANGES)], 4)
+    check_mirrors(api, [*RUNS, *FLOW_STARTS], [partial(each, survey) for each in (*RUN_CHANGES, *START_CHANGES, *NAMES)], 4)

@@ -1,11 +1,15 @@
-"""What mirrors of tickets see; the names of contacts are in their own records."""
+"""What mirrors of tickets see, with the names of contacts, topics and users."""
 
 from collections.abc import Callable
 from functools import partial
 
 import pytest
 
-from persistence.database import Database
+from sqlalchemy import select
+
+from persistence.accounts.accounts import change_names
+from persistence.database import Database, Transaction
+from persistence.tables.accounts import user
 from persistence.workspaces import Workspace
 from testbed.tokens import make_token
 from tests.api import Api
@@ -15,8 +19,18 @@ from tests.worker.mirrors.client import Listed, check_change, check_mirrors
 
 PATH = "/api/v2/tickets.json"
 ACTIONS = "/api/v2/ticket_actions.json"
+CONTACTS = "/api/v2/contacts.json"
 TOPICS = "/api/v2/topics.json"
-LISTS = [Listed(PATH, elsewhere=lambda record: {"contact": record["contact"]["uuid"]}, has_after=False)]
+LISTS = [
+    Listed(
+        PATH,
+        elsewhere=lambda record: {
+            "contact": record["contact"]["uuid"],
+            "assignee": record["assignee"] and record["assignee"]["email"],
+        },
+        has_after=False,
+    )
+]
 COUNT = 6
 
 
@@ -25,8 +39,8 @@ class Desk:
 
     def __init__(self, api: Api, database: Database, workspace: Workspace) -> None:
         self.api, self.database, self.workspace = api, database, workspace
-        people = [make_contact(database, workspace) for _ in range(COUNT)]
-        self.tickets = [add_ticket(database, workspace, id_of(database, uuid)) for uuid in people]
+        self.people = [make_contact(database, workspace) for _ in range(COUNT)]
+        self.tickets = [add_ticket(database, workspace, id_of(database, uuid)) for uuid in self.people]
         self.agent = f"agent@{workspace.uuid[:8]}.example.org"
         make_token(database, workspace, "agent")
         self.topics = [api.post(TOPICS, {"name": name}).json()["uuid"] for name in ("Water", "Food")]
@@ -52,6 +66,18 @@ class Desk:
     def rename_topic(self, turn: int) -> None:
         assert self.api.post(TOPICS, {"name": f"Food {turn}"}, uuid=self.topics[1]).status_code == 200
 
+    def rename_contact(self, turn: int) -> None:
+        assert self.api.post(CONTACTS, {"name": f"Person {turn}"}, uuid=self.people[5]).status_code == 200
+
+    def rename_user(self, turn: int) -> None:
+        self.act("assign", 5, assignee=self.agent)
+
+        def rename(tx: Transaction) -> None:
+            agent_id = tx.execute(select(user.c.id).where(user.c.email == self.agent)).scalar_one()
+            change_names(tx, agent_id, {"last_name": f"Agent {turn}"})
+
+        self.database.write(rename)
+
     def open_another(self, turn: int) -> None:
         add_ticket(self.database, self.workspace, id_of(self.database, make_contact(self.database, self.workspace)))
 
@@ -62,6 +88,8 @@ OPERATIONS: list[Callable[[Desk, int], None]] = [
     Desk.change_topic,
     Desk.close,
     Desk.rename_topic,
+    Desk.rename_contact,
+    Desk.rename_user,
     Desk.open_another,
 ]
 

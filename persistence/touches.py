@@ -1,0 +1,108 @@
+"""Names that changed, and who shows them. A record shows the names of others: a run those of its flow and contact. When
+a name changes, the `modified_on` of what shows it has to move too, or mirrors would keep the old name. These may be a
+million records, so the unit of work that changes a name only notes it, and a worker does the rest in portions
+(`persistence.touching`). The note has the time of the change by the workspace's clock, and is written while the clock is
+locked: whatever shows the name and was visible before has an earlier time, and whatever comes later shows the new name.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import bindparam, delete, select, update
+
+from persistence.database import Transaction
+from persistence.stamps import Stamps
+from persistence.tables.changes import pending_touch
+from persistence.tables.tickets import ticket
+
+CONTACT, FLOW, GROUP, CHANNEL, USER = "contact", "flow", "group", "channel", "user"
+ADDRESS, ALL_FIELDS, COUNTS = "address", "fields", "counts"
+"""What changed: the name of a record; the URNs of a contact; the fields that all contacts show (record 0); the counts
+of runs of a flow."""
+WAKE = "touches"
+KEYS = ["workspace_id", "subject", "record"]
+
+
+class Touches:
+    """What one unit of work notes: changed records by workspace, and portions that it has done."""
+
+    is_last = True
+
+    def __init__(self) -> None:
+        self._changed: dict[int, set[tuple[str, int]]] = {}
+        self._counted: dict[int, set[int]] = {}
+        self._done: list[dict[str, Any]] = []
+        self._moved: list[dict[str, Any]] = []
+
+    def changed(self, tx: Transaction, workspace_id: int, subject: str, records: Iterable[int]) -> None:
+        found = {(subject, record) for record in records}
+        if found:
+            tx.before_commit(Stamps).hold_clock(workspace_id)
+            self._changed.setdefault(workspace_id, set()).update(found)
+            tx.wake(WAKE)
+
+    def counted(self, tx: Transaction, workspace_id: int, flow_ids: Iterable[int]) -> None:
+        tx.before_commit(Stamps).hold_clock(workspace_id)
+        self._counted.setdefault(workspace_id, set()).update(flow_ids)
+
+    def done(self, tx: Transaction, workspace_id: int, rows: Iterable[Any]) -> None:
+        """Nothing more shows the old names of these rows, unless they changed again meanwhile."""
+        tx.before_commit(Stamps).hold_clock(workspace_id)
+        owner = {"its_owner": workspace_id}
+        self._done += [{**owner, "its_id": row.id, "its_change": row.changed_on} for row in rows]
+
+    def moved(self, tx: Transaction, workspace_id: int, row: Any, **values: Any) -> None:
+        """A portion of a row was done."""
+        tx.before_commit(Stamps).hold_clock(workspace_id)
+        columns = {name: getattr(row, name) for name in ("pass_on", "reached_on", "reached_id")}
+        given = {f"new_{name}": value for name, value in (columns | values).items()}
+        self._moved.append({"its_owner": workspace_id, "its_id": row.id, **given})
+
+    def flush(self, tx: Transaction) -> None:
+        """Writes the notes while the clock is locked, so that nobody waits for one of them."""
+        changed, self._changed = self._changed, {}
+        counted, self._counted = self._counted, {}
+        done, self._done = self._done, []
+        moved, self._moved = self._moved, []
+        if not (changed or counted or done or moved):
+            return
+        stamps = tx.before_commit(Stamps)
+        stamps.flush(tx)
+        mine = (pending_touch.c.workspace_id == bindparam("its_owner")) & (pending_touch.c.id == bindparam("its_id"))
+        if done:
+            tx.execute(delete(pending_touch).where(mine, pending_touch.c.changed_on == bindparam("its_change")), done)
+        if moved:
+            columns: dict[str, Any] = {
+                name: bindparam(f"new_{name}") for name in ("pass_on", "reached_on", "reached_id")
+            }
+            tx.execute(update(pending_touch).where(mine).values(portions=pending_touch.c.portions + 1, **columns), moved)
+        for workspace_id in sorted({*changed, *counted}):
+            shared = {"workspace_id": workspace_id, "changed_on": stamps.moment(tx, workspace_id), "portions": 0}
+            names = [{**shared, "subject": subject, "record": record} for subject, record in changed.get(workspace_id, ())]
+            if names:
+                inserting = tx.upsert(pending_touch)
+                news = {"changed_on": inserting.excluded.changed_on}
+                tx.execute(inserting.on_conflict_do_update(index_elements=KEYS, set_=news), names)
+            flows = [{**shared, "subject": COUNTS, "record": each} for each in sorted(counted.get(workspace_id, ()))]
+            if flows:
+                # A row that is there stays as it is: whoever deletes it has moved the flow's time after this one.
+                tx.execute(tx.upsert(pending_touch).on_conflict_do_nothing(index_elements=KEYS), flows)
+
+
+def note_renamed(tx: Transaction, workspace_id: int, subject: str, records: Iterable[int]) -> None:
+    """These records have another name, so what shows them has to move its `modified_on`."""
+    tx.before_commit(Touches).changed(tx, workspace_id, subject, records)
+
+
+def note_counted(tx: Transaction, workspace_id: int, flow_ids: Iterable[int]) -> None:
+    """Other counts of runs are shown by these flows. They move their `modified_on` a little later, once for many runs:
+    otherwise each run would write its flow twice."""
+    tx.before_commit(Touches).counted(tx, workspace_id, flow_ids)
+
+
+def note_renamed_user(tx: Transaction, user_id: int) -> None:
+    """A user, whom tickets of several workspaces may show, has another name."""
+    for column in (ticket.c.assignee_id, ticket.c.opened_by_id):
+        showing = select(ticket.c.workspace_id).where(column == user_id).distinct()
+        for workspace_id in sorted(tx.execute(showing).scalars()):
+            note_renamed(tx, workspace_id, USER, [user_id])
