@@ -21,6 +21,7 @@ from persistence.tables.messages import broadcast_contact, message
 from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.triggers import trigger_contact
 from persistence.tickets.actions import move_tickets
+from persistence.touches import CONTACT, note_renamed
 from persistence.workspaces import Workspace
 
 NAMED_IN = ((broadcast_contact, "broadcast_id"), (flow_start_contact, "start_id"), (trigger_contact, "trigger_id"))
@@ -64,6 +65,7 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     _move_history(tx, workspace, kept_id, other_id)
     for table, key in NAMED_IN:
         _rename(tx, workspace, table, key, kept_id, other_id)
+    note_renamed(tx, workspace.id, CONTACT, [kept_id])
 
 
 def _ours(table: Table, workspace: Workspace) -> ColumnElement[bool]:
