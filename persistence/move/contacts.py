@@ -16,6 +16,8 @@ from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved
 from persistence.sql.columns import is_uuid, split
 from persistence.stamps import stamped
+from persistence.touches import ADDRESS, note_renamed
+from persistence.touches import CONTACT as NAME
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.contacts import field as field_table
 
@@ -197,6 +199,7 @@ def _change(tx: Transaction, chunk: _Chunk, wanted: Mapping[int, dict[str, Any]]
         values = {name: bindparam(f"new_{name}", type_=contact.c[name].type) for name in KEPT}
         moment = stamped(tx, contact, workspace_id)
         tx.execute(update(contact).where(mine).values(modified_on=moment, **values), rows)
+        note_renamed(tx, workspace_id, NAME, [row["wanted_id"] for row in rows])
         chunk.changed.update(row["wanted_id"] for row in rows)
 
 
@@ -225,6 +228,7 @@ def _store_urns(tx: Transaction, chunk: _Chunk, owners: Mapping[Address, tuple[i
         mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
         new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("contact_id", "priority", "display")}
         tx.execute(update(contact_urn).where(mine).values(**new), changed)
+        note_renamed(tx, chunk.move.workspace.id, ADDRESS, {row["new_contact_id"] for row in changed})
     if made:
         tx.execute(insert(contact_urn), list({(row["scheme"], row["path"]): row for row in reversed(made)}.values()))
 
