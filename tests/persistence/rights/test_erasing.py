@@ -303,10 +303,15 @@ NOT_ABOUT_CONTACTS = {
     *("invitation", "label", "labeled_flow", "membership", "optin", "rate_window", "registration_window", "resthook"),
     *("resthook_subscriber", "saved_reply", "schema_note", "secret_key_check", "sign_in", "sign_in_link"),
     *("sign_in_window", "sync_record", "template", "template_translation", "ticketer", "topic", "trigger"),
-    *("trigger_group", "waiting_registration", "webhook_trouble", "worker_heartbeat", "workspace", "workspace_clock"),
+    *("trigger_group", "waiting_registration", "webhook_receiver", "webhook_trouble", "worker_heartbeat", "workspace", "workspace_clock"),
 }
 """What people of the workspace set up, and what phones and the service say about themselves."""
-NUMBERS_ONLY = {"forgotten_report": "hashes", "flow_start_batch": "ids of contacts", "workspace_move": "progress"}
+NUMBERS_ONLY = {
+    "forgotten_report": "hashes",
+    "flow_start_batch": "ids of contacts",
+    "pending_touch": "ids of contacts",
+    "workspace_move": "progress",
+}
 EMPTIED = {"moved_record"}
 
 
