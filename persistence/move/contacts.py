@@ -228,7 +228,7 @@ def _store_urns(tx: Transaction, chunk: _Chunk, owners: Mapping[Address, tuple[i
         mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
         new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("contact_id", "priority", "display")}
         tx.execute(update(contact_urn).where(mine).values(**new), changed)
-        note_renamed(tx, chunk.move.workspace.id, ADDRESS, {row["new_contact_id"] for row in changed})
+        note_renamed(tx, chunk.move.workspace.id, ADDRESS, [int(row["new_contact_id"] or 0) for row in changed])
     if made:
         tx.execute(insert(contact_urn), list({(row["scheme"], row["path"]): row for row in reversed(made)}.values()))
 

@@ -51,8 +51,8 @@ def change_many(
         changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
         parameters = [_merge(row, deltas[row.id], uuids) for row in attributes]
         tx.execute(statement.values(modified_on=stamped(tx, contact, workspace_id), **changed), parameters)
-        names = {row.id: row.name for row in attributes}
-        renamed = [each["its_id"] for each in parameters if each["new_name"] != names[each["its_id"]]]
+        called = {row.id: row.name for row in attributes}
+        renamed = [each["its_id"] for each in parameters if each["new_name"] != called[each["its_id"]]]
         note_renamed(tx, workspace_id, CONTACT, renamed)
     for row in changing:
         delta = deltas[row.id]
