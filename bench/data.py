@@ -126,10 +126,10 @@ def urn_rows(workspace_id: int, count: int) -> Iterator[Row]:
         }
 
 
-def message_rows(workspace_id: int, count: int, contacts: int) -> Iterator[Row]:
+def message_rows(workspace_id: int, count: int, contacts: int, start: datetime = START) -> Iterator[Row]:
     chance = random.Random(1)
     for number in range(count):
-        moment = START + number * SPACING
+        moment = start + number * SPACING
         is_incoming = number % 2 == 0
         person = number % contacts
         yield {

@@ -10,13 +10,21 @@ import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { duration, fullTime, listTime, number, t } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
+import { QrCode } from "../parts/qr_code.js";
+import { ChannelPage } from "./channel.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"channels">} Channel */
 
 const SILENT_SECONDS = 15 * 60;
 const LOW_POWER = 20;
 
-export default function Channels() {
+/** @param {{place: import("../shared/router.js").Place}} props */
+export default function Channels({ place }) {
+  const [uuid] = place.parts;
+  return uuid ? html`<${ChannelPage} key=${uuid} uuid=${uuid} />` : html`<${ChannelList} />`;
+}
+
+function ChannelList() {
   const list = useList("channels", {});
   const [adding, setAdding] = useState(false);
   useChanges(["channel", "channel_gone"], list.refresh);
@@ -34,8 +42,8 @@ export default function Channels() {
   `;
 }
 
-/** @param {{channel: Channel}} props */
-function Card({ channel }) {
+/** What is known of the state of a channel. @param {{channel: Channel}} props */
+export function Card({ channel }) {
   const device = channel.device;
   const silence = channel.last_seen ? (Date.now() - Date.parse(channel.last_seen)) / 1000 : 0;
   const isSilent = !!device && silence > SILENT_SECONDS;
@@ -43,7 +51,7 @@ function Card({ channel }) {
     <li class="card channel">
       <header>
         <span class="empty-icon small"><${Icon} name="channel" size=${22} /></span>
-        <div><h2>${channel.name}</h2><p><bdi>${channel.address}</bdi></p></div>
+        <div><h2><a href=${link(["channels", channel.uuid])}>${channel.name}</a></h2><p><bdi>${channel.address}</bdi></p></div>
         ${isSilent
           ? html`<${Badge} tone="bad">${t("channels.silent", { time: duration(silence) })}<//>`
           : html`<${Badge} tone="good">${t("channels.alive")}<//>`}
@@ -76,7 +84,7 @@ function ClaimDialog({ onClose }) {
     <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} onSubmit=${claim} onClose=${onClose}>
       <ol class="steps">
         <li>${t("channels.step_install")}</li>
-        <li>${t("channels.step_server", { address: location.origin })}</li>
+        <li>${t("channels.step_server", { address: location.origin })} <${QrCode} text=${location.origin} label=${t("channels.qr", { address: location.origin })} /></li>
         <li>${t("channels.step_code")}</li>
       </ol>
       <${Field} label=${t("channels.code")} id="claim_code"><input id="claim_code" name="claim_code" required maxlength="9" autocomplete="off" autocapitalize="characters" /><//>

@@ -66,12 +66,24 @@ function Box({ node, box, counts }) {
   `;
 }
 
-/** What a node does, a line for each action and one for its question. @param {FlowNode} node */
-function linesOf({ actions, router }) {
-  const said = actions.map((action) => (action.text ? `“${action.text}”` : [action.type.replaceAll("_", " "), action.name ?? action.field?.name ?? action.flow?.name ?? action.groups?.map((/** @type {any} */ group) => group.name).join(", ") ?? ""].join(" ")));
-  const asked = router ? [router.wait ? t("flows.waits") : "", router.result_name ? t("flows.saves", { name: router.result_name }) : router.wait ? "" : `${router.operand ?? router.type}`].filter(Boolean) : [];
-  const all = [...said, ...asked];
+/** What a node does, as it is drawn. @param {FlowNode} node */
+function linesOf(node) {
+  const all = allLines(node);
   return all.length > MOST_LINES ? [...all.slice(0, MOST_LINES - 1), t("flows.more_lines", { count: number(all.length - MOST_LINES + 1) })] : all;
+}
+
+/** A line for each action, and for its question. @param {FlowNode} node */
+function allLines({ actions, router }) {
+  const said = (actions ?? []).map((action) => (action.text ? `“${action.text}”` : [action.type.replaceAll("_", " "), action.name ?? action.field?.name ?? action.flow?.name ?? action.groups?.map((/** @type {any} */ group) => group.name).join(", ") ?? ""].join(" ")));
+  const asked = router ? [router.wait ? t("flows.waits") : "", router.result_name ? t("flows.saves", { name: router.result_name }) : router.wait ? "" : `${router.operand ?? router.type}`].filter(Boolean) : [];
+  return [...said, ...asked];
+}
+
+/** All that a node does, with its categories and what leads to them. @param {FlowNode} node */
+export function describe(node) {
+  const names = new Map((node.router?.categories ?? []).map((/** @type {any} */ { uuid, name }) => [uuid, name]));
+  const cases = (node.router?.cases ?? []).map((/** @type {any} */ each) => `${each.type.replaceAll("_", " ")} ${(each.arguments ?? []).join(", ")}: ${names.get(each.category_uuid) ?? ""}`);
+  return [...allLines(node), ...cases, ...names.values()];
 }
 
 /** The categories that lead through each exit. @param {FlowNode} node */

@@ -11,6 +11,7 @@ import { number, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { Drawing } from "./drawing.js";
 import { Results } from "./results.js";
+import { RevisionList } from "./revisions.js";
 import { StartDialog } from "./start_dialog.js";
 
 const PERIODS = ["7", "30", "90"];
@@ -61,6 +62,7 @@ export function FlowPage({ uuid, query }) {
         ${!figures.is_exact && html`<p class="help">${t("flows.not_exact")}</p>`}
       </section>
       <${Results} flow=${flow} figures=${figures} days=${Number(days)} />
+      ${may("read_flow_revisions") && html`<${RevisionList} uuid=${uuid} modified=${flow.modified_on} />`}
       ${starting && html`<${StartDialog} flow=${flow} onClose=${() => (setStarting(false), count().catch(() => {}))} />`}
     </main>
   `;

@@ -8,6 +8,7 @@ import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
+import { CalendarPage } from "./calendar.js";
 import { FlowPage } from "./flow.js";
 import { StartDialog } from "./start_dialog.js";
 
@@ -18,6 +19,7 @@ const ENDS = /** @type {const} */ (["completed", "active", "interrupted", "expir
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Flows({ place }) {
   const [uuid] = place.parts;
+  if (uuid === "calendar") return html`<${CalendarPage} />`;
   return uuid ? html`<${FlowPage} key=${uuid} uuid=${uuid} query=${place.query} />` : html`<${FlowList} />`;
 }
 
@@ -28,7 +30,8 @@ function FlowList() {
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   return html`
     <main id="main" class="page" tabindex="-1">
-      <header class="page-header"><h1>${t("flows.title")}</h1></header>
+      <header class="page-header"><h1>${t("flows.title")}</h1><span class="grows"></span>
+        ${may("read_calendar") && html`<a class="button" href=${link(["flows", "calendar"])}><${Icon} name="campaign" size=${18} /> ${t("calendar.title")}</a>`}</header>
       ${isEmpty && html`<${Empty} icon="flow" title=${t("flows.empty")} text=${t("flows.empty_text")} />`}
       <ul class="cards">${list.items.map((flow) => html`<${Card} key=${flow.uuid} flow=${flow} onStart=${() => setStarting(flow)} />`)}</ul>
       <${ListEnd} list=${list} />

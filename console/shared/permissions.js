@@ -7,6 +7,8 @@ const editors = ["administrator", "editor"];
 
 export const PERMISSIONS = {
   read_workspace_figures: staff,
+  read_calendar: staff,
+  read_flow_revisions: staff,
   list_conversations: all,
   act_on_conversations: helpers,
   list_messages: staff,

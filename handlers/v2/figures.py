@@ -1,8 +1,8 @@
-"""`/api/v2/workspace_figures.json` and `/api/v2/flow_figures.json`."""
+"""`/api/v2/workspace_figures.json`, `flow_figures.json` and `calendar.json`."""
 
 from handlers.answers import Answer, as_json
 from handlers.request import Request
-from persistence import figures
+from persistence import calendar, figures
 
 USUAL_DAYS = 30
 
@@ -13,3 +13,7 @@ def read_workspace_figures(request: Request, *, days: int = USUAL_DAYS) -> Answe
 
 def read_flow_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) -> Answer:
     return as_json(200, figures.read_flow_figures(request.tx, request.workspace.id, uuid, int(days)))
+
+
+def read_calendar(request: Request, *, days: int = USUAL_DAYS) -> Answer:
+    return as_json(200, calendar.read_calendar(request.tx, request.workspace, int(days)))

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import expect
 
@@ -71,6 +72,8 @@ def test_a_flow_shows_where_its_contacts_are_and_gives_its_results_as_a_file(som
         page.get_by_role("button", name="Download as CSV").click()
     rows = list(csv.DictReader(saved.value.path().read_text(encoding="utf-8-sig").splitlines()))
     assert sum(int(row["count"]) for row in rows) == sum(each["count"] for each in figures["results"])
+    page.get_by_role("button", name="Revision 1").click()
+    expect(page.locator(".differences ins").first).to_be_visible()
     page.set_viewport_size(NARROW)
     assert findings(page, "flow on a phone") == []
 
@@ -89,3 +92,39 @@ def test_the_times_of_tickets_are_plotted_with_their_numbers(somebody, clinic):
     untimed = [cell == "–" for cell in times.locator("tbody tr td:nth-child(2)").all_inner_texts()]
     assert untimed == [day["first_reply_seconds"] is None for day in figures]
     assert findings(page, "times of tickets") == []
+
+
+def test_what_is_planned_stands_on_the_calendar(somebody, clinic):
+    page = sign_in(somebody, clinic, "editor", place="flows")
+    (group, *_) = clinic.service.get("/api/v2/groups.json", name="Expecting mothers")["results"]
+    due = (datetime.now(UTC) + timedelta(days=6)).isoformat()
+    body = {"text": "Vaccination week", "groups": [group["uuid"]], "scheduled_on": due}
+    made = clinic.service.post("/api/v2/broadcasts.json", body)
+    page.get_by_role("link", name="Calendar").click()
+    expect(page.locator(".due", has_text="Vaccination week")).to_be_visible()
+    expect(page.locator(".calendar-day")).to_have_count(35)
+    assert findings(page, "calendar") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "calendar on a phone") == []
+    page.locator(".due", has_text="Vaccination week").click()
+    expect(page.get_by_role("heading", name="Message to many")).to_be_visible()
+    assert page.url.endswith(made["uuid"])
+
+
+def test_a_channel_shows_its_traffic_and_sends_a_test_and_a_phone_is_added_by_its_code(somebody, clinic):
+    page = sign_in(somebody, clinic, "editor", place="channels")
+    page.get_by_role("button", name="Add a phone").click()
+    code = page.get_by_role("img", name=f"QR code with the address {clinic.service.url}")
+    expect(code).to_be_visible()
+    expect(code.locator("path")).to_have_attribute("d", re.compile(r"^M0 0h1v1h-1zM1 0h1v1h-1z"))
+    assert findings(page, "add a phone") == []
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Clinic phone").click()
+    expect(page.locator(".chart canvas")).to_be_visible()
+    assert findings(page, "channel") == []
+    page.get_by_role("button", name="Send a test message").click()
+    page.get_by_label("Your number").fill("+250 788 000 991")
+    page.get_by_role("dialog").get_by_role("button", name="Send").click()
+    sent = page.locator(".message.out", has_text="This is a test.")
+    expect(sent).to_be_visible()
+    wait_until(lambda: clinic.sends("This is a test. Nothing needs to be done."), "the test to reach the phone")

@@ -53,6 +53,7 @@ TABLES = {
     "fields": "contact_field",
     "conversations": "conversation",
     "flow_figures": "flow",
+    "flow_revisions": "flow",
     "flow_starts": "flow_start",
     "flows": "flow",
     "globals": "global_value",
@@ -147,7 +148,7 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before call_type country cursor days deleted dependencies direction event folder "
-        "geometry modified_after page paths period query responded reverse role search status text type unread"
+        "geometry modified_after number page paths period query responded reverse role search status text type unread"
     ),
     NOTHING,
 )

@@ -22,6 +22,7 @@ LIBRARIES: Mapping[str, Mapping[str, str]] = {
     "@preact/signals-core": {"dist/signals-core.module.js": "signals-core.js"},
     "@preact/signals": {"dist/signals.module.js": "signals.js"},
     "htm": {"dist/htm.module.js": "htm.js"},
+    "lean-qr": {"index.mjs": "lean_qr.js"},
     "uplot": {"dist/uPlot.esm.js": "uplot.js", "dist/uPlot.min.css": "uplot.css"},
 }
 """The files of each package that are kept, and their names in the folder."""

@@ -1,0 +1,130 @@
+"""How fast the inbox opens, and how much is loaded: `python -m tools.console.opening`.
+
+Measures a workspace of a thousand messages and one of a million (`--messages`) in a real browser, from the request of
+the page to the first conversation on the screen: for a new browser, and for one that has the files.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from rich.progress import Progress
+from sqlalchemy import select, text
+
+from bench.data import SPACING, contact_rows, message_rows, urn_rows, write_rows
+from persistence.accounts.accounts import set_password
+from persistence.accounts.passwords import Passwords
+from persistence.channels.channels import create_gateway
+from persistence.channels.settings import new_gateway_secret
+from persistence.channels.types import DEFAULT_GATEWAY
+from persistence.conversations.writes import refresh_conversations
+from persistence.sql.columns import split
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.messages import message
+from persistence.users import add_member, find_member
+from testbed.running import RunningService, forked_service
+from tests.browser.chromium import find_chromium
+
+FEW = 1_000
+ROUNDS = 7
+expect.set_options(timeout=60_000)
+EMAIL, PASSWORD = "bench@example.org", "a long sentence is best"
+PER_CONTACT = 10
+TIMED = "() => performance.now()"
+
+
+@dataclass(slots=True)
+class Opening:
+    """Medians in milliseconds, and bytes over the wire for a new browser."""
+
+    first_ms: float
+    again_ms: float
+    bytes: int
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.console.opening", description=__doc__)
+    parser.add_argument("--messages", type=int, default=1_000_000)
+    options = parser.parse_args()
+    chromium = find_chromium()
+    environment: dict[str, str | float | bool] | None = {**chromium.environment} or None
+    with sync_playwright() as playwright:
+        arguments = list(chromium.arguments)
+        browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
+        for count in (FEW, options.messages):
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                forked_service(f"sqlite:///{folder}/relayboard.db", Path(folder)) as service,
+            ):
+                fill(service, count)
+                found = measure(browser, service)
+            sys.stdout.write(
+                f"{count:>10,} messages: {found.first_ms:6.0f} ms in a new browser, {found.again_ms:6.0f} ms again, "
+                f"{found.bytes / 1000:.0f} KB\n"
+            )
+            sys.stdout.flush()
+        browser.close()
+    return 0
+
+
+def fill(service: RunningService, count: int) -> None:
+    """Messages of contacts in bulk, and a person who may read them."""
+    workspace, people = service.workspace.id, max(count // PER_CONTACT, 1)
+    # Up to now: a worker archives what is older than 90 days.
+    start = service.database.clock() - count * SPACING
+    secret = {"schemes": ["tel"], "country": "RW", "secret": new_gateway_secret(), "config": {}}
+    with service.database.writing() as tx:
+        create_gateway(tx, workspace, DEFAULT_GATEWAY, name="Gateway", address="+250788000000", **secret)
+        add_member(tx, workspace, EMAIL, "administrator")
+        user_id = find_member(tx, workspace, EMAIL)
+        set_password(tx, user_id or 0, Passwords().hash(PASSWORD))
+    with Progress(transient=True) as progress:
+        write_rows(service.database, contact, contact_rows(workspace, people), people, progress, "contacts")
+        write_rows(service.database, contact_urn, urn_rows(workspace, people), people, progress, "URNs")
+        write_rows(service.database, message, message_rows(workspace, count, people, start), count, progress, "messages")
+    with service.database.writing() as tx:
+        newest = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(people)).scalars().all()
+        for some in split(sorted(newest)):
+            refresh_conversations(tx, workspace, some)
+        tx.execute(text("ANALYZE"))
+
+
+def measure(browser: Browser, service: RunningService) -> Opening:
+    page = browser.new_page()
+    page.goto(f"{service.url}/#/inbox")
+    page.locator("#email").fill(EMAIL)
+    page.locator("#password").fill(PASSWORD)
+    page.locator("button[type=submit]").click()
+    expect(page.locator(".conversation").first).to_be_visible()
+    state: Any = page.context.storage_state()
+    first, sizes = [], []
+    for _ in range(ROUNDS):
+        context = browser.new_context(storage_state=state)
+        loaded: list[int] = []
+        fresh = context.new_page()
+        session = context.new_cdp_session(fresh)
+        session.send("Network.enable")
+        session.on("Network.loadingFinished", lambda event, seen=loaded: seen.append(int(event["encodedDataLength"])))
+        first.append(_open_inbox(fresh, service))
+        sizes.append(sum(loaded))
+        context.close()
+    again = [_open_inbox(page, service) for _ in range(ROUNDS)]
+    page.close()
+    return Opening(statistics.median(first), statistics.median(again), max(sizes))
+
+
+def _open_inbox(page: Page, service: RunningService) -> float:
+    page.goto("about:blank")
+    page.goto(f"{service.url}/#/inbox")
+    page.wait_for_selector(".conversation")
+    elapsed: float = page.evaluate(TIMED)
+    return elapsed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
