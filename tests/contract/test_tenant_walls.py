@@ -47,7 +47,7 @@ SAME_FOR_ALL = [
 
 SINGLE = {
     *("/org.json", "/workspace.json", "/definitions.json", "/contact_query_words.json", "/workspace_figures.json"),
-    *("/account.json", "/stream", "/delivery_ledger.json"),
+    *("/account.json", "/calendar.json", "/stream", "/delivery_ledger.json"),
 }
 """Paths that answer with one record."""
 
