@@ -23,15 +23,15 @@ def act_on_deliveries(request: Request) -> Answer:
     body, workspace_id = request.body, request.workspace.id
     if body["action"] == "resend":
         if not body.get("deliveries"):
-            raise InvalidInput.on("deliveries", "This field is required.")
+            raise InvalidInput.on("deliveries", "The action needs deliveries.")
         resent = records.send_all_again(request.tx, workspace_id, body["deliveries"])
     else:
         if not body.get("since"):
-            raise InvalidInput.on("since", "This field is required.")
+            raise InvalidInput.on("since", "The action needs a time.")
         since = read_time("since", body["since"])
         receiver = body.get("receiver")
         if receiver is not None and not is_receiver(request.tx, workspace_id, receiver):
-            raise InvalidInput.on("receiver", "Nothing found for this receiver.")
+            raise InvalidInput.on("receiver", f'Nothing found for "{receiver}".')
         resent = records.send_failed_again(request.tx, workspace_id, since, receiver)
     return as_json(200, {"resent": resent})
 

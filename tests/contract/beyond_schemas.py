@@ -24,7 +24,7 @@ class Reason:
 
 LOOKED_UP = (
     r"(?:urns|contact|contacts|groups|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
-    r"|label_name|label_uuid|topic|import|assignee|tickets|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
+    r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 REASONS = [
     Reason("a record that does not exist", r'Nothing found for ".*"\.', rf"POST \S+ {LOOKED_UP}"),
@@ -71,6 +71,18 @@ REASONS = [
     Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
     Reason("a filter of another list", r"An export of \w+ has no such filter\.", r"POST /api/v2/exports\.json \w+"),
     Reason("columns of a file", r"[^\n]*", r"POST /api/v2/contact_import_actions\.json (?:columns|detail)"),
+    Reason("the state of a record", r"The (?:channel has no delivery URL|receiver of this delivery has no URL any more)\."),
+    Reason(
+        "the state of a record",
+        r"A subscriber has the URL and the events that it subscribed\.",
+        r"POST /api/v2/webhook_receivers\.json (?:url|events)",
+    ),
+    Reason(
+        "an address that may be called",
+        r"The URL must not contain a user name or password\.",
+        r"POST /api/v2/webhook_receivers\.json url",
+    ),
+    Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),
     Reason("the state of a record", r"This field is not a date field\."),
     Reason("the state of a record", r"Members of a smart group cannot be changed\."),

@@ -79,6 +79,8 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
         {"resthook": RESTHOOK, "target_url": "https://a:b@example.org/"},
         "user name or password.",
     ),
+    ("v2", "delivery_actions", {"action": "resend"}, "needs deliveries."),
+    ("v2", "delivery_actions", {"action": "resend_failed", "receiver": "7"}, "needs a time."),
     ("v2", "ticket_actions", {"tickets": [TICKET], "action": "assign"}, "needs an assignee"),
     ("v2", "ticket_actions", {"tickets": [TICKET], "action": "add_note", "note": " "}, "needs a note."),
     ("v2", "ticket_actions", {"tickets": [TICKET], "action": "change_topic", "topic": None}, "needs a topic."),
