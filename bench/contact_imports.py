@@ -26,7 +26,7 @@ from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from worker.data_jobs import Performer
+from persistence.performing import Performer
 
 HEADER = ["URN:Tel", "Name", "Language", "Age", "Born", "Village"]
 

@@ -24,6 +24,7 @@ from persistence.workspaces import Workspace
 Record = Mapping[str, Any]
 RowOf = Callable[[Record], Cells]
 TIMES = ("after", "before")
+FILTERS = ("query", "group", "folder", "flow", *TIMES)
 SEVERAL = "; "
 
 

@@ -18,6 +18,8 @@ CONTACT, FLOW, CAMPAIGN, TRIGGER, RESTHOOK, SUBSCRIBER = (
 TEMPLATE, OPTIN, CLASSIFIER, TICKETER = "template", "optin", "classifier", "ticketer"
 TICKET, BROADCAST, MESSAGE, START, RUN = "ticket", "broadcast", "message", "flow_start", "run"
 EVENT, ARCHIVE, USER = "channel_event", "archive", "user"
+ARCHIVES = "archives"
+"""The source of what came from files of archives, which is no server."""
 NAME_LENGTH = 128
 
 Record = dict[str, Any]
@@ -59,8 +61,7 @@ def find_move(tx: Transaction, workspace: Workspace, source: str | None = None) 
     """The move from this server, or the one that changed last."""
     rows = workspace_move.c
     chosen = select(rows.id, rows.source, rows.state).where(rows.workspace_id == workspace.id)
-    if source is not None:
-        chosen = chosen.where(rows.source == source)
+    chosen = chosen.where(rows.source == source if source is not None else rows.source != ARCHIVES)
     row = tx.execute(chosen.order_by(rows.modified_on.desc(), rows.id.desc()).limit(1)).first()
     return None if row is None else Move(row.id, workspace, row.source, row.state)
 

@@ -11,7 +11,6 @@ from persistence.contacts.writes import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
 from persistence.database import Transaction
 from persistence.rights.needles import Person, redact
-from persistence.tables.complete import metadata
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.contacts import contact, contact_note, contact_urn
@@ -87,8 +86,9 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
     paths = (contact_urn.c.workspace_id == person.workspace_id) & contact_urn.c.path.in_(person.paths)
     tx.execute(delete(contact_urn).where(paths, contact_urn.c.contact_id.is_(None)))
     for name, column in MENTIONS.items():
-        owned = column.table.c.workspace_id == person.workspace_id
-        gone = tx.execute(delete(metadata.tables[name]).where(owned, person.is_in(column))).rowcount
+        rows: Any = column.table
+        mentioned = (rows.c.workspace_id == person.workspace_id) & person.is_in(column)
+        gone = tx.execute(delete(rows).where(mentioned)).rowcount
         counts[name] = counts.get(name, 0) + gone
     for column in DOCUMENTS:
         _redact(tx, person, column)

@@ -29,7 +29,7 @@ from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
-from worker.data_jobs import Performer
+from persistence.performing import Performer
 
 SHOWN_REASONS = 20
 

@@ -3,13 +3,13 @@
 from datetime import datetime
 
 from persistence.exports.exports import check_filters
+from persistence.exports.kinds import FILTERS
 from persistence.exports.sheets import CSV, JSONL, XLSX, SheetFull
 from persistence.exports.writing import write_records
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
 
-FILTERS = ("query", "group", "folder", "flow", "after", "before")
 
 
 def run_export(options: Options) -> None:

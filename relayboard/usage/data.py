@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.parts import Action, argument, flag, option, workspace
+from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import Moment
 
@@ -77,4 +77,20 @@ EXPORT = Action(
     option("--before", "only records up to this time", kind=Moment(is_utc=True), metavar="TIME"),
     examples=(f"mothers.xlsx {IN} --group Mothers", f"runs.csv {IN} --type runs --after 2026-03-01"),
 )
-ALL = (EXPORT,)
+ARCHIVE = Noun(
+    "archive",
+    "old messages and runs in files",
+    Action(
+        "import",
+        "archives.run_import",
+        "bring in messages and runs from archives, this service's or those of another server",
+        workspace(),
+        argument("file", "an archive of a day or month: JSON Lines with gzip", metavar="FILE", kind=FILE, several=True),
+        more=(
+            "Contacts are found by UUID or URN, or created. Records that are here already are left out, so the same "
+            "files can be imported again after an interruption. Nothing is sent, and no flow starts."
+        ),
+        examples=(f"{IN} 2025-11-message.jsonl.gz 2025-11-run.jsonl.gz",),
+    ),
+)
+ALL = (EXPORT, ARCHIVE)

@@ -1,9 +1,14 @@
 """How workspaces, users, tokens and secrets are called."""
 
+from pathlib import Path
+
+import click
+
 from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, DATE_STYLES, ROLES, SCOPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
 from relayboard.usage.values import Given, Moment, WholeNumber
 
+FILE = click.Path(path_type=Path)
 ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"
 IN = f"--workspace {ID}"
 
@@ -23,6 +28,22 @@ WORKSPACE = Noun(
         examples=("--name Clinics --country RW --timezone Africa/Kigali --language kin --language eng",),
     ),
     Action("list", "workspaces.run_list", "all workspaces"),
+    Action(
+        "export",
+        "workspace_files.run_export",
+        "write everything of a workspace into a file, with its media and archives",
+        workspace(),
+        argument("output", "the file to make; secrets of channels are in it", metavar="FILE", kind=FILE),
+        examples=(f"{IN} clinics.zip",),
+    ),
+    Action(
+        "import",
+        "workspace_files.run_import",
+        "bring in a workspace that another installation has exported",
+        argument("file", "what `relayboard workspace export` has written", metavar="FILE", kind=FILE),
+        more="The workspace keeps its UUID and those of its records. API tokens and passwords are not in the file.",
+        examples=("clinics.zip",),
+    ),
     Action("show", "workspaces.run_show", "one workspace", workspace(), examples=(IN,)),
     Action(
         "change",

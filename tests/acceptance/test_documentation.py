@@ -1,6 +1,7 @@
 """Every command and every example of README and docs/ works as described."""
 
 import doctest
+import gzip
 import importlib.util
 import json
 import os
@@ -148,6 +149,7 @@ def fill_folder(folder: Path) -> Path:
     """A folder with the files that commands of the guides name."""
     for name in ("registration.json", "export.json"):
         shutil.copy(ROOT / "tests" / "flows" / "exports" / "registration.json", folder / name)
+    (folder / "2025-11-message.jsonl.gz").write_bytes(gzip.compress(b""))
     (folder / "people.csv").write_text("Phone,Name\n+250788000777,Amina\n")
     (folder / "secret.txt").write_text("whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQ=\n")
     return folder

@@ -22,7 +22,7 @@ from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, 
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.media.folder import FolderStore
 from persistence.workspaces import Workspace
-from worker.data_jobs import Performer
+from persistence.performing import Performer
 
 HEADER = ["Phone", "Name", "Age", "Lang"]
 

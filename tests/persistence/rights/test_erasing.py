@@ -39,7 +39,7 @@ from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact, make_messages
 from tests.run_rows import add_flow, add_run
 from tests.ticket_rows import add_ticket
-from worker.data_jobs import Performer
+from persistence.performing import Performer
 
 NUMBER = "+250788314159"
 WORDS = ("Amina Nyirahabimana", "my test was positive", "Tuesday at the river", "please call her mother")
@@ -245,7 +245,7 @@ def test_a_worker_that_dies_in_between_is_followed_by_one_that_ends_it(
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("persistence.rights.requests.rewrite_files", die)
+        patch.setattr("persistence.rights.rewriting.rewrite_files", die)
         clinic.perform(ERASE)
     clock.moment += timedelta(minutes=5)
     while (held := clinic.database.write(lambda tx: take_next(tx, clinic.workspace.id))) is not None:

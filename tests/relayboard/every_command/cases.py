@@ -17,6 +17,8 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--date-style month_first --anon",
     ),
     ("workspace", "list"): ("",),
+    ("workspace", "export"): ("--workspace {workspace} {folder}/workspace.zip",),
+    ("workspace", "import"): ("{elsewhere}",),
     ("workspace", "show"): ("--workspace {workspace}",),
     ("workspace", "change"): (
         "--workspace {workspace} --timezone Europe/Paris --date-style year_first --language kin --anon no",
@@ -110,6 +112,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("broadcast", "show"): ("--workspace {workspace} {broadcast}",),
     ("contact", "copy"): ("--workspace {workspace} --output {folder}/ann.zip tel:+250788000222",),
     ("contact", "erase"): ("--workspace {workspace} --yes {erased}",),
+    ("archive", "import"): ("--workspace {workspace} {archive}",),
     ("export",): (
         "--workspace {workspace} --group Mothers --query 'tel = +250788000222' {folder}/ann.xlsx",
         "--workspace {workspace} --type messages --folder inbox --after 2026-03-01 {folder}/messages.csv",

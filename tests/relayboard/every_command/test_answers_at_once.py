@@ -46,6 +46,11 @@ NEEDS: dict[Leaf, set[str]] = {
     ("secrets", "renew"): {"persistence.tables.complete"},
     ("migrate",): {"persistence.tables.complete", "alembic"},
     ("backup",): {"persistence.tables.complete"},
+    ("workspace", "export"): {"persistence.tables.complete"},
+    ("workspace", "import"): {"persistence.tables.complete"},
+    ("contact", "erase"): {"persistence.tables.complete"},
+    ("archive", "import"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
+    ("export",): {"flows.queries"},
 }
 """What a command cannot do without: an expression in a text, a trial of a gateway's request, the query of a group that
 follows tickets or may name the field."""

@@ -1,6 +1,8 @@
 """A workspace that holds one of everything that commands name, and a server for phones."""
 
+import gzip
 import json
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +27,9 @@ from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list
 from persistence.deliveries.outbox import record_channel_event
 from persistence.fields import create_field
 from persistence.globals import create_global
+from persistence.media.folder import FolderStore
+from persistence.workspace_files.writing import write_workspace
+from persistence.workspace_setup import create_workspace
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
 from persistence.messages.outgoing import Draft, create_outgoing
@@ -54,7 +59,7 @@ from relayboard.base.settings import load_settings
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport
 from testbed.running import RunningService
-from testbed.tokens import SECRET_KEY
+from testbed.tokens import KEYS, SECRET_KEY
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_group
 from tests.channel_rows import add_channel, add_contact
@@ -64,6 +69,7 @@ from tests.run_rows import add_start, uuid_of
 
 URL = "http://hooks.example.org/in"
 SECRET = "hush-hush"
+MOVED = b"0d3f7a1c-9a01-4c2f-a1d1-2f4c5b6a7081"
 
 
 @dataclass(slots=True)
@@ -100,6 +106,7 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
         names["subscriber"] = str(create_subscriber(tx, workspace.id, "old-birth", "https://example.org/x"))
         store_boundaries(tx, read_features(RWANDA, None))
     _make_records(database, workspace, names)
+    names["elsewhere"] = str(_write_elsewhere(database, folder))
     uploaded = requests.post(
         f"{service.url}/api/v2/media.json",
         files={"file": ("photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg")},
@@ -111,6 +118,17 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
     phone.register()
     names["claim_code"] = str(phone.state.claim_code)
     yield world
+
+
+def _write_elsewhere(database: Database, folder: Path) -> Path:
+    """The file of a workspace that is not here."""
+    with database.writing() as tx:
+        other = create_workspace(tx, "Elsewhere")
+    write_workspace(database, KEYS, FolderStore(f"file://{folder / 'no-media'}"), other, folder / "other.zip", "")
+    with zipfile.ZipFile(folder / "other.zip") as packed, zipfile.ZipFile(folder / "elsewhere.zip", "w") as moved:
+        for name in packed.namelist():
+            moved.writestr(name, packed.read(name).replace(other.uuid.encode(), MOVED))
+    return folder / "elsewhere.zip"
 
 
 def _make_records(database: Database, workspace: Workspace, names: dict[str, str]) -> None:
@@ -166,7 +184,11 @@ def _make_files(folder: Path) -> dict[str, str]:
     (folder / "url.txt").write_text("https://example.org/hook?key=hush\n")
     people = folder / "people.csv"
     people.write_text("Phone,Name,Second phone,Village\n+250788000555,Eve,+250788000556,Gasharu\nbad,Joe,,\n")
+    archive = folder / "messages.jsonl.gz"
+    sent = {"id": 7, "contact": {"uuid": MOVED.decode(), "name": "Ida"}, "urn": "tel:+250788000777", "text": "Hi"}
+    archive.write_bytes(gzip.compress(json.dumps({**sent, "direction": "in", "status": "handled"}).encode() + b"\n"))
     return {
+        "archive": str(archive),
         "people_file": str(people),
         "definition": str(definition),
         "boundaries": str(boundaries),

@@ -1,0 +1,80 @@
+"""Performs jobs with the data of a workspace: imports, exports and requests of persons, in a worker or a command."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from persistence.data_jobs import (
+    Held,
+    IsStopping,
+    LeaseLost,
+    Stopped,
+    fail,
+    leave,
+)
+from persistence.database import Database
+from persistence.errors import RuleBroken
+from persistence.exports.exports import run_export
+from persistence.exports.sheets import SheetFull
+from persistence.imports import running
+from persistence.imports.reading import BadFile
+from persistence.media.store import MediaStore
+from persistence.rights.requests import run_request
+from persistence.tables.data_jobs import READING, data_request, export
+from persistence.workspaces import Workspace, find_workspace
+
+logger = logging.getLogger("relayboard.worker")
+
+Note = Callable[[int, int], None]
+"""Called with how many rows or records are done, and how many there are."""
+
+
+def _ignore(_done: int, _count: int) -> None:
+    return None
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Performs jobs until the process stops; `note` is told of the progress. `is_forced` lets all wait for as long as
+    it takes to rewrite a large database."""
+
+    database: Database
+    store: MediaStore
+    is_stopping: IsStopping = _never
+    note: Note = field(default=_ignore)
+    is_forced: bool = False
+
+    def perform(self, held: Held) -> None:
+        """Does a job, or as much of it as can be done. A job that cannot be done fails, with the reason."""
+        with self.database.reading() as tx:
+            workspace = find_workspace(tx, held.row.workspace_id)
+        if workspace is None:
+            return
+        try:
+            self._perform_or_fail(held, workspace)
+        except LeaseLost:
+            logger.info("another worker continues %s %s", held.table.name, held.row.uuid)
+        except Stopped:
+            leave(self.database, held)
+
+    def _perform_or_fail(self, held: Held, workspace: Workspace) -> None:
+        try:
+            self._perform(held, workspace)
+        except (BadFile, SheetFull, RuleBroken) as error:
+            fail(self.database, held, str(error))
+
+    def _perform(self, held: Held, workspace: Workspace) -> None:
+        if held.table is export:
+            run_export(self.database, self.store, held, workspace, self.is_stopping)
+        elif held.table is data_request:
+            run_request(self.database, self.store, held, workspace, is_forced=self.is_forced)
+        elif held.row.status == READING:
+            running.preview(self.database, self.store, held, workspace)
+        else:
+            running.run_import(self.database, self.store, held, workspace, self.is_stopping, self.note)
+
+

@@ -1,0 +1,201 @@
+"""Brings a workspace from a file into an installation, in one transaction. Rows keep their ids if the table is empty
+here; otherwise all ids of a table move by the same number, so that their order stays.
+"""
+
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Table, func, insert, select, text
+
+from persistence.backups.postgres import read_sequences, set_sequences
+from persistence.database import Database, Transaction
+from persistence.errors import Refused
+from persistence.media.store import MediaStore
+from persistence.migrations import current_revision
+from persistence.tables.accounts import user, workspace
+from persistence.tables.service import boundary
+from persistence.workspace_files.tables import (
+    BY_KIND,
+    FORMAT,
+    KINDS,
+    OWNER,
+    VERSION,
+    list_columns,
+    list_tables,
+    reader_of,
+    target_of,
+)
+from persistence.workspace_files.writing import BOUNDARIES, MANIFEST, USERS, WORKSPACE, Counts
+
+ROWS_AT_ONCE = 500
+
+
+class BadWorkspaceFile(Refused):
+    """A file that is no workspace, or cannot be brought in here; nothing was changed."""
+
+
+@dataclass(slots=True)
+class Renumbering:
+    """The new ids of rows: for each table a number that is added, for users and boundaries each id."""
+
+    workspace_id: int
+    offsets: dict[str, int] = field(default_factory=dict)
+    users: dict[int, int] = field(default_factory=dict)
+    boundaries: dict[int, int] = field(default_factory=dict)
+
+    def renumber(self, target: str, number: int) -> int | None:
+        """The new id of a row of a table; None for a boundary that is not here."""
+        if target == workspace.name:
+            return self.workspace_id
+        if target == user.name:
+            return self.users[number]
+        if target == boundary.name:
+            return self.boundaries.get(number)
+        return number + self.offsets.get(target, 0) if number else number
+
+
+def read_workspace(database: Database, store: MediaStore, path: Path, base_url: str) -> tuple[str, Counts]:
+    """The UUID of the workspace and the rows of each table. Raises BadWorkspaceFile."""
+    try:
+        with zipfile.ZipFile(path) as packed:
+            manifest = _read_manifest(database, packed)
+            _write_files(packed, store)
+            counts = database.write(lambda tx: _Reading(tx, packed, manifest, base_url).run())
+    except (zipfile.BadZipFile, KeyError, orjson.JSONDecodeError) as error:
+        raise BadWorkspaceFile(f"{path} is not a file of a workspace") from error
+    return str(manifest["workspace"]), counts
+
+
+def _read_manifest(database: Database, packed: zipfile.ZipFile) -> dict[str, Any]:
+    manifest: dict[str, Any] = orjson.loads(packed.read(MANIFEST))
+    if manifest["format"] != FORMAT or manifest["version"] != VERSION:
+        raise BadWorkspaceFile("this version cannot read the file")
+    if manifest["revision"] != current_revision(database.engine):
+        raise BadWorkspaceFile("the file was written with another schema: use the same version on both sides")
+    return manifest
+
+
+def _write_files(packed: zipfile.ZipFile, store: MediaStore) -> None:
+    """Files first: a row must not name one that is not there. Raises BadWorkspaceFile for a name outside of the store."""
+    for info in packed.infolist():
+        if info.filename.startswith("media/") and not info.is_dir():
+            try:
+                with packed.open(info) as file, store.writing(info.filename.removeprefix("media/")) as placed:
+                    shutil.copyfileobj(file, placed)
+            except ValueError as error:
+                raise BadWorkspaceFile(f"the file holds {info.filename}, which is outside of the store") from error
+
+
+class _Reading:
+    """One attempt to bring a workspace in."""
+
+    def __init__(self, tx: Transaction, packed: zipfile.ZipFile, manifest: Mapping[str, Any], base_url: str) -> None:
+        self.tx = tx
+        self.packed = packed
+        here, there = base_url.rstrip("/"), str(manifest["base_url"]).rstrip("/")
+        place = f"/media/{manifest['workspace']}/"
+        is_moved = bool(here and there and here != there)
+        self.urls = (f"{there}{place}".encode(), f"{here}{place}".encode()) if is_moved else None
+
+    def run(self) -> Counts:
+        numbering = Renumbering(self._add_workspace())
+        numbering.users = self._add_users()
+        numbering.boundaries = self._find_boundaries()
+        tables = list_tables()
+        numbering.offsets = self._find_offsets(tables)
+        counts = {str(table.name): self._add_rows(table, numbering) for table in tables}
+        if not self.tx.sqlite:
+            set_sequences(self.tx.connection, read_sequences(self.tx.connection))
+        return counts
+
+    def _add_workspace(self) -> int:
+        (row,) = self._read(WORKSPACE)
+        if self.tx.execute(select(workspace.c.id).where(workspace.c.uuid == row["uuid"])).first() is not None:
+            raise BadWorkspaceFile(f"the workspace {row['uuid']} is here already")
+        return self.tx.insert(workspace, **{name: value for name, value in _load(workspace, row).items() if name != "id"})
+
+    def _add_users(self) -> dict[int, int]:
+        """Users are found by their address; the others are created, and have no password."""
+        found = {}
+        for row in self._read(USERS):
+            mine = select(user.c.id).where(user.c.email_key == row["email_key"])
+            present = self.tx.execute(mine).scalar_one_or_none()
+            if present is None:
+                values = {name: value for name, value in _load(user, row).items() if name != "id"}
+                present = self.tx.insert(user, **values)
+            found[row["id"]] = present
+        return found
+
+    def _find_boundaries(self) -> dict[int, int]:
+        named = {row["osm_id"]: row["id"] for row in self._read(BOUNDARIES)}
+        here = select(boundary.c.osm_id, boundary.c.id).where(boundary.c.osm_id.in_(named))
+        return {named[osm_id]: place_id for osm_id, place_id in self.tx.execute(here)}
+
+    def _find_offsets(self, tables: list[Table]) -> dict[str, int]:
+        """How far the ids of each table move: behind every id that was ever given here."""
+        numbered = [each for each in tables if "id" in each.c]
+        if self.tx.sqlite:
+            rows = self.tx.execute(text("SELECT name, seq FROM sqlite_sequence"))
+            given = {name: last for name, last in rows}
+        else:
+            given = read_sequences(self.tx.connection)
+        largest = {
+            each.name: self.tx.execute(select(func.coalesce(func.max(each.c.id), 0))).scalar_one() for each in numbered
+        }
+        return {each.name: max(int(given.get(each.name, 0)), int(largest[each.name])) for each in numbered}
+
+    def _add_rows(self, table: Table, numbering: Renumbering) -> int:
+        some: list[dict[str, Any]] = []
+        count = 0
+        for row in self._read(table.name):
+            renumbered = _renumber(table, _load(table, row), numbering)
+            if renumbered is None:
+                continue
+            some.append(renumbered)
+            count += 1
+            if len(some) == ROWS_AT_ONCE:
+                self.tx.connection.execute(insert(table), some)
+                some = []
+        if some:
+            self.tx.connection.execute(insert(table), some)
+        return count
+
+    def _read(self, name: str) -> Iterator[dict[str, Any]]:
+        with self.packed.open(f"{name}.jsonl") as file:
+            for line in file:
+                yield orjson.loads(line if self.urls is None else line.replace(*self.urls))
+
+
+def _load(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with the values that the columns hold."""
+    values = {}
+    for column in list_columns(table):
+        value, read = row[column.name], reader_of(column)
+        values[column.name] = value if read is None or value is None else read(value)
+    return values
+
+
+def _renumber(table: Table, row: dict[str, Any], numbering: Renumbering) -> dict[str, Any] | None:
+    """A row with its new ids; None for one that refers to a boundary that is not here."""
+    for column in list_columns(table):
+        value = row[column.name]
+        target = target_of(table, column) if column.name != OWNER else workspace.name
+        kind = BY_KIND.get((table.name, column.name))
+        if kind is not None:
+            target = KINDS.get(row[kind], row[kind])
+        if column.name == "id":
+            target = table.name
+        if target is None or value is None:
+            continue
+        if isinstance(value, list):
+            row[column.name] = [numbering.renumber(target, each) for each in value]
+            continue
+        row[column.name] = numbering.renumber(target, value)
+        if row[column.name] is None:
+            return None
+    return row

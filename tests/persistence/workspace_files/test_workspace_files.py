@@ -1,0 +1,145 @@
+"""A workspace that leaves in a file is the same elsewhere: everything that the API lists, and its files."""
+
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from persistence.media.folder import FolderStore
+from persistence.tables.channels import channel
+from persistence.tables.service import archive
+from persistence.workspace_files.reading import BadWorkspaceFile, read_workspace
+from persistence.workspace_files.tables import BY_KIND, LEFT_OUT, SOFT, list_tables
+from persistence.workspace_files.writing import write_workspace
+from persistence.workspaces import find_workspace_by_uuid
+from testbed.tokens import KEYS, make_token
+from tests.api import Api
+from tests.contract.filled_workspace import fill_workspace
+from tests.contract.services import database_url_for_many_tests, serve
+from tests.persistence.backups.test_backups import read_lists
+
+OTHER = {"sqlite": "postgresql", "postgresql": "sqlite"}
+OF_THE_MOMENT = ("contact_imports", "exports", "invitations")
+PHOTO = b"\xff\xd8\xff\xe0 a photo"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def services(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, Any]]:
+    """A service, and one with a database of the other kind."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    with (
+        database_url_for_many_tests(request.param, request, here) as first,
+        database_url_for_many_tests(OTHER[request.param], request, there) as second,
+        serve(first, here) as one,
+        serve(second, there) as other,
+    ):
+        yield one, other
+
+
+def shown(api: Api) -> dict[str, Any]:
+    lists = read_lists(api)
+    kept = {name: each for name, each in lists.items() if not any(word in name for word in OF_THE_MOMENT)}
+    return json.loads(re.sub(r"\?expires=[0-9]+&sig=[0-9a-f]+", "", json.dumps(kept)))
+
+
+def test_everything_that_the_api_lists_is_the_same_elsewhere(services: tuple[Any, Any], tmp_path: Path) -> None:
+    source, target = services
+    workspace = source.new_workspace()
+    fill_workspace(source.database, workspace, 3, {"message": 20})
+    api = source.api(workspace)
+    made = api.upload("/api/v2/media.json", "photo.jpg", PHOTO, "image/jpeg").json()
+    store, other = (FolderStore(f"file://{tmp_path / place / 'media'}") for place in ("here", "there"))
+    name = f"archives/{workspace.uuid}/2026-01-message-x.jsonl.gz"
+    with store.writing(name) as file:
+        file.write(b"archived")
+    with source.database.writing() as tx:
+        mine = archive.c.workspace_id == workspace.id
+        tx.execute(archive.update().where(mine).values(location=name))
+        tx.execute(channel.update().where(channel.c.workspace_id == workspace.id).values(secret="hush"))
+    before = shown(api)
+
+    written = write_workspace(source.database, KEYS, store, workspace, tmp_path / "w.zip", "")
+    uuid, read = read_workspace(target.database, other, tmp_path / "w.zip", "")
+
+    with target.database.reading() as tx:
+        moved = find_workspace_by_uuid(tx, uuid)
+        assert moved is not None
+        secrets = set(tx.execute(select(channel.c.secret).where(channel.c.workspace_id == moved.id)).scalars())
+    there = Api(target.client, target.database, moved, make_token(target.database, moved, "administrator"))
+    assert shown(there) == before
+    assert {table: count for table, count in read.items() if count} == {
+        table: count for table, count in written.items() if count and table in read
+    }
+    assert (secrets, (tmp_path / "w.zip").stat().st_mode & 0o777) == ({"hush"}, 0o600)
+    assert target.client.get(made["url"].partition("http://testserver")[2] or made["url"]).content == PHOTO
+    assert there.post("/api/v2/contacts.json", {"name": "New"}).status_code == 201  # no id is given twice
+    with pytest.raises(BadWorkspaceFile, match="is here already"):
+        read_workspace(target.database, other, tmp_path / "w.zip", "")
+
+
+def test_rows_get_other_ids_where_those_are_taken(services: tuple[Any, Any], tmp_path: Path) -> None:
+    source, target = services
+    workspace = source.new_workspace()
+    fill_workspace(source.database, workspace, 2)
+    fill_workspace(target.database, target.new_workspace("Hilltop Schools"), 5)
+    api = source.api(workspace)
+    store = FolderStore(f"file://{tmp_path / 'there' / 'media'}")
+
+    write_workspace(source.database, KEYS, store, workspace, tmp_path / "w.zip", "https://old.example.org")
+    uuid, _ = read_workspace(target.database, store, tmp_path / "w.zip", "https://new.example.org")
+
+    with target.database.reading() as tx:
+        moved = find_workspace_by_uuid(tx, uuid)
+    there = Api(target.client, target.database, moved, make_token(target.database, moved, "administrator"))
+    for path in ("messages", "runs", "contacts", "tickets", "conversations", "flow_starts"):
+        here_, there_ = (each.all_results(f"/api/v2/{path}.json") for each in (api, there))
+        assert [without_ids(each) for each in there_] == [without_ids(each) for each in here_], path
+    assert {each["id"] for each in there.results("/api/v2/messages.json")}.isdisjoint(
+        each["id"] for each in api.results("/api/v2/messages.json")
+    )
+
+
+def without_ids(record: Any) -> Any:
+    if isinstance(record, dict):
+        return {key: without_ids(value) for key, value in record.items() if key not in ("id", "broadcast")}
+    return [without_ids(each) for each in record] if isinstance(record, list) else record
+
+
+@pytest.mark.parametrize("change", ["version", "revision", "nothing"])
+def test_a_file_that_does_not_fit_changes_nothing(change: str, tmp_path: Path) -> None:
+    from persistence.database import Database
+    from persistence.migrations import upgrade
+
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)
+    upgrade(database.engine)
+    manifest = {"format": "relayboard-workspace", "version": 1, "revision": "0001", "workspace": "x", "base_url": ""}
+    with zipfile.ZipFile(tmp_path / "w.zip", "w") as packed:
+        if change != "nothing":
+            packed.writestr("manifest.json", json.dumps({**manifest, **({"version": 9} if change == "version" else {})}))
+        packed.writestr("media/x.txt", "x")
+
+    with pytest.raises(BadWorkspaceFile):
+        read_workspace(database, FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip", "")
+
+    assert not (tmp_path / "media").exists()
+    database.close()
+
+
+def test_every_column_with_an_id_is_known() -> None:
+    numbers = {
+        (table.name, column.name)
+        for table in list_tables()
+        for column in table.c
+        if column.name.endswith(("_id", "_ids")) and not column.foreign_keys and column.name != "workspace_id"
+    }
+    not_ids = {("channel_event", "external_id"), ("message", "external_id")}
+
+    assert numbers - not_ids - {*SOFT, *BY_KIND} == set()
+    assert {table.name for table in list_tables()}.isdisjoint(LEFT_OUT)
