@@ -33,8 +33,9 @@ from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
 from persistence.touches import ADDRESS, CHANNEL, CONTACT, COUNTS, ALL_FIELDS, FLOW, GROUP, USER, Touches
 
-PORTION = 500
-"""Records of one kind in one unit of work: on SQLite nobody else writes meanwhile."""
+PORTION = 400
+"""Records of one kind in one unit of work: on SQLite nobody else writes meanwhile, and a client that follows the
+workspace live is not told to load its lists again."""
 CONTACTS_AT_ONCE = 50
 FLOWS_AT_ONCE = 200
 
@@ -200,7 +201,7 @@ def touch_by_contacts(tx: Transaction, workspace_id: int) -> bool:
             continue
         moved = _touch_shown(tx, workspace_id, subject, rows)
         if moved is not None:
-            return moved
+            return moved > 0
         if subject == CONTACT:
             return _touch_messages_of(tx, workspace_id, rows)
         tx.before_commit(Touches).done(tx, workspace_id, rows)
@@ -230,15 +231,15 @@ def _touch_messages_of(tx: Transaction, workspace_id: int, rows: Sequence[Any]) 
     return bool(finished)
 
 
-def touch_by_others(tx: Transaction, workspace_id: int) -> bool:
-    """Does a portion for another changed record, the one with the fewest portions so far; returns whether it moved
-    anything or came to an end."""
+def touch_by_others(tx: Transaction, workspace_id: int) -> int:
+    """Does a portion for another changed record, the one with the fewest portions so far; returns how many records it
+    moved, at least 1 if it came to an end, 0 if it did nothing."""
     mine = (_row.workspace_id == workspace_id) & (_row.subject != COUNTS)
     is_other = _row.subject.not_in([CONTACT, ADDRESS]) | _row.pass_on.is_not(None)
     found = select(pending_touch).where(mine, is_other).order_by(_row.portions, _row.id).limit(1)
     row = tx.execute(found).first()
     if row is None:
-        return False
+        return 0
     touches = tx.before_commit(Touches)
     moved = _touch_shown(tx, workspace_id, row.subject, [row])
     if moved is not None:
@@ -247,22 +248,22 @@ def touch_by_others(tx: Transaction, workspace_id: int) -> bool:
     if row.subject in MESSAGES:
         return _walk(tx, workspace_id, row, touches)
     touches.done(tx, workspace_id, [row])
-    return True
+    return 1
 
 
-def _touch_shown(tx: Transaction, workspace_id: int, subject: str, rows: Sequence[Any]) -> bool | None:
-    """Moves a portion of the records, other than messages, that show the names of these rows; None if there are none,
-    False if all of the portion are locked."""
+def _touch_shown(tx: Transaction, workspace_id: int, subject: str, rows: Sequence[Any]) -> int | None:
+    """Moves a portion of the records, other than messages, that show the names of these rows; returns how many, 0 if
+    all are locked, None if there are none."""
     for shown in SHOWN.get(subject, ()):
         ids = shown.find(tx, workspace_id, rows)
         if ids:
-            return shown.touch(tx, workspace_id, ids) > 0
+            return shown.touch(tx, workspace_id, ids)
     return None
 
 
-def _walk(tx: Transaction, workspace_id: int, row: Any, touches: Touches) -> bool:
-    """Moves the next portion of messages in the order of their creation, up to the first that is locked; False if that
-    is the first of all. A name that changed again on the way is followed by another pass.
+def _walk(tx: Transaction, workspace_id: int, row: Any, touches: Touches) -> int:
+    """Moves the next portion of messages in the order of their creation, up to the first that is locked; 0 if that is
+    the first of all. A name that changed again on the way is followed by another pass.
     """
     pass_on = row.pass_on or row.changed_on
     page = _read_page(tx, workspace_id, row)
@@ -274,11 +275,11 @@ def _walk(tx: Transaction, workspace_id: int, row: Any, touches: Touches) -> boo
             touches.done(tx, workspace_id, [row])
         else:
             touches.moved(tx, workspace_id, row, pass_on=row.changed_on, reached_on=None, reached_id=None)
-        return True
+        return max(len(free), 1)
     if locked:
         last = page[locked - 1]
         touches.moved(tx, workspace_id, row, pass_on=pass_on, reached_on=last.created_on, reached_id=last.id)
-    return locked > 0
+    return max(len(free), 1) if locked else 0
 
 
 def _move_messages(tx: Transaction, workspace_id: int, ids: Collection[int]) -> set[int]:

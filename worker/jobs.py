@@ -32,6 +32,7 @@ from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
 from persistence.touching import (
+    PORTION,
     list_counting_workspaces,
     list_touching_workspaces,
     touch_by_contacts,
@@ -81,6 +82,12 @@ def begin_turns_of(list_due: ListDue, *works: Callable[..., bool]) -> Callable[[
 
 def _list_campaigning(tx: Transaction) -> list[int]:
     return sorted({*list_rescheduling_workspaces(tx), *list_firing_workspaces(tx)})
+
+
+def _touch_slowly(tx: Transaction, workspace_id: int) -> bool:
+    """Does a portion; after a full one the next is left to the next sweep. Who follows the workspace live gets all that
+    is moved, and a million records at once would be too much for them."""
+    return 0 < touch_by_others(tx, workspace_id) < PORTION
 
 
 def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
@@ -155,7 +162,7 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
 begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, expand_next)
 begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, fire_next)
 begin_counts = begin_turns_of(list_counting_workspaces, touch_counted_flows)
-begin_touches = begin_turns_of(list_touching_workspaces, touch_by_contacts, touch_by_others)
+begin_touches = begin_turns_of(list_touching_workspaces, touch_by_contacts, _touch_slowly)
 begin_schedules = begin_turns_of(list_scheduling_workspaces, start_due)
 
 JOBS = (
@@ -170,7 +177,7 @@ JOBS = (
     Job("campaigns", begin_campaigns, every_seconds=5),
     Job("schedules", begin_schedules, every_seconds=5),
     Job("counts", begin_counts, every_seconds=2),
-    Job("touches", begin_touches, every_seconds=5),
+    Job("touches", begin_touches, every_seconds=1),
     Job("groups", begin_groups, every_seconds=10),
     Job("data", begin_data, every_seconds=5, threads=2),
     Job("mail", begin_mail, every_seconds=30),

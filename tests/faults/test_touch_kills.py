@@ -18,7 +18,7 @@ from testbed.flow_rows import ask, definition, say
 from testbed.running import RunningService, forked_service, wait_until
 from tests.factories import id_of, make_contact
 
-RUNS, KILLS, PAGE = 6_000, 2, "/api/v2/runs.json"
+RUNS, KILLS, PAGE = 1_500, 2, "/api/v2/runs.json"
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 import persistence.touching
+import worker.jobs
 from persistence.accounts.accounts import change_names
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Database, Transaction
@@ -35,9 +36,9 @@ from tests.api import Api
 from tests.factories import make_contact, make_messages
 from tests.ticket_rows import add_ticket
 from tests.worker.flows.conftest import Stage
-from tests.worker.mirrors.client import Record
+from tests.worker.mirrors.client import Record, settle
 from tests.worker.mirrors.test_runs_and_starts import _asking as asking
-from worker.jobs import begin_counts, begin_touches
+from worker.jobs import begin_touches
 from worker.runtime import Runtime
 
 PATHS = {
@@ -127,10 +128,7 @@ class Scene:
 
 def drain(runtime: Runtime) -> None:
     """Everything that shows a changed name or count."""
-    for begin in (begin_touches, begin_counts):
-        step = begin(runtime)
-        while step():
-            pass
+    settle(runtime.database)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +226,7 @@ class TestPortions:
     def scene(self, api: Api, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> Scene:
         scene = Scene(api, stage)
         monkeypatch.setattr(persistence.touching, "PORTION", 2)
+        monkeypatch.setattr(worker.jobs, "PORTION", 2)
         return scene
 
     @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
@@ -259,6 +258,19 @@ class TestPortions:
             stamps = tx.execute(select(record_stamp.c.stamped_on).where(record_stamp.c.kind == "message")).scalars().all()
         assert self.waiting(scene) == []
         assert min(map(time_text, stamps)) > newest
+
+    def test_after_a_full_portion_the_next_waits_for_the_next_sweep(self, scene: Scene) -> None:
+        self.change(scene, FLOW)
+        with scene.database.writing() as tx:
+            tx.execute(update(message).values(flow_id=select(flow.c.id).limit(1).scalar_subquery()))
+        step = begin_touches(scene.runtime)
+        sweeps = 0
+        while self.waiting(scene):
+            sweeps += 1
+            while step():
+                pass
+
+        assert 3 <= sweeps <= 6, "five messages, two at once, and a run"
 
     def test_a_message_that_was_given_up_keeps_its_time_but_for_a_moment(self, scene: Scene) -> None:
         failed = select(message.c.modified_on).where(message.c.status == FAILED)
