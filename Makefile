@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions bench picture docs screenshots clean
+.PHONY: serve test test-partitions bench picture docs screenshots sdks clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -22,6 +22,9 @@ picture: $(VENV)/.bench-installed
 docs: $(VENV)/.docs-installed
 	@$(BIN)/python -m tools.docs_site
 
+sdks: $(VENV)/.sdks-installed
+	@$(BIN)/python -m tools.sdks
+
 screenshots: $(VENV)/.bench-installed
 	@$(BIN)/python -m tools.console.screenshots
 
@@ -39,6 +42,10 @@ $(VENV)/.bench-installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.sdks-installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,sdks]'
 	@touch $@
 
 $(VENV)/.tox-installed: pyproject.toml | $(BIN)/python

