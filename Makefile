@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions bench picture docs screenshots sdks clean
+.PHONY: serve test test-partitions bench faults picture docs screenshots sdks clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -15,6 +15,9 @@ test-partitions: $(VENV)/.tox-installed
 
 bench: $(VENV)/.bench-installed
 	@$(BIN)/python -m bench
+
+faults: $(VENV)/.bench-installed
+	@$(BIN)/python -m bench.faults --write
 
 picture: $(VENV)/.bench-installed
 	@$(BIN)/python -m tools.picture > docs/architecture.svg

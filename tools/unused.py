@@ -30,6 +30,7 @@ CALLED_BY_OTHERS = {
     "Connexion": ("api_cls", "make_operation", "resolve_operation_id", "token_info", "cookie_info", "wrap_receive"),
     "uvicorn": ("timeout_keep_alive_handler",),
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
+    "socketserver": ("block_on_close", "request_queue_size", "handle"),
     "requests and urllib3": ("trust_env", "pool_classes_by_scheme", "_new_conn"),
     "Huey": (
         *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions", "initialize_schema"),
