@@ -23,7 +23,8 @@ SWITCHES = {"on": True, "true": True, "1": True, "yes": True, "off": False, "fal
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 _DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)*")
-_BUCKET_URL = re.compile(r"s3://[a-z0-9][a-z0-9._-]{1,62}(/[^?#]*)?")
+_BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_BUCKET_LENGTHS = range(3, 64)
 _DATABASE_URL = re.compile(
     r"""[a-z0-9+]+ ://
     ([^:/]* (:[^@]*)? @)?                     # user and password
@@ -83,9 +84,20 @@ def read_queue_url(text: str) -> str:
 
 def read_media_url(text: str) -> str:
     example = "file://var/media or s3://bucket/prefix"
-    if _scheme(text, ("file", "s3"), example).startswith("s3:") and not _BUCKET_URL.fullmatch(text):
-        raise ValueError(f"expected a URL like {example}")
+    if _scheme(text, ("file", "s3"), example).startswith("s3:"):
+        _check_bucket(text, example)
     return text
+
+
+def _check_bucket(text: str, example: str) -> None:
+    """Raises ValueError that says what is wrong with the URL of a bucket."""
+    bucket, _, prefix = text.removeprefix("s3://").partition("/")
+    if not text.startswith("s3://") or "?" in prefix or "#" in prefix:
+        raise ValueError(f"expected a URL like {example}")
+    if len(bucket) not in _BUCKET_LENGTHS:
+        raise ValueError(f"the name of a bucket has 3 to 63 characters, this one has {len(bucket)}")
+    if not _BUCKET_NAME.fullmatch(bucket):
+        raise ValueError("the name of a bucket has only small letters, digits, dots and hyphens, and begins with neither")
 
 
 def read_base_url(text: str) -> str:
@@ -175,13 +187,13 @@ def read_seconds(text: str) -> float:
 def read_days(text: str) -> float:
     days = _number(text)
     if not 0 <= days <= LONGEST_DAYS:
-        raise ValueError("expected days, like 5 or 0.5; 0 means never")
+        raise ValueError("expected days, like 5 or 0.5, or 0")
     return days
 
 
 def read_age(text: str) -> float:
-    days = read_days(text)
-    if days == 0:
+    days = _number(text)
+    if not 0 < days <= LONGEST_DAYS:
         raise ValueError("expected days above 0, like 14 or 0.5")
     return days
 

@@ -259,6 +259,18 @@ class TestSettings:
         with pytest.raises(SettingError, match="RELAYBOARD_MEDIA_URL cannot be used"):
             load_settings({**OWN, "RELAYBOARD_MEDIA_URL": url})
 
+    @pytest.mark.parametrize(
+        ("bucket", "sentence"),
+        [
+            ("a", "has 3 to 63 characters, this one has 1"),
+            ("x" * 64, "has 3 to 63 characters, this one has 64"),
+            ("My-Bucket", "has only small letters, digits, dots and hyphens"),
+        ],
+    )
+    def test_the_name_of_a_bucket_is_refused_with_what_is_wrong_with_it(self, bucket: str, sentence: str) -> None:
+        with pytest.raises(SettingError, match=sentence):
+            load_settings({**OWN, "RELAYBOARD_MEDIA_URL": f"s3://{bucket}/prefix"})
+
     def test_what_is_not_set_comes_from_the_variables_and_files_of_amazon(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
