@@ -12,6 +12,7 @@ from persistence.accounts.mail import INVITATION, post
 from persistence.accounts.passwords import check_password
 from persistence.accounts.secret_keys import fits, make_secret, public_of
 from persistence.accounts.sign_ins import BY_INVITATION
+from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.accounts.signing_in import REFUSED, Door, SignedIn, TooManyAttempts, enter
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NotAllowed, RecordMissing, Refused
@@ -166,6 +167,7 @@ def _join(
     chosen: str,
     attempts: Attempts,
 ) -> SignedIn:
+    tx.witness = Witness(Actor(BY_SESSION, email=given.email, address=door.browser.address))
     is_used = tx.execute(delete(invitation).where(invitation.c.id == given.id)).rowcount
     if not is_used:
         raise NotAllowed(INVITATION_REFUSED)

@@ -72,7 +72,7 @@ AUDITED: Mapping[str, Audited] = {
     "campaign": Audited("campaigns", "name", ("name", "is_archived")),
     "campaign_event": Audited("campaign_events", ended={"is_deleted": True}),
     "resthook": Audited("resthooks", "slug"),
-    "resthook_subscriber": Audited("resthook_subscribers", hidden=("target_url",)),
+    "resthook_subscriber": Audited("resthook_subscribers", hidden=("target_url", "webhook_secret")),
     "webhook_receiver": Audited(
         "webhook_receivers",
         shown=("retry_delays", "per_second", "switched_off_on", "signature"),
@@ -80,15 +80,16 @@ AUDITED: Mapping[str, Audited] = {
         tells_creation=False,
     ),
     "contact_group": Audited("groups", "name", ("name",)),
-    "contact_field": Audited("fields", "name", ("name",)),
+    "contact_field": Audited("fields", "name", ("name", "type", "agent_access")),
     "label": Audited("labels", "name", ("name",)),
     "global_value": Audited("globals", "name", hidden=("value",)),
     "topic": Audited("topics", "name", ("name",)),
     "optin": Audited("optins", "name", ("name",)),
-    "classifier": Audited("classifiers", "name", ("name",)),
+    "classifier": Audited("classifiers", "name", ("name", "intents")),
     "ticketer": Audited("ticketers", "name", ("name",)),
     "template": Audited("templates", "name", ("name",)),
     "contact": Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
+    "media": Audited("media", "filename", tells_creation=False),
     "message": Audited("messages", ended={"visibility": DELETED_MESSAGE}, only_end=True, tells_creation=False),
 }
 """By the name of the table. `revoked_on` ends a token whatever time it gets."""

@@ -12,9 +12,13 @@ from persistence.accounts.invitations import invite
 from persistence.accounts.two_factor_actions import clear_two_factor
 from persistence.audit.audited import AUDITED
 from persistence.audit.witness import BY_COMMAND, Actor, Witness
+from persistence.channels.channels import create_gateway
+from persistence.channels.settings import new_gateway_secret
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.tables.complete import metadata
+from persistence.media.media import delete_media
+from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.audit import audit_event
 from persistence.tokens import create_token, revoke_token
 from persistence.users import add_member, change_role, find_member, remove_member
@@ -123,6 +127,80 @@ def test_deleted_contacts_and_messages_are_told_one_by_one(head: Api) -> None:
 
     assert told(head) == [("contacts", "deleted", "", None)] * 2
     assert {each["record"]["uuid"] for each in head.results(PATH)} == set(made)
+
+
+def test_each_kind_of_change_through_the_api_is_told(head: Api, database: Database) -> None:
+    """A new, a changed and a deleted record of each resource that the API changes."""
+    made: dict[str, Any] = {}
+
+    def post(resource: str, body: dict[str, Any], **query: Any) -> dict[str, Any]:
+        response = head.post(f"/api/v2/{resource}.json", body, **query)
+        assert response.status_code in (200, 201, 204), (resource, response.text)
+        return dict(response.json()) if response.content else {}
+
+    expected = []
+    for resource in ("labels", "groups", "topics", "globals", "fields", "optins"):
+        more = {"globals": {"value": "1"}, "fields": {"value_type": "text"}}.get(resource, {})
+        made[resource] = post(resource, {"name": "First", **more})
+        expected.append((resource, "created"))
+    for resource in ("labels", "groups", "topics"):
+        post(resource, {"name": "Second"}, uuid=made[resource]["uuid"])
+        expected.append((resource, "changed"))
+    post("fields", {"name": "Second", "value_type": "numeric"}, key=made["fields"]["key"])
+    post("globals", {"value": "2"}, key=made["globals"]["key"])
+    campaign = post("campaigns", {"name": "Births", "group": made["groups"]["uuid"]})
+    post("campaigns", {"name": "Later births", "group": made["groups"]["uuid"]}, uuid=campaign["uuid"])
+    event = {"relative_to": "created_on", "offset": 1, "unit": "days", "delivery_hour": 9, "message": "Hello"}
+    fired = post("campaign_events", {**event, "campaign": campaign["uuid"]})
+    head.delete("/api/v2/campaign_events.json", uuid=fired["uuid"])
+    expected += [("fields", "changed"), ("globals", "changed"), ("campaigns", "created"), ("campaigns", "changed")]
+    expected += [("campaign_events", "created"), ("campaign_events", "deleted")]
+    post("invitations", {"email": "joel@example.org", "role": "viewer"})
+    (open_one,) = head.results("/api/v2/invitations.json")
+    head.delete("/api/v2/invitations.json", uuid=open_one["uuid"])
+    expected += [("invitations", "created"), ("invitations", "deleted")]
+    with database.writing() as tx:
+        ensure_resthook(tx, head.workspace.id, "new-birth")
+    subscribed = post("resthook_subscribers", {"resthook": "new-birth", "target_url": "https://example.org/x"})
+    head.delete("/api/v2/resthook_subscribers.json", id=subscribed["id"])
+    expected += [("resthook_subscribers", "created"), ("resthook_subscribers", "deleted")]
+    file = head.upload("/api/v2/media.json", "photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg").json()
+    with database.writing() as tx:
+        tx.witness = Witness(COMMAND)
+        delete_media(tx, head.workspace.id, file["uuid"])
+        gateway = create_gateway(
+            tx, head.workspace.id, "external", name="Hub", address="8181", schemes=["tel"], country="RW",
+            config={"send_url": "https://sms.example.org/"}, secret=new_gateway_secret(),
+        )
+    post("channel_settings", {"messages_per_second": 2.5}, uuid=gateway)
+    expected += [("media", "deleted"), ("channels", "created"), ("channels", "changed")]
+    for resource in ("labels", "groups"):
+        head.delete(f"/api/v2/{resource}.json", uuid=made[resource]["uuid"])
+    for resource in ("globals", "fields"):
+        head.delete(f"/api/v2/{resource}.json", key=made[resource]["key"])
+
+    seen = {(each["resource"], each["action"]) for each in head.all_results(PATH)}
+    assert set(expected) - seen == set()
+    assert {("labels", "deleted"), ("globals", "deleted"), ("fields", "deleted")} <= seen
+
+
+def test_who_accepts_an_invitation_is_told_as_a_new_user(
+    head: Api, client: TestClient, database: Database, settings: Settings
+) -> None:
+    with database.writing() as tx:
+        made = invite(tx, head.workspace, EMAIL, "agent", "http://testserver", settings)
+    guest = Browser(client)
+    answer = guest.post(
+        "/api/v2/invitation_sessions.json", {"invitation": made.link.rpartition("/")[2], "password": PASSWORD}
+    )
+
+    assert answer.status_code == 201
+    assert {(each["resource"], each["action"], each["user"], each["via"]) for each in head.results(PATH)} == {
+        ("invitations", "deleted", EMAIL, "session"),
+        ("users", "created", EMAIL, "session"),
+        ("account", "changed", EMAIL, "session"),
+        ("sessions", "created", EMAIL, "session"),
+    }
 
 
 def test_channels_flows_and_triggers_are_watched_too() -> None:

@@ -1,0 +1,80 @@
+"""What commands change is told by the audit log, which a command and the API read alike."""
+
+import json
+
+import pytest
+
+from tests.relayboard.every_command.cases import GOOD
+from tests.relayboard.every_command.leaves import Leaf
+from tests.relayboard.every_command.running import Run, arrange
+from tests.relayboard.every_command.world import World
+
+CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+NAMED = ("group", "label", "topic", "field", "global", "optin", "ticketer", "classifier", "campaign")
+TOLD: dict[Leaf, tuple[str, str]] = {
+    ("workspace", "change"): ("workspace", CHANGED),
+    ("user", "create"): ("users", CREATED),
+    ("user", "change"): ("users", CHANGED),
+    ("user", "remove"): ("users", DELETED),
+    ("user", "password"): ("account", CHANGED),
+    ("user", "invite"): ("invitations", CREATED),
+    ("invitation", "withdraw"): ("invitations", DELETED),
+    ("session", "end"): ("sessions", DELETED),
+    ("token", "create"): ("tokens", CREATED),
+    ("token", "revoke"): ("tokens", DELETED),
+    ("channel", "claim"): ("channels", CREATED),
+    ("channel", "create"): ("channels", CREATED),
+    ("channel", "change"): ("channels", CHANGED),
+    ("channel", "limit"): ("channels", CHANGED),
+    ("channel", "webhook"): ("channels", CHANGED),
+    ("channel", "secret"): ("channels", CHANGED),
+    ("channel", "release"): ("channels", DELETED),
+    ("contact", "delete"): ("contacts", DELETED),
+    ("media", "delete"): ("media", DELETED),
+    ("template", "create"): ("templates", CREATED),
+    ("resthook", "create"): ("resthooks", CREATED),
+    ("resthook", "secret"): ("resthook_subscribers", CHANGED),
+    ("flow", "import"): ("flows", CREATED),
+    ("flow", "change"): ("flows", CHANGED),
+    ("flow", "archive"): ("flows", CHANGED),
+    ("trigger", "create"): ("triggers", CREATED),
+    ("trigger", "archive"): ("triggers", CHANGED),
+    ("campaign", "archive"): ("campaigns", CHANGED),
+    **{(noun, "create"): (f"{noun}s", CREATED) for noun in NAMED},
+    **{(noun, "change"): (f"{noun}s", CHANGED) for noun in NAMED},
+    **{(noun, "delete"): (f"{noun}s", DELETED) for noun in ("group", "label", "field", "global")},
+}
+NEEDED = (("contact", "create"),)
+"""What another command needs first."""
+
+
+@pytest.fixture(scope="module")
+def is_done() -> set[int]:
+    return set()
+
+
+@pytest.fixture
+def told(run: Run, world: World, is_done: set[int]) -> set[tuple[str, str, str]]:
+    """Command, resource and action of each event; the commands were called before, here or in the order of cases."""
+    if id(world) not in is_done:
+        is_done.add(id(world))
+        for words in GOOD:
+            if words in TOLD or words in NEEDED:
+                for text in GOOD[words]:
+                    run(*arrange(words, text, world))
+    said = run(["audit", "list", "--workspace", world.names["workspace"], "--limit", "1000"])
+    events = json.loads(said.out)
+    assert all(each["user"] is None and each["via"] == "command" for each in events if each["command"])
+    return {(each["command"], each["resource"], each["action"]) for each in events}
+
+
+@pytest.mark.parametrize("words", TOLD, ids=" ".join)
+def test_a_change_by_a_command_is_told(told: set[tuple[str, str, str]], words: Leaf) -> None:
+    assert (" ".join(words), *TOLD[words]) in told
+
+
+def test_the_api_tells_the_same(run: Run, world: World, told: set[tuple[str, str, str]]) -> None:
+    shown = world.service.get("/api/v2/audit_events.json")["results"]
+    said = run(["audit", "list", "--workspace", world.names["workspace"], "--limit", str(len(shown))])
+
+    assert [each["uuid"] for each in json.loads(said.out)] == [each["uuid"] for each in shown] != []
