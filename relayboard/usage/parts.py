@@ -49,7 +49,7 @@ Part = click.Parameter | OneOf | Sequence["Part"]
 
 class Action(click.Command):
     """A command that does something: `work` names a module of `relayboard/commands/` and a function in it. `destroys`
-    says what cannot be taken back, `asks_pipes` whether this must be confirmed by `--yes` where nobody can be asked.
+    says what cannot be taken back, with `destroys_with` only when this flag is given, `asks_pipes` whether this must be confirmed by `--yes` where nobody can be asked.
     `examples` are calls without the words that lead to this command.
     """
 
@@ -62,6 +62,7 @@ class Action(click.Command):
         examples: Iterable[str] = ("",),
         more: str = "",
         destroys: str = "",
+        destroys_with: str = "",
         asks_pipes: bool = True,
         is_table: bool = True,
     ) -> None:
@@ -82,6 +83,7 @@ class Action(click.Command):
         )
         self.work, self.examples = work, tuple(examples)
         self.destroys, self.asks_pipes = destroys, asks_pipes
+        self.destroys_with = destroys_with
         self.groups = [part for part in found if isinstance(part, OneOf)]
 
     def load(self) -> Callable[[Options], object]:
@@ -126,7 +128,7 @@ class Action(click.Command):
         given = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}
         noun = ctx.parent.command.name if ctx.parent is not None else None
         options = Options(**given, noun=noun, action=self.name)
-        if self.destroys and not options.yes:
+        if self.destroys and not options.yes and (not self.destroys_with or given[self.destroys_with]):
             self._confirm(self.destroys.format(**given))
         return self.load()(options)
 

@@ -246,6 +246,10 @@ SECRETS = Noun(
             "--drop-unreadable",
             "delete those whose key is lost: set up phones, webhooks, gateways and second factors again",
         ),
+        destroys="secrets whose key is lost are deleted, and what they belong to must be set up again",
+        destroys_with="drop_unreadable",
+        asks_pipes=False,
+        examples=("", "--drop-unreadable --yes"),
     ),
 )
 ALL = (WORKSPACE, USER, INVITATION, SESSION, TOKEN, AUDIT, SECRETS)

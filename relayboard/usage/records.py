@@ -258,6 +258,8 @@ CAMPAIGN = Noun(
         "campaigns.run_archive",
         "archive a campaign: its events no longer fire, and its group can be deleted",
         option("--campaign", "the campaign, as `relayboard campaign list` names it", required=True, metavar="UUID"),
+        destroys="the campaign {campaign} is archived, and its events no longer fire",
+        asks_pipes=False,
         examples=(f"--campaign {ID}",),
     ),
     showing("campaign"),

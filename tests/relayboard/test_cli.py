@@ -166,6 +166,18 @@ class TestConfirmation:
         assert main(["token", "revoke", "--workspace", "x", "y"]) == 0
         assert done == ["revoke"]
 
+    def test_a_command_that_destroys_only_with_a_flag_asks_only_with_it(
+        self, done: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for stream in ("stdin", "stderr"):
+            monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
+        monkeypatch.setattr("click.confirm", lambda sentence, err: False)
+
+        assert main(["secrets", "renew"]) == 0
+        assert main(["secrets", "renew", "--drop-unreadable"]) == 1
+        assert main(["secrets", "renew", "--drop-unreadable", "--yes"]) == 0
+        assert done == ["renew", "renew"]
+
     @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1), ("", 130)])
     @pytest.mark.parametrize("words", [["label", "delete"], ["token", "revoke"]])
     def test_a_terminal_is_asked(
