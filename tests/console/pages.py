@@ -30,6 +30,15 @@ def sign_in(context: BrowserContext, clinic: Clinic, role: str, place: str = "in
     return page
 
 
+def count_bytes(page: Page) -> list[int]:
+    """The bytes of each response from now on, as they come over the wire."""
+    loaded: list[int] = []
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", lambda event: loaded.append(int(event["encodedDataLength"])))
+    return loaded
+
+
 def open_page(page: Page, clinic: Clinic, *parts: str) -> None:
     page.goto(f"{clinic.service.url}/#/{'/'.join(parts)}")
     expect(page.locator("main h1:visible, main h2:visible").first).to_be_visible()

@@ -25,6 +25,8 @@ SYNCS = 24
 """In which people answer the survey."""
 OPENED = ("contacts", "inbox", "tickets")
 """Pages whose first record is shown too."""
+MORE = {"tickets-times": "tickets/figures", "calendar": "flows/calendar", "broadcast-form": "broadcasts/new"}
+"""Pages that are not in the navigation."""
 
 
 def main() -> int:
@@ -65,6 +67,13 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
             expect(page.locator(".bubble, .history-line").first).to_be_visible()
             expect(page.locator(".spinner")).to_have_count(0)
         written.append(_write(page, name))
+    for name, place in MORE.items():
+        open_page(page, clinic, place)
+        written.append(_write(page, name))
+    open_page(page, clinic, "flows")
+    page.locator(".flow-card h2 a").first.click()
+    expect(page.locator(".flow-node").first).to_be_visible()
+    written.append(_write(page, "flow"))
     page.context.close()
     for title, settings in {
         "inbox-dark": {**LIGHT, "color_scheme": "dark"},
