@@ -147,6 +147,8 @@ def check_push(phones: int | None, silent: int) -> Findings:
     why = "none is sent, and none has to be set up: phones ask for their messages by themselves"
     if phones is None:
         yield Finding("push", OK, why)
+    elif phones == 0:
+        yield Finding("push", OK, f"{why}; there is no phone yet")
     elif silent:
         yield Finding(
             "push",

@@ -299,6 +299,7 @@ DOCUMENTED = documented()
     ("phones", "silent", "status", "sentence"),
     [
         (None, 0, "ok", "phones ask for their messages by themselves"),
+        (0, 0, "ok", "there is no phone yet"),
         (4, 0, "ok", "none of 4 has been silent for 30 minutes"),
         (4, 1, "warning", "1 of 4 has not asked for 30 minutes: open the app"),
         (4, 3, "warning", "3 of 4 have not asked for 30 minutes: open the app"),
