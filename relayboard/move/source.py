@@ -1,5 +1,6 @@
 """The other server over HTTP: pages of its lists, with its limits honoured and its failures waited out."""
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -7,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
 from urllib.parse import urlencode, urlsplit
 
+import orjson
 import requests
 
 from relayboard.base.version import program_version
@@ -22,6 +24,7 @@ URL_LENGTH = 255
 WORKSPACES = ("/api/v2/workspace.json", "/api/v2/org.json")
 BROKEN = (500, 502, 503, 504, 520, 521, 522, 523, 524)
 
+Answer = tuple[requests.Response, Any]
 Wait = Callable[[float], object]
 Tell = Callable[[str], object]
 
@@ -81,7 +84,7 @@ class Source:
 
     def read(self, path: str) -> dict[str, Any]:
         """The document at a path. Raises NotThere, ListRefused, FilterRefused, CursorLost, SourceFailed."""
-        response = self._get(self.url + path)
+        response, document = self._get(self.url + path)
         if "cursor=" in path and response.status_code in (400, 404):
             raise CursorLost
         if "after=" in path and response.status_code == 400:
@@ -94,7 +97,6 @@ class Source:
             raise SourceFailed(f"{self.url} does not accept the token: {_sentence(response)}")
         if response.status_code != 200:
             raise SourceFailed(f"{self.url} answers {response.status_code} to {path}: {_sentence(response)}")
-        document = response.json()
         if not isinstance(document, dict):
             raise SourceFailed(f"{self.url} answers {path} with something else than an object")
         return document
@@ -126,7 +128,7 @@ class Source:
         """Writes a file of the other server; returns its size. Storages of others do not get the token. Raises
         SourceFailed."""
         address = url if urlsplit(url).scheme else self.origin + url
-        response = self._get(address, stream=True, is_ours=address.startswith(self.origin + "/"))
+        response, _ = self._get(address, stream=True, is_ours=address.startswith(self.origin + "/"))
         with response:
             if response.status_code != 200:
                 raise SourceFailed(f"{urlsplit(address).netloc} answers {response.status_code}")
@@ -137,8 +139,9 @@ class Source:
                 file.write(piece)
             return size
 
-    def _get(self, url: str, *, stream: bool = False, is_ours: bool = True) -> requests.Response:
-        """Asks until there is an answer that is not a failure of the moment. Raises SourceFailed."""
+    def _get(self, url: str, *, stream: bool = False, is_ours: bool = True) -> Answer:
+        """Asks until there is an answer that is not a failure of the moment; with its document, unless it is a stream.
+        Raises SourceFailed."""
         pause, problem = FIRST_PAUSE_SECONDS, ""
         attempt = 0
         while attempt < ATTEMPTS:
@@ -151,9 +154,7 @@ class Source:
                     self._pause(_retry_after(response) or UNSAID_PAUSE_SECONDS, "the other server's limit is reached")
                     continue
                 if response.status_code not in BROKEN:
-                    if not stream and response.status_code == 200:
-                        response.json()
-                    return response
+                    return response, None if stream or response.status_code != 200 else _parse(response.content)
                 problem = f"answers {response.status_code}"
                 pause = max(pause, _retry_after(response) or 0.0)
             except (requests.exceptions.RequestException, ValueError) as error:
@@ -189,6 +190,15 @@ class Source:
     def close(self) -> None:
         self.stopped.set()
         self._session.close()
+
+
+def _parse(content: bytes) -> Any:
+    """The document of an answer. Halves of characters, which no database stores, are replaced. Raises ValueError."""
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        text = content.decode("utf-8", "replace")
+        return json.loads(json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _retry_after(response: requests.Response) -> float | None:

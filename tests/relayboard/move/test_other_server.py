@@ -46,6 +46,12 @@ def test_failures_are_waited_out_longer_and_longer_until_it_is_too_often(other: 
         source(other, waits).read("/api/v2/workspace.json")
 
 
+def test_a_half_of_a_character_is_replaced_because_no_database_stores_it(other: OtherServer) -> None:
+    other.workspace["name"] = "Bench \ud83d, \U0001f600"
+
+    assert source(other, []).read("/api/v2/workspace.json")["name"] == "Bench ?, \U0001f600"
+
+
 def test_a_page_that_is_too_slow_is_asked_for_again(other: OtherServer, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
     is_over = threading.Event()
