@@ -52,6 +52,19 @@ QUERIES: Sequence[Column[Any]] = (broadcast.c.query, flow_start.c.query)
 """Queries of the past that name an address."""
 
 
+AFFECTED: Sequence[str] = sorted(
+    {
+        *("contact", "contact_urn", "contact_note", "group_membership", "message", "message_label", "flow_session"),
+        *("ticket", "ticket_event", "channel_event", "delivery_attempt", "media", "moved_record", "conversation"),
+        *("contact_import", "rejected_row", "data_request"),
+        *OWN_ROWS,
+        *MENTIONS,
+        *(each.table.name for each in (*DOCUMENTS, *QUERIES)),
+    }
+)
+"""The tables from which something of a person is erased: their files are rewritten."""
+
+
 def count_own(tx: Transaction, person: Person) -> Counts:
     """How much is stored about a person, by kind."""
     kinds: dict[str, Table] = {

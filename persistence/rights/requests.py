@@ -12,6 +12,7 @@ from persistence.rights.copying import write_copy
 from persistence.rights.erasing import Counts, erase_rows, list_files
 from persistence.rights.files import erase_from_archives, erase_media
 from persistence.rights.needles import Person, find_person
+from persistence.rights.rewriting import rewrite_files
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room
@@ -106,9 +107,6 @@ def _erase(database: Database, store: MediaStore, held: Held, person: Person, *,
         store.remove(name)
     if not held.row.counts:
         held.until = database.write(lambda tx: _erase_rows(tx, held, person, {"archived": archived, "files": files}))
-    # It knows all tables, which only an erasure has to load.
-    from persistence.rights.rewriting import rewrite_files  # noqa: PLC0415
-
     is_whole = rewrite_files(database, is_forced=is_forced)
     database.write(lambda tx: finish(tx, held, rewritten_on=tx.now if is_whole else None))
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database, create_patient_engine
-from persistence.tables.complete import metadata
+from persistence.rights.erasing import AFFECTED
 
 MOST_SQLITE_BYTES = 1 << 30
 MOST_TABLE_BYTES = 256 << 20
@@ -51,14 +51,14 @@ def _rewrite_sqlite(database: Database, *, is_forced: bool) -> bool:
 def _rewrite_postgres(engine: Engine, *, is_forced: bool) -> bool:
     is_whole = True
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        for table in metadata.sorted_tables:
+        for table in AFFECTED:
             sized = text("SELECT pg_total_relation_size(to_regclass(:name))")
-            size = connection.execute(sized, {"name": table.name}).scalar() or 0
+            size = connection.execute(sized, {"name": table}).scalar() or 0
             if size > MOST_TABLE_BYTES and not is_forced:
                 is_whole = False
                 continue
-            connection.exec_driver_sql(f'VACUUM (FULL, ANALYZE) "{table.name}"')
-            _forget_statistics(connection, table.name)
+            connection.exec_driver_sql(f'VACUUM (FULL, ANALYZE) "{table}"')
+            _forget_statistics(connection, table)
         connection.exec_driver_sql(f"VACUUM (FULL) {STATISTICS}")
         try:
             connection.exec_driver_sql("CHECKPOINT")  # files of former states are removed then, otherwise a little later

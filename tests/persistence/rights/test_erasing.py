@@ -245,7 +245,7 @@ def test_a_worker_that_dies_in_between_is_followed_by_one_that_ends_it(
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("persistence.rights.rewriting.rewrite_files", die)
+        patch.setattr("persistence.rights.requests.rewrite_files", die)
         clinic.perform(ERASE)
     clock.moment += timedelta(minutes=5)
     while (held := clinic.database.write(lambda tx: take_next(tx, clinic.workspace.id))) is not None:

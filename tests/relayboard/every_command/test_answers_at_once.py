@@ -48,7 +48,6 @@ NEEDS: dict[Leaf, set[str]] = {
     ("backup",): {"persistence.tables.complete"},
     ("workspace", "export"): {"persistence.tables.complete"},
     ("workspace", "import"): {"persistence.tables.complete"},
-    ("contact", "erase"): {"persistence.tables.complete"},
     ("archive", "import"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
     ("export",): {"flows.queries"},
 }
