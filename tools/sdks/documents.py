@@ -10,14 +10,17 @@ GENERATIONS = ("v1", "v2")
 
 
 def read_document(generation: str) -> Document:
-    """Without conditions (`not`, lengths of files), which the service checks and some generators take for shapes; without the calls that
-    the service makes; and with one tag for each operation, because generators make a class for each.
+    """Without conditions (`not`, lengths of files), which the service checks and some generators take for shapes;
+    without links and the calls that the service makes; and with one tag for each operation, because generators make a
+    class for each.
     """
     document: Document = _without_conditions(copy.deepcopy(bundle(generation)))
     for path in document["paths"].values():
         for operation in (path[method] for method in HTTP_METHODS if method in path):
             operation.pop("callbacks", None)
             operation["tags"] = operation["tags"][:1]
+            for answer in operation["responses"].values():
+                answer.pop("links", None)
     return document
 
 
