@@ -7,6 +7,7 @@ import pytest
 from relayboard.cli import main
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact
+from tests.definition_files import bring_in, make_definition, make_file, say
 
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
 CHANNEL = "aa7d0b9c-22e1-4f8f-8f6d-1b3c5d7e9f00"
@@ -138,3 +139,70 @@ def test_a_gateway_whose_headers_could_not_be_sent_is_not_made(run, api: Api, ca
 
     assert run("channel", "create", *arguments, *wrong) == (1, None)
     assert api.results("/api/v2/channels.json") == []
+
+
+def test_a_changed_record_is_what_the_api_shows(run, api: Api):
+    made = {
+        "optin": run("optin", "create", "--name", "News")[1],
+        "ticketer": run("ticketer", "create", "--name", "Desk", "--type", "zendesk")[1],
+        "classifier": run("classifier", "create", "--name", "Booking", "--type", "wit", "--intent", "book")[1],
+        "group": run("group", "create", "--name", "Mothers")[1],
+    }
+    made["campaign"] = run("campaign", "create", "--name", "Births", "--group", "mothers")[1]
+    changes = {
+        "optin": ["--name", "Tips"],
+        "ticketer": ["--name", "Counter"],
+        "classifier": ["--intent", "cancel", "--intent", "book"],
+        "campaign": ["--name", "Care"],
+    }
+    for noun, given in changes.items():
+        status, printed = run(noun, "change", made[noun]["uuid"], *given)
+
+        assert (status, api.results(f"/api/v2/{noun}s.json", uuid=made[noun]["uuid"])[0]) == (0, printed), noun
+        assert printed != made[noun] and printed["uuid"] == made[noun]["uuid"]
+        assert run(noun, "change", NOWHERE, *given) == (1, None)
+    assert run("classifier", "change", made["classifier"]["uuid"], "--intent", " ") == (1, None)
+
+
+def test_a_ticket_is_assigned_moved_closed_and_reopened(run, api: Api, database, workspace):
+    add_contact(database, workspace)
+    contact = api.results("/api/v2/contacts.json")[0]["uuid"]
+    ticket = run("ticket", "open", "--contact", contact)[1]["uuid"]
+    topic = run("topic", "create", "--name", "Billing")[1]["uuid"]
+    email = f"administrator@{workspace.uuid[:8]}.example.org"
+
+    shown = run("ticket", "change", ticket, "--assignee", email, "--topic", topic)[1]
+    assert (shown["assignee"]["email"], shown["topic"]["name"], shown["status"]) == (email, "Billing", "open")
+    closed = run("ticket", "change", ticket, "--unassign", "--status", "closed")[1]
+    assert (closed["assignee"], closed["status"]) == (None, "closed")
+    counts = [each["counts"] for each in api.results("/api/v2/topics.json") if each["uuid"] == topic]
+    assert counts == [{"open": 0, "closed": 1}]
+    other = run("ticket", "open", "--contact", contact)[1]["uuid"]
+    assert run("ticket", "change", ticket, "--status", "open") == (1, None)
+    run("ticket", "change", other, "--status", "closed")
+    assert run("ticket", "change", ticket, "--status", "open")[1] == api.results("/api/v2/tickets.json", uuid=ticket)[0]
+
+
+def test_a_flow_is_started_for_those_that_are_named(run, api: Api, database, workspace):
+    flow = make_definition(say("Hello"))
+    bring_in(database, workspace, make_file(flow))
+
+    status, printed = run(
+        "start", "create", "--flow", flow["uuid"], "--urn", "tel:+250788000444", "--params", '{"a": 1}', "--not-busy"
+    )
+
+    assert (status, api.results("/api/v2/flow_starts.json")) == (0, [printed])
+    assert (printed["params"], printed["exclude_active"], printed["restart_participants"]) == ({"a": 1}, True, True)
+    for wrong in ([], ["--urn", "nonsense"], ["--group", "Nobody"], ["--urn", "tel:+250788000444", "--params", "[]"]):
+        assert run("start", "create", "--flow", flow["uuid"], *wrong) == (1, None)
+
+
+def test_a_renamed_channel_is_what_the_api_shows(run, api: Api, database, workspace):
+    add_channel(database, workspace, uuid=CHANNEL, name="Old")
+    assert main(["channel", "change", "--channel", CHANNEL, "--name", "Front desk"]) == 0
+
+    (found,) = api.results("/api/v2/channels.json")
+    assert found["name"] == "Front desk"
+    assert main(["channel", "show", "--channel", CHANNEL]) == 0
+    assert main(["channel", "change", "--channel", CHANNEL, "--name", " "]) == 1
+    assert main(["channel", "show", "--channel", NOWHERE]) == 1
