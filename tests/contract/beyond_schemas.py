@@ -26,6 +26,19 @@ LOOKED_UP = (
     r"(?:urns|contact|contacts|groups|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
     r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
+OF_QUERIES = (
+    r"query is too complex",
+    r"cannot query on redacted URNs",
+    r"contains (?:conditions can only be used with name or URN values|operator on (?:name|URN) requires \w+ of minimum length \d)",
+    r"comparisons with [<>]=? can only be used with date and number fields",
+    r"can't check whether '\w+' is set or not set",
+    r"can't convert '.*' to a (?:number|date)",
+    r"can't resolve '.*' to attribute, scheme or field",
+    r"unknown property type '.*'",
+    r"'.*' is not a valid (?:contact status|language code|group name|flow name)",
+    r"(?:unexpected .+|missing '\)'|expected a value after '.+') in query",
+)
+"""What can be wrong with a contact query."""
 REASONS = [
     Reason("a record that does not exist", r'Nothing found for ".*"\.', rf"POST \S+ {LOOKED_UP}"),
     Reason("a record that does not exist", r'Nothing found for ".*"\.', r"POST /api/v1/\w+\.json (?:uuid|key)"),
@@ -38,7 +51,7 @@ REASONS = [
     ),
     Reason(
         "a contact query",
-        r"(?:Parameter (?:query|search): )?[^\n]*",
+        rf"(?:Parameter (?:query|search): )?(?:{'|'.join(OF_QUERIES)})(?: \(character \d+\))?\.",
         r"(?:GET /api/v2/(?:contacts|conversations|contact_queries)\.json.*"
         r"|POST /api/v2/(?:broadcasts|broadcast_previews|exports)\.json query)",
     ),

@@ -139,10 +139,18 @@ def test_only_a_form_with_a_file_that_fits_is_a_false_finding(parts: tuple[str, 
         ("/api/v2/messages.json", {"contact": "x"}, {"non_field_errors": ["A text or an attachment is required."]}),
         ("/api/v2/groups.json", {"name": "A"}, {"name": ['Nothing found for "A".']}),
         ("/api/v2/groups.json", {"name": "A"}, {}),
+        ("/api/v2/broadcasts.json", {"query": "age > 9"}, {"query": ["This cannot be searched now."]}),
     ],
 )
 def test_a_refusal_without_a_listed_reason_counts(uri: str, body: Any, answer: Any) -> None:
     assert unexplained("POST", f"http://localhost{uri}", json.dumps(body), json.dumps(answer))
+
+
+@pytest.mark.parametrize(
+    "sentence", ["unexpected '\\n' in query (character 3).", "can't convert 'x' to a number.", "query is too complex."]
+)
+def test_what_can_be_wrong_with_a_query_does_not_count(sentence: str) -> None:
+    assert unexplained("POST", "/api/v2/broadcasts.json", "{}", json.dumps({"query": [sentence]})) == []
 
 
 def test_a_refusal_for_a_listed_reason_does_not_count() -> None:

@@ -81,6 +81,8 @@ def is_definition(given: Mapping[str, Any]) -> bool:
 
 
 def _check_version(version: Any) -> None:
+    if version is None:
+        raise ExportError("is missing; this is neither an export file nor the definition of a flow", "version")
     if isinstance(version, str):
         found = _VERSION.fullmatch(version)
         major = int(found[1]) if found else None
