@@ -10,6 +10,8 @@ from persistence.deliveries.log import read_delivery
 from persistence.deliveries.records import DELIVERIES, send_again, send_failed_again
 from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
+from persistence.sql.names import require_id
+from persistence.tables.contacts import contact
 from relayboard.commands.output import CommandFailed, print_json, reading_in, writing_in
 from relayboard.usage.parts import Options
 
@@ -18,6 +20,10 @@ def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
         if options.channel is not None and find_channel_workspace(tx, options.channel) != workspace.id:
             raise CommandFailed(f"there is no channel {options.channel}")
+        if options.receiver is not None:
+            find_receiver(tx, workspace.id, options.receiver)
+        if options.contact is not None:
+            require_id(tx, workspace.id, contact, options.contact)
         ledger = count_deliveries(tx, workspace.id)
         off = list_switched_off(tx, workspace.id)
         asked = {name: getattr(options, name) for name in ("status", "channel", "receiver", "event", "contact")}
@@ -47,7 +53,7 @@ def run_resend(options: Options) -> None:
 
 def run_test(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
-        event_id = send_test(tx, workspace.id, options.channel or options.receiver)
+        event_id = send_test(tx, workspace.id, options.receiver if options.channel is None else options.channel)
     print_json({"uuid": event_id, "event": "test"})
 
 
