@@ -12,7 +12,7 @@ from huey.exceptions import ConfigurationError
 from huey.storage import PostgresStorage
 from redis.exceptions import RedisError
 
-from persistence.database import postgres_dsn
+from persistence.sql.engines import postgres_dsn
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import sqlite_file
 from relayboard.base.tracing import Causes, caused_by

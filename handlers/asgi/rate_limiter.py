@@ -5,7 +5,8 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from persistence.database import Busy, Database
+from persistence.database import Database
+from persistence.sql.engines import Busy
 from persistence.limits.rate_limits import read_allowance, take_allowance
 
 BATCHES_PER_LIMIT = 100

@@ -22,7 +22,8 @@ from persistence.backups.emptiness import check_no_worker, check_unused, clear_o
 from persistence.backups.errors import BackupError
 from persistence.backups.manifest import stored_columns
 from persistence.backups.references import Reference, put_references_aside, restore_references
-from persistence.database import IMPATIENT, WRITING, Busy, Database, create_patient_engine, database_name
+from persistence.database import Database
+from persistence.sql.engines import IMPATIENT, WRITING, Busy, create_patient_engine, database_name
 from persistence.migrations import check_schema, current_revision, upgrade
 from persistence.secrets.encrypted_columns import sealed_text
 from persistence.tables.complete import metadata

@@ -12,7 +12,8 @@ from persistence.backups.errors import BackupError
 from persistence.backups.files import BackupReader, reading_backup
 from persistence.backups.manifest import Manifest
 from persistence.backups.media import check_store_empty, put_back, take_away
-from persistence.database import Database, create_patient_engine, database_name
+from persistence.database import Database
+from persistence.sql.engines import create_patient_engine, database_name
 from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision, downgrade, list_revisions, newest_revision, upgrade

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine, text
 
-from persistence.database import IMPATIENT, WRITING, Busy, create_patient_engine
+from persistence.sql.engines import IMPATIENT, WRITING, Busy, create_patient_engine
 
 logger = logging.getLogger("relayboard.migrations")
 

@@ -8,7 +8,8 @@ import psycopg2
 from sqlalchemy import Connection, Engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
-from persistence.database import Database, create_patient_engine
+from persistence.database import Database
+from persistence.sql.engines import create_patient_engine
 from persistence.rights.erasing import AFFECTED
 
 MOST_SQLITE_BYTES = 1 << 30

@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 from sqlalchemy import Column, Connection, Table, select
 
-from persistence.database import Database, create_patient_engine
+from persistence.database import Database
+from persistence.sql.engines import create_patient_engine
 from persistence.media.media import place_in_store
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 
-from persistence.database import database_name
+from persistence.sql.engines import database_name
 from persistence.media.opening import check_store_package
 from persistence.migrations import BASE, goes_back, move_to
 from persistence.migrations.distribution import distribute

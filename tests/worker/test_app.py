@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from persistence.database import postgres_dsn
+from persistence.sql.engines import postgres_dsn
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database

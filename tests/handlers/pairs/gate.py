@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy import event, text
 
-from persistence.database import PATIENT, WRITING, Database
+from persistence.database import Database
+from persistence.sql.engines import PATIENT, WRITING
 from testbed.patience import PATIENCE_SECONDS
 
 FIRST_WRITE, COMMIT = "before its first write", "before its commit"

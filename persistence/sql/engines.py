@@ -1,0 +1,175 @@
+"""Engines and their connections, on SQLite and PostgreSQL."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, Engine, Pool, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DisconnectionError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection, QueuePool
+
+from persistence.sql.query_functions import register_query_functions
+from relayboard.base.private_files import make_file
+
+WRITING = "relayboard_writing"
+PATIENT, IMPATIENT = "patient", "impatient"
+PRIMARY_CODE = 0xFF
+MAX_OVERFLOW = 5
+LARGEST_TIMEOUT_MS = 2**31 - 1
+IDLE_UNCHECKED_SECONDS = 1.0
+TAKEN = "is_counted"
+POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
+PATIENT_SESSION = (
+    "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c timezone=UTC"
+    " -c application_name=relayboard_schema"
+)
+
+
+class Busy(Exception):
+    """Another process or thread is writing, and the caller did not want to wait."""
+
+
+def create_pooled_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> Engine:
+    """The engine of a service or worker: a pool of connections whose statements time out."""
+    parsed = make_url(url)
+    if parsed.drivername == "postgres" or parsed.drivername == "postgresql":
+        parsed = parsed.set(drivername="postgresql+psycopg2")
+    options: dict[str, Any] = {
+        "json_serializer": lambda value: orjson.dumps(value).decode(),
+        "json_deserializer": _load_json,
+        "pool_use_lifo": True,
+        "pool_size": pool_size,
+        "max_overflow": MAX_OVERFLOW,
+        "pool_timeout": 10,
+        "hide_parameters": True,  # errors are logged, but not the values in their messages
+    }
+    if parsed.get_backend_name() == "sqlite":
+        if parsed.database and not parsed.database.startswith((":memory:", "file:")):
+            make_file(Path(parsed.database))
+        engine = create_engine(
+            parsed,
+            poolclass=QueuePool,
+            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": statement_timeout_seconds},
+            **options,
+        )
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=statement_timeout_seconds * 1000))
+        return engine
+    session = f"-c statement_timeout={statement_timeout_seconds}s {POSTGRES_SESSION}"
+    # Statements for many rows are sent together: a round trip costs more than a row.
+    options |= {"executemany_mode": "values_plus_batch", "executemany_batch_page_size": 500}
+    engine = create_engine(parsed, connect_args={"options": session}, **options)
+    event.listen(engine, "checkout", _check_idle_connection)
+    event.listen(engine, "checkin", _note_idle)
+    return engine
+
+
+def create_patient_engine(engine: Engine) -> Engine:
+    """An engine on the same database whose connections wait without a time limit, for the work of operators. Each
+    connection is new. SQLite does not check foreign keys on them, because changing a table there means creating it
+    again.
+    """
+    if engine.dialect.name != "sqlite":
+        return create_engine(engine.url, poolclass=NullPool, connect_args={"options": PATIENT_SESSION})
+    arguments = {"check_same_thread": False, "isolation_level": None}
+    patient = create_engine(engine.url, poolclass=NullPool, connect_args=arguments)
+    event.listen(patient, "connect", _prepare_sqlite)
+    event.listen(patient, "connect", _leave_foreign_keys)
+    event.listen(patient, "begin", partial(_begin_sqlite, busy_timeout_ms=LARGEST_TIMEOUT_MS))
+    return patient
+
+
+def _leave_foreign_keys(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
+    connection.execute("PRAGMA foreign_keys=OFF")
+    connection.execute(f"PRAGMA busy_timeout={LARGEST_TIMEOUT_MS}")
+
+
+def database_name(engine: Engine) -> str:
+    """The name of the database on its server, or the name of its file without the folder."""
+    return Path(engine.url.database or "").name
+
+
+def postgres_dsn(url: str) -> str:
+    """The URL of a PostgreSQL database for libpq, without the name of a driver."""
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def _note_idle(_connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+    record.info["idle_since"] = time.monotonic()
+
+
+def _check_idle_connection(connection: Any, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+    """Check a connection that was idle for a second; checking it each time would cost a round trip."""
+    idle_since = record.info.get("idle_since")
+    if idle_since is None or time.monotonic() - idle_since < IDLE_UNCHECKED_SECONDS:
+        return
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("select 1")
+        connection.rollback()
+    except connection.Error as error:
+        raise DisconnectionError from error
+
+
+def _load_json(value: str) -> Any:
+    return json.loads(value)
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: ConnectionPoolEntry) -> None:
+    cursor = connection.cursor()
+    pragmas: Iterable[str] = (
+        "journal_mode=WAL",
+        "synchronous=FULL",  # accepted data survives a power failure, not only the death of a process
+        "foreign_keys=ON",
+        "cache_size=-64000",
+        "temp_store=MEMORY",
+        "mmap_size=268435456",
+    )
+    for pragma in pragmas:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+    register_query_functions(connection)
+
+
+def _begin_sqlite(connection: Connection, busy_timeout_ms: int) -> None:
+    writing = connection.get_execution_options().get(WRITING)
+    if writing == IMPATIENT:
+        _begin_at_once(connection, busy_timeout_ms)
+    else:
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing == PATIENT else "BEGIN")
+
+
+def _begin_at_once(connection: Connection, busy_timeout_ms: int) -> None:
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    try:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    except OperationalError as error:
+        if getattr(error.orig, "sqlite_errorcode", 0) & PRIMARY_CODE == sqlite3.SQLITE_BUSY:
+            raise Busy from error
+        raise
+    finally:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout={busy_timeout_ms}")
+
+
+def watch_pool(pool: Pool, note: Callable[[int], object]) -> None:
+    """Call `note` with 1 when a connection is taken from the pool, and with -1 when it is returned or dropped."""
+
+    def take(_connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: PoolProxiedConnection) -> None:
+        record.info[TAKEN] = True
+        note(1)
+
+    def give_back(_connection: DBAPIConnection | None, record: ConnectionPoolEntry, *_error: object) -> None:
+        # A connection that broke in use is dropped, and then perhaps returned as well.
+        if record.info.pop(TAKEN, False):
+            note(-1)
+
+    event.listen(pool, "checkout", take)
+    event.listen(pool, "checkin", give_back)
+    event.listen(pool, "invalidate", give_back)
