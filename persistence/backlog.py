@@ -13,6 +13,8 @@ from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, 
 from persistence.channels.alarms import LOST_AFTER
 from persistence.channels.call_handling import IS_PENDING as IS_PENDING_CALL
 from persistence.channels.channels import IS_RELAYER
+from persistence.data_jobs import TABLES as DATA_JOBS
+from persistence.data_jobs import is_due
 from persistence.database import Transaction
 from persistence.flow_starts.batches import IS_PENDING as IS_PENDING_BATCH
 from persistence.flow_starts.flow_starts import IS_UNFINISHED, UNFINISHED, is_one_of
@@ -120,12 +122,14 @@ def _read_queue(tx: Transaction, queue: _Queue) -> Waiting:
 def _read_small_kinds(tx: Transaction) -> dict[str, Waiting]:
     """Reads the kinds whose tables or indexes contain little besides waiting work."""
     scheduled, is_counted = trigger.c.next_fire_on, pending_touch.c.subject == COUNTS
+    jobs = union_all(*(select(each.c.created_on).where(is_due(each)) for each in DATA_JOBS)).subquery()
     parts: dict[str, Select[*tuple[Any, ...]]] = {
         "parked": select(parked_sprint.c.parked_on).order_by(parked_sprint.c.id),
         "schedules": select(scheduled).where(scheduled.is_not(None), scheduled <= tx.now).order_by(scheduled),
         "groups": select(group.c.modified_on).where(_IS_UNREADY).order_by(group.c.status),
         "counts": select(pending_touch.c.changed_on).where(is_counted).order_by(pending_touch.c.id),
         "touches": select(pending_touch.c.changed_on).where(~is_counted).order_by(pending_touch.c.id),
+        "data": select(jobs.c.created_on).order_by(jobs.c.created_on),
         "mail": select(account_mail.c.created_on)
         .where(account_mail.c.expires_on > tx.now)
         .order_by(account_mail.c.created_on),
