@@ -81,7 +81,9 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
         "/broadcast_progress.json": {"uuid": filled.rows["broadcast"][-1].uuid},
         "/contact_queries.json": {"query": "amina"},
         "/contact_timeline.json": {"contact": filled.rows["contact"][-1].uuid},
+        "/delivery.json": {"uuid": filled.rows["delivery"][-1].uuid},
         "/flow_figures.json": {"uuid": filled.rows["flow"][-1].uuid},
+        "/flow_revisions.json": {"uuid": filled.rows["flow"][-1].uuid},
     }
     needs_some = any(part.get("required") for part in operation.parameters())
     if not needs_some and operation.method != "delete":
