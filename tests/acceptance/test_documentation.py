@@ -74,7 +74,9 @@ def test_every_block_is_run_or_says_why_not_and_few_are_not():
     blocks = [block_of(each) for each in BLOCKS]
 
     assert [block.name for block in blocks if not block.kind and block.reason is None] == []
-    assert len([block for block in blocks if block.reason]) <= MOST_EXCEPTIONS
+    reasons = [block.reason for block in blocks if block.reason]
+    not_run = [reason for reason in reasons if not (ROOT / reason.split()[0]).is_file()]
+    assert len(not_run) <= MOST_EXCEPTIONS, "a reason may begin with the test that runs the block instead"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -62,9 +62,12 @@ class ExplorerPage:
         block.locator(".try-out__btn").click()
         return block
 
-    def fold(self, block: Locator) -> None:
+    def fold(self, block: Locator, operation: Operation) -> None:
+        """Folds the operation and those of its tag: of a long list the page keeps only what is in sight."""
         block.locator(".opblock-summary-control").first.click()
         block.locator(".opblock-body").first.wait_for(state="detached")
+        self.page.locator(f"#operations-tag-{operation.body['tags'][0]}").click()
+        block.wait_for(state="detached")
 
     def fill(self, block: Locator, values: Mapping[str, Any]) -> None:
         """Fill in parameters by name."""

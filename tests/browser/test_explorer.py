@@ -75,6 +75,7 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
         "labels": {"uuid": filled.rows["label"][-1].uuid},
         "relayers": {"relayer": filled.rows["channel"][-1].id},
         "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][-1].id},
+        "webhook_receivers": {"receiver": filled.rows["channel"][0].uuid},
         "saved_replies": {"uuid": filled.rows["saved_reply"][-1].uuid},
     }
     by_path = {
@@ -106,7 +107,7 @@ def test_every_operation_succeeds_as_the_explorer_offers_it(explorer: ExplorerPa
             problems.append(f"{operation}: filled in {prefilled}, sent {done.url}")
         if done.status not in SUCCESS[operation.method]:
             problems.append(f"{operation}: {done.status} {done.body or ''} {done.text}")
-        explorer.fold(block)
+        explorer.fold(block, operation)
 
     assert not problems, "\n".join(problems)
     assert explorer.troubles == []
@@ -131,7 +132,7 @@ def test_events_are_shown_at_the_operations_that_lead_to_them(explorer: Explorer
             shown = block.locator(".callbacks-container")
             for name in names:
                 expect(shown.get_by_text(name, exact=True)).to_be_visible()
-            explorer.fold(block)
+            explorer.fold(block, operation)
 
 
 @pytest.mark.parametrize("path", ["/api/v1/docs", "/api/v2/docs", "/guides/", "/guides/operations"])
