@@ -22,10 +22,10 @@ from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, 
 from persistence.lists import read_record
 from persistence.media.folder import FolderStore
 from persistence.migrations import upgrade
+from persistence.performing import Performer
 from persistence.secrets.encryption import KeyRing
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from persistence.performing import Performer
 
 HEADER = ["URN:Tel", "Name", "Language", "Age", "Born", "Village"]
 

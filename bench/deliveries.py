@@ -1,8 +1,9 @@
 """`python -m bench.deliveries`: events per second that one worker delivers to ten receivers, and what each costs.
 
-On PostgreSQL. Each delivery is signed for a channel and concerns a contact. With `--deleted N` so many rows are added and
-deleted before: dead rows at the head of the queue. Processor time says more than the clock on a machine that does other
-work too: `worker_ms` is that of the worker's processes for one delivery, `database_ms` that of PostgreSQL.
+On PostgreSQL. Each delivery is signed for a channel and concerns a contact. With `--deleted N` so many rows are
+added and deleted before: dead rows at the head of the queue. Processor time says more than the clock on a machine
+that does other work too: `worker_ms` is that of the worker's processes for one delivery, `database_ms` that of
+PostgreSQL.
 """
 
 import argparse

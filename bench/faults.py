@@ -1,10 +1,10 @@
 """`python -m bench.faults`: events for webhooks while the API, workers and PostgreSQL are hit again and again.
 
-Clients make events by the API, each under a key, and repeat a request until it is answered. Receivers accept, refuse once,
-reset, hang, drip or lie about lengths. Meanwhile processes are killed, connections ended and the database restarted, at
-moments that the seed decides. A fault counts only if it hit while work was under way. In the end the ledger has to
-balance: every event that a client made is there once, those for receivers that accept are delivered, the others failed.
-Otherwise the run fails (status 1).
+Clients make events by the API, each under a key, and repeat a request until it is answered. Receivers accept, refuse
+once, reset, hang, drip or lie about lengths. Meanwhile processes are killed, connections ended and the database
+restarted, at moments that the seed decides. A fault counts only if it hit while work was under way. In the end the
+ledger has to balance: every event that a client made is there once, those for receivers that accept are delivered,
+the others failed. Otherwise the run fails (status 1).
 """
 
 import argparse
@@ -226,7 +226,7 @@ def judge(run: Run, receivers: dict[str, FaultyReceiver], count: int) -> dict[st
     made = {behavior: len(uuids) for behavior, uuids in run.made.items()}
     accepted = sum(made.get(behavior, 0) for behavior in ACCEPTING)
     ledger = read_ledger(run)
-    called = Counter({behavior: 0 for behavior in ACCEPTING})
+    called = Counter(dict.fromkeys(ACCEPTING, 0))
     lost = repeated = 0
     for behavior in ACCEPTING:
         ids = receivers[behavior].ids
@@ -259,6 +259,9 @@ def judge(run: Run, receivers: dict[str, FaultyReceiver], count: int) -> dict[st
 def describe(found: dict[str, Any], options: argparse.Namespace) -> str:
     """The page docs/quality.md."""
     hits, misses = found["faults_that_hit"], found["faults_that_hit_nothing"]
+    ledger = found["ledger"]
+    numbers = found["events"], *(ledger[name] for name in ("delivered", "failed", "pending")), 0
+    numbers += (found["arrived_more_than_needed"],)
     rows = [f"| {name} | {hits.get(name, 0)} | {misses.get(name, 0)} |" for name in FAULTS]
     kinds = ", ".join(f"{number:,} for one that is `{name}`" for name, number in sorted(found["made_for"].items()))
     answers = found["answers"]
@@ -272,15 +275,15 @@ def describe(found: dict[str, Any], options: argparse.Namespace) -> str:
 
     make faults
 
-makes events for webhooks by the API and hits the service meanwhile. The run fails unless the ledger balances: every event
-is there once, all for receivers that accept are delivered and arrived, all others failed, none is pending, and the API
-answered nothing but 201 and 503. The figures below are of
-`python -m bench.faults --count {options.count} --faults {options.faults} --seed {options.seed}`, which took {found["seconds"]:,} seconds on two
-processors that did other work too.
+makes events for webhooks by the API and hits the service meanwhile. The run fails unless the ledger balances: every
+event is there once, all for receivers that accept are delivered and arrived, all others failed, none is pending, and
+the API answered nothing but 201 and 503. The figures below are of
+`python -m bench.faults --count {options.count} --faults {options.faults} --seed {options.seed}`,
+which took {found["seconds"]:,} seconds on two processors that did other work too.
 
 | Events | Delivered | Failed | Pending | Lost | Arrived more often than needed |
 |---|---|---|---|---|---|
-| {found["events"]:,} | {found["ledger"]["delivered"]:,} | {found["ledger"]["failed"]:,} | {found["ledger"]["pending"]:,} | 0 | {found["arrived_more_than_needed"]:,} |
+| {" | ".join(f"{number:,}" for number in numbers)} |
 
 The events: {kinds}. Receivers that reset, hang or drip never accept, so that their events fail. Delivery is at least
 once: an event arrives again if a worker dies between the response and its record.
@@ -289,7 +292,8 @@ once: an event arrives again if a worker dies between the response and its recor
 |---|---|---|
 {chr(10).join(rows)}
 
-Clients repeated {answers.get("0", 0):,} requests without a response and {answers.get("503", 0):,} with a 503, each under the same key.
+Clients repeated {answers.get("0", 0):,} requests without a response and {answers.get("503", 0):,} with a 503, each
+under the same key.
 
 Not covered yet: a full disk, a queue that is away, an exhausted pool, clocks that jump, and what healthy receivers wait
 beside dead ones.

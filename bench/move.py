@@ -1,4 +1,4 @@
-"""`python -m bench.move`: moves a workspace between two Relayboards, kills the move on the way, and compares both sides.
+"""`python -m bench.move`: moves a workspace between two Relayboards, kills the move on the way, and compares both.
 
 The other side is a database of contacts, messages and runs behind an API process; the move is the command, killed by
 SIGKILL whenever a further share of the records is read, and started again. Afterward both databases are compared by
@@ -64,7 +64,8 @@ DIGESTS = {
  c.created_on, c.last_seen_on, (SELECT string_agg(u.scheme || u.path, ' ' ORDER BY u.priority) FROM contact_urn u
  WHERE u.contact_id = c.id), (SELECT string_agg(g.name, ' ' ORDER BY g.name) FROM group_membership m
  JOIN contact_group g ON g.id = m.group_id WHERE m.contact_id = c.id),
- (SELECT string_agg(f.key || (c.fields -> f.uuid::text ->> 'text'), ' ' ORDER BY f.key) FROM contact_field f)), 0)::numeric)
+ (SELECT string_agg(f.key || (c.fields -> f.uuid::text ->> 'text'), ' ' ORDER BY f.key)
+  FROM contact_field f)), 0)::numeric)
  FROM contact c""",
     "messages": """SELECT count(*), sum(hashtextextended(concat_ws('|', c.uuid, m.uuid, m.urn, m.direction, m.status,
  m.visibility, m.text, m.attachments, m.created_on, m.sent_on, (SELECT string_agg(l.name, ' ' ORDER BY l.name)
@@ -94,9 +95,13 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=10)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench") as name, postgres_server() as server:
-        with postgres_database(server) as there, postgres_database(server) as here:
-            return run(there, here, Path(name), options)
+    with (
+        tempfile.TemporaryDirectory(prefix="bench") as name,
+        postgres_server() as server,
+        postgres_database(server) as there,
+        postgres_database(server) as here,
+    ):
+        return run(there, here, Path(name), options)
 
 
 def run(there: str, here: str, folder: Path, options: argparse.Namespace) -> int:
@@ -140,11 +145,19 @@ def _fill(database: Database, options: argparse.Namespace) -> str:
         tx.execute(text(FIELDS), {"age": uuids["age"], "place": uuids["place"]})
         group_id = create_group(tx, workspace.id, "Fifth")
         tx.execute(text(MEMBERS), {"group_id": group_id})
-        tx.execute(text("UPDATE contact_group SET member_count = :n WHERE id = :id"), {"n": options.contacts // 5, "id": group_id})
+        tx.execute(
+            text("UPDATE contact_group SET member_count = :n WHERE id = :id"),
+            {"n": options.contacts // 5, "id": group_id},
+        )
         _add_runs(tx, workspace, options)
     with database.writing() as tx:
         create_query_group(tx, workspace, "Old", "age > 80")
-        tx.execute(text("INSERT INTO group_membership (workspace_id, group_id, contact_id) SELECT c.workspace_id, g.id, c.id FROM contact c, contact_group g WHERE g.name = 'Old' AND c.id % 90 > 80"))
+        tx.execute(
+            text(
+                "INSERT INTO group_membership (workspace_id, group_id, contact_id) SELECT c.workspace_id, g.id, c.id"
+                " FROM contact c, contact_group g WHERE g.name = 'Old' AND c.id % 90 > 80"
+            )
+        )
         tx.execute(text("UPDATE contact_group SET status = 'ready' WHERE name = 'Old'"))
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("SET statement_timeout = 0")
@@ -254,7 +267,9 @@ def _compare(source: Database, target: Database) -> bool:
             with database.engine.connect() as connection:
                 connection.exec_driver_sql("SET statement_timeout = 0")
                 found.append(tuple(connection.execute(text(statement)).one()))
-        print(f"{name}: {found[0][0]:,} there, {found[1][0]:,} here, {'equal' if found[0] == found[1] else 'DIFFERENT'}")
+        print(
+            f"{name}: {found[0][0]:,} there, {found[1][0]:,} here, {'equal' if found[0] == found[1] else 'DIFFERENT'}"
+        )
         is_same &= found[0] == found[1]
     return is_same
 

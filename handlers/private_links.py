@@ -19,5 +19,3 @@ def with_link(name: str) -> Callable[[Request, str], str]:
         return orjson.dumps(record).decode()
 
     return show
-
-

@@ -1,4 +1,5 @@
-"""What happens by itself in the coming days: schedules of flows, campaign events, and broadcasts that wait for their time."""
+"""What happens by itself in the coming days: schedules of flows, campaign events, and broadcasts that wait for their
+time."""
 
 from collections import Counter
 from datetime import date, datetime, timedelta
@@ -90,5 +91,7 @@ def _find_broadcasts(tx: Transaction, workspace: Workspace, until: datetime) -> 
     found = select(rows.uuid, rows.scheduled_on, rows.text, rows.base_language).where(waits, rows.scheduled_on <= until)
     return [
         _item("broadcast", row.uuid, row.scheduled_on, name=(row.text or {}).get(row.base_language, "")[:100])
-        for row in tx.execute(found.where(rows.scheduled_on > tx.now).order_by(rows.scheduled_on).limit(MOST_BROADCASTS))
+        for row in tx.execute(
+            found.where(rows.scheduled_on > tx.now).order_by(rows.scheduled_on).limit(MOST_BROADCASTS)
+        )
     ]

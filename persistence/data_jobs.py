@@ -168,5 +168,3 @@ def _forget(tx: Transaction, table: Table, job_id: int) -> None:
         tx.execute(update(table).where(table.c.id == job_id).values(location=None, size=None))
     else:
         tx.execute(table.delete().where(table.c.id == job_id))
-
-

@@ -1,34 +1,22 @@
 """The engine and the unit of work: one transaction per request or job, with wake-ups only after its commit."""
 
 import contextlib
-import json
-import sqlite3
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar, TypeVarTuple, overload
 
-import orjson
 from sqlalchemy import (
     ClauseElement,
     Connection,
     CursorResult,
-    Engine,
     Executable,
-    Pool,
     Table,
-    create_engine,
-    event,
     insert,
     text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import Dialect, make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import DBAPIError, DisconnectionError, OperationalError
-from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection, QueuePool
+from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.errors import LostRace, lost_a_race

@@ -76,5 +76,3 @@ class Performer:
             running.preview(self.database, self.store, held, workspace)
         else:
             running.run_import(self.database, self.store, held, workspace, self.is_stopping, self.note)
-
-

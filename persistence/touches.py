@@ -1,8 +1,9 @@
 """Names that changed, and who shows them. A record shows the names of others: a run those of its flow and contact. When
 a name changes, the `modified_on` of what shows it has to move too, or mirrors would keep the old name. These may be a
 million records, so the unit of work that changes a name only notes it, and a worker does the rest in portions
-(`persistence.touching`). The note has the time of the change by the workspace's clock, and is written while the clock is
-locked: whatever shows the name and was visible before has an earlier time, and whatever comes later shows the new name.
+(`persistence.touching`). The note has the time of the change by the workspace's clock, and is written while the
+clock is locked: whatever shows the name and was visible before has an earlier time, and whatever comes later shows
+the new name.
 """
 
 from collections.abc import Iterable
@@ -75,10 +76,14 @@ class Touches:
             columns: dict[str, Any] = {
                 name: bindparam(f"new_{name}") for name in ("pass_on", "reached_on", "reached_id")
             }
-            tx.execute(update(pending_touch).where(mine).values(portions=pending_touch.c.portions + 1, **columns), moved)
+            tx.execute(
+                update(pending_touch).where(mine).values(portions=pending_touch.c.portions + 1, **columns), moved
+            )
         for workspace_id in sorted({*changed, *counted}):
             shared = {"workspace_id": workspace_id, "changed_on": stamps.moment(tx, workspace_id), "portions": 0}
-            names = [{**shared, "subject": subject, "record": record} for subject, record in changed.get(workspace_id, ())]
+            names = [
+                {**shared, "subject": subject, "record": record} for subject, record in changed.get(workspace_id, ())
+            ]
             if names:
                 inserting = tx.upsert(pending_touch)
                 news = {"changed_on": inserting.excluded.changed_on}

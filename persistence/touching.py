@@ -31,7 +31,7 @@ from persistence.tables.messages import (
 )
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
-from persistence.touches import ADDRESS, CHANNEL, CONTACT, COUNTS, ALL_FIELDS, FLOW, GROUP, USER, Touches
+from persistence.touches import ADDRESS, ALL_FIELDS, CHANNEL, CONTACT, COUNTS, FLOW, GROUP, USER, Touches
 
 PORTION = 400
 """Records of one kind in one unit of work: on SQLite nobody else writes meanwhile, and a client that follows the
@@ -113,9 +113,7 @@ SHOWN: dict[str, Sequence[Shown]] = {
         Shown(
             flow_start,
             lambda its: (
-                (_of_starts.contact_id == its.record)
-                & _of_starts.is_named
-                & (flow_start.c.id == _of_starts.start_id)
+                (_of_starts.contact_id == its.record) & _of_starts.is_named & (flow_start.c.id == _of_starts.start_id)
             ),
             flow_start_contact,
         ),
@@ -295,7 +293,9 @@ def _move_messages(tx: Transaction, workspace_id: int, ids: Collection[int]) -> 
     if others:
         tx.execute(update(message).where(theirs, columns.id.in_(others)).values(modified_on=later(tx, message)))
     if failed:
-        moving = update(message).where(theirs, columns.id == bindparam("its_id")).values(modified_on=bindparam("its_time"))
+        moving = (
+            update(message).where(theirs, columns.id == bindparam("its_id")).values(modified_on=bindparam("its_time"))
+        )
         tx.execute(moving, [{"its_id": row.id, "its_time": row.modified_on + TICK} for row in failed])
     free = {row.id for row in rows}
     note_changed(tx, message, workspace_id, free)

@@ -3,9 +3,8 @@
 import gc
 import os
 import threading
-from contextlib import nullcontext
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""The contract by the recommended rules of Redocly and of Spectral: `python -m tools.contract_lint`. Any warning fails."""
+"""The contract by the recommended rules of Redocly and of Spectral: `python -m tools.contract_lint`. Any warning
+fails."""
 
 import json
 import subprocess

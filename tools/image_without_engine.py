@@ -1,6 +1,7 @@
-"""Performs deploy/Dockerfile without a container engine: each instruction in a copy of this machine's root that is thrown
-away, then the image's command as its user, with its health check and its stop signal. This machine and the interpreter
-that runs this stand for the base image. Needs Linux, root, and util-linux: `python -m tools.image_without_engine`.
+"""Performs deploy/Dockerfile without a container engine: each instruction in a copy of this machine's root that is
+thrown away, then the image's command as its user, with its health check and its stop signal. This machine and the
+interpreter that runs this stand for the base image. Needs Linux, root, and util-linux: `python -m
+tools.image_without_engine`.
 """
 
 import fnmatch

@@ -20,5 +20,3 @@ def begin_data(runtime: Runtime) -> Callable[[], bool]:
         return held is not None
 
     return begin_turns(runtime, list_data_workspaces, work)
-
-

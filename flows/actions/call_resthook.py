@@ -8,7 +8,6 @@ from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_
 from flows.definition.fields import text
 from flows.engine.context.contact_context import REDACTED_PATH, preferred_urn
 from flows.engine.interface_events import JSON_HEADERS, make_interface_event
-from flows.moments import parse_moment
 from flows.engine.services import WebhookRequest
 from flows.engine.state import Result
 from flows.engine.visit import Visit
@@ -16,6 +15,7 @@ from flows.engine.webhook_calls import CallOutcome, log_call, make_call, remembe
 from flows.environment import Environment
 from flows.expressions.rendering import render_datetime, render_json
 from flows.expressions.values import to_value
+from flows.moments import parse_moment
 from flows.urns import UrnError, parse
 
 _NO_SUBSCRIBERS = "no subscribers"

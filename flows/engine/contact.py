@@ -10,9 +10,9 @@ from flows.engine.assets import Assets, Channel
 from flows.engine.errors import ContactError
 from flows.engine.field_values import FieldValue
 from flows.engine.input_schemas import CONTACT
-from flows.moments import parse_moment
 from flows.engine.schemas import Required, find_mismatch
 from flows.environment import Environment, is_timezone
+from flows.moments import parse_moment
 from flows.phones import country_of
 from flows.urns import Urn, UrnError, parse
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from persistence.database import Database
-from persistence.sql.engines import Busy
 from persistence.limits.rate_limits import read_allowance, take_allowance
+from persistence.sql.engines import Busy
 
 BATCHES_PER_LIMIT = 100
 

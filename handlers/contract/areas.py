@@ -10,7 +10,8 @@ AREA_RESOURCES: Mapping[str, str] = {
     "messages": "archives broadcast_actions broadcast_progress broadcasts conversations labels media message_actions "
     "messages saved_replies stream templates",
     "tickets": "ticket_actions ticketers tickets topics",
-    "flows": "classifiers definitions flow_revisions flow_starts flows globals resthook_events resthook_subscribers resthooks runs",
+    "flows": "classifiers definitions flow_revisions flow_starts flows globals resthook_events resthook_subscribers"
+    " resthooks runs",
     "campaigns": "campaign_events campaigns events",
     "channels": "calls channel_events channel_settings channels relayers",
     "administration": "audit_events data_requests exports figures invitations users",

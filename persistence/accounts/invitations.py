@@ -12,8 +12,8 @@ from persistence.accounts.mail import INVITATION, post
 from persistence.accounts.passwords import check_password
 from persistence.accounts.secret_keys import fits, make_secret, public_of
 from persistence.accounts.sign_ins import BY_INVITATION
-from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.accounts.signing_in import REFUSED, Door, SignedIn, TooManyAttempts, enter
+from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NotAllowed, RecordMissing, Refused
 from persistence.lists import ListSpec

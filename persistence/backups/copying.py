@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import psycopg2
-from persistence.progress import report
 from sqlalchemy import Connection, CursorResult, Table, inspect, select, text
 
 from persistence.backups import postgres
@@ -23,11 +22,12 @@ from persistence.backups.errors import BackupError
 from persistence.backups.manifest import stored_columns
 from persistence.backups.references import Reference, put_references_aside, restore_references
 from persistence.database import Database
-from persistence.sql.engines import IMPATIENT, WRITING, Busy, create_patient_engine, database_name
 from persistence.migrations import check_schema, current_revision, upgrade
+from persistence.progress import report
 from persistence.secrets.encrypted_columns import sealed_text
-from persistence.tables.complete import metadata
+from persistence.sql.engines import IMPATIENT, WRITING, Busy, create_patient_engine, database_name
 from persistence.tables.accounts import workspace
+from persistence.tables.complete import metadata
 from persistence.tables.service import secret_key_check
 from relayboard.base.settings import is_postgres, sqlite_file
 

@@ -3,7 +3,6 @@ whole."""
 
 import hashlib
 import os
-import shutil
 import tarfile
 import zipfile
 import zlib
@@ -12,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from persistence.progress import report
 from persistence.backups.errors import BackupError
 from persistence.backups.manifest import NAME, Manifest, Member
+from persistence.progress import report
 from relayboard.base.private_files import open_new
 
 PIECE_BYTES = 1 << 20

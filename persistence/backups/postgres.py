@@ -3,12 +3,12 @@
 from io import BytesIO
 from typing import Any
 
-from persistence.progress import report
 from sqlalchemy import Connection, text
 
 from persistence.backups.files import BackupReader, BackupWriter
 from persistence.backups.manifest import TableManifest, stored_columns
 from persistence.backups.references import put_references_aside, restore_references
+from persistence.progress import report
 from persistence.tables.complete import metadata
 
 

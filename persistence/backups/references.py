@@ -10,7 +10,8 @@ from persistence.tables.complete import metadata
 _LIST = text(
     "select c.conname, t.relname, pg_get_constraintdef(c.oid) from pg_constraint c "
     "join pg_class t on t.oid = c.conrelid join pg_namespace n on n.oid = t.relnamespace "
-    "where c.contype = 'f' and c.conparentid = 0 and n.nspname = current_schema() and t.relname = any(:tables) order by t.relname, c.conname"
+    "where c.contype = 'f' and c.conparentid = 0 and n.nspname = current_schema() and t.relname = any(:tables)"
+    " order by t.relname, c.conname"
 )
 
 

@@ -13,12 +13,12 @@ from persistence.backups.files import BackupReader, reading_backup
 from persistence.backups.manifest import Manifest
 from persistence.backups.media import check_store_empty, put_back, take_away
 from persistence.database import Database
-from persistence.sql.engines import create_patient_engine, database_name
 from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision, downgrade, list_revisions, newest_revision, upgrade
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
+from persistence.sql.engines import create_patient_engine, database_name
 from persistence.tables.service import secret_key_check
 from relayboard.base.settings import Settings, sqlite_file
 

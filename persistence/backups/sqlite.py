@@ -1,15 +1,14 @@
 """SQLite in a backup: the file itself, copied by SQLite's online backup while others continue to write."""
 
 import os
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from persistence.progress import copy_reporting
 from persistence.backups.errors import BackupError
-from persistence.backups.files import PIECE_BYTES, BackupReader, BackupWriter
+from persistence.backups.files import BackupReader, BackupWriter
 from persistence.backups.manifest import TableManifest, stored_columns
+from persistence.progress import copy_reporting
 from persistence.tables.complete import metadata
 from relayboard.base.private_files import make_file, open_new
 

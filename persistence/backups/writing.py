@@ -12,11 +12,11 @@ from persistence.backups.files import BackupWriter, writing_backup
 from persistence.backups.manifest import Manifest
 from persistence.backups.media import MediaPasses
 from persistence.database import Database
-from persistence.sql.engines import create_patient_engine
 from persistence.media.store import MediaStore
 from persistence.migrations import check_schema, current_revision, newest_revision
 from persistence.secrets.encrypted_columns import sealed_text
 from persistence.sql.columns import time_text
+from persistence.sql.engines import create_patient_engine
 from persistence.tables.service import secret_key_check
 from relayboard.base.version import program_version
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from persistence.progress import report
 from sqlalchemy import insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.progress import report
 from persistence.sql.columns import split
 from persistence.tables.service import BOUNDARY_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.service import boundary

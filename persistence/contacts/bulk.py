@@ -22,8 +22,8 @@ from persistence.sql.columns import JsonIndexed, is_uuid, new_uuid
 from persistence.sql.names import find_ids
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
-from persistence.translations import read_language
 from persistence.touches import ADDRESS, CONTACT, note_renamed
+from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
 CREATED, UPDATED, REJECTED = "created", "updated", "rejected"

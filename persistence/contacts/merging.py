@@ -102,7 +102,9 @@ def _move_urns(tx: Transaction, workspace: Workspace, kept_id: int, other_id: in
 
 def _manual_groups(tx: Transaction, workspace: Workspace, contact_id: int) -> Sequence[int]:
     rows = group_membership.c
-    statement = select(rows.group_id).join(group, (group.c.id == rows.group_id) & (group.c.workspace_id == rows.workspace_id))
+    statement = select(rows.group_id).join(
+        group, (group.c.id == rows.group_id) & (group.c.workspace_id == rows.workspace_id)
+    )
     mine = _of(group_membership, workspace, contact_id)
     found = statement.where(mine, group.c.query.is_(None), ~group.c.is_system).order_by(rows.group_id)
     return tx.execute(found).scalars().all()
@@ -126,7 +128,9 @@ def _join_conversations(tx: Transaction, workspace: Workspace, kept_id: int, oth
     unread = [row.read_id for row in found if row.is_unread]
     read_id = min(unread) if unread else max((row.read_id for row in found), default=0)
     if not unread:
-        newest = select(func.max(message.c.id)).where(_ours(message, workspace), message.c.contact_id.in_([kept_id, other_id]))
+        newest = select(func.max(message.c.id)).where(
+            _ours(message, workspace), message.c.contact_id.in_([kept_id, other_id])
+        )
         read_id = tx.execute(newest).scalar_one() or read_id
     if any(row.contact_id == kept_id for row in found):
         tx.execute(delete(conversation).where(_of(conversation, workspace, other_id)))

@@ -22,8 +22,8 @@ from persistence.sessions.sessions import delete_sessions_of
 from persistence.stamps import later, stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_note, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
-from persistence.touches import ADDRESS, CONTACT, note_renamed
 from persistence.tickets.actions import delete_tickets_of
+from persistence.touches import ADDRESS, CONTACT, note_renamed
 from persistence.translations import read_language
 from persistence.workspaces import Workspace
 

@@ -20,13 +20,13 @@ from persistence.definitions.problems import read_problem
 from persistence.definitions.triggers import import_triggers
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.flows.writes import create_flow, make_flow_uuid, save_definition
+from persistence.progress import report
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.sql.names import name_key
 from persistence.stamps import touch
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.flows import flow as flow_table
-from persistence.progress import report
 from persistence.touches import FLOW, note_renamed
 from persistence.workspaces import Workspace, hold_workspace
 

@@ -6,7 +6,9 @@ from urllib.parse import urlsplit, urlunsplit
 HIDDEN = "***"
 
 _NAMES = r"[\w.-]*(?:secret|token|passw(?:or)?d|api[_-]?key|apikey|authorization|signature|session|cookie)[\w.-]*"
-_PAIR = re.compile(rf"""(["']?{_NAMES}["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|(?:bearer |basic )?[^\s,;&"'<>}}]+)""", re.I)
+_PAIR = re.compile(
+    rf"""(["']?{_NAMES}["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|(?:bearer |basic )?[^\s,;&"'<>}}]+)""", re.I
+)
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.I)
 _QUERY_VALUE = re.compile(r"=[^&;]*")
 

@@ -11,9 +11,7 @@ from persistence.deliveries.settings import charge_paces, lock_paces, next_look,
 Rooms = Mapping[tuple[int, str], int]
 
 
-def lease_within_paces(
-    tx: Transaction, rooms: Rooms, lease: timedelta
-) -> tuple[list[DueDelivery], datetime | None]:
+def lease_within_paces(tx: Transaction, rooms: Rooms, lease: timedelta) -> tuple[list[DueDelivery], datetime | None]:
     """Leases due deliveries up to a number per workspace and receiver, fewer where a rate limit allows no more; also
     returns when to look again for the others.
     """
@@ -28,7 +26,5 @@ def lease_within_paces(
         return leased, None
     places = ((each.workspace_id, each.receiver) for each in leased)
     charge_paces(tx, paces, Counter(paced[place] for place in places if place in paced))
-    held_up = [
-        next_look(paces[paced[place]], tx.now) for place, room in rooms.items() if allowed[place] < room
-    ]
+    held_up = [next_look(paces[paced[place]], tx.now) for place, room in rooms.items() if allowed[place] < room]
     return leased, min(held_up, default=None)

@@ -229,8 +229,7 @@ def rotate_secret(tx: Transaction, workspace_id: int, key: str) -> dict[str, Any
         raise Refused("The channel has no delivery URL.")
     named = {"receiver": found.uuid or str(found.endpoint.number)}
     former_until = {"former_until": time_text(tx.now + OVERLAP)}
-    settings = tx.execute(select(_own.signature, _own.public_key).where(is_of(found.endpoint))).first()
-    signature, public_key = settings or (SYMMETRIC, None)
+    signature = tx.execute(select(_own.signature).where(is_of(found.endpoint))).scalar()
     if signature == ED25519:
         public = _rotate_keys(tx, found.endpoint)
         return named | {"signature": ED25519, "secret": None, "public_key": public} | former_until

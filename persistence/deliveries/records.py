@@ -217,4 +217,3 @@ def _find_url(tx: Transaction, endpoint: Endpoint) -> str | None:
     has_left = (left.workspace_id == endpoint.workspace_id) & (left.channel_id == endpoint.channel_id)
     url = tx.execute(select(here.webhook_url).where(is_here)).scalar()
     return url if url is not None else tx.execute(select(left.webhook_url).where(has_left)).scalar()
-

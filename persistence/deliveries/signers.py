@@ -81,9 +81,7 @@ def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]
     for row in tx.execute(select(*columns).select_from(source).where(key.in_(wanted))):
         opened = open_or_none(tx.dialect, secret, row.secret)
         private_key = open_or_none(tx.dialect, own.private_key, row.private_key)
-        signing, sealed = (
-            (opened, row.secret) if row.signature in (None, SYMMETRIC) else (private_key, row.private_key)
-        )
+        signing, sealed = (opened, row.secret) if row.signature in (None, SYMMETRIC) else (private_key, row.private_key)
         signers[row.workspace_id, row.key] = Signer(
             opened,
             open_or_none(tx.dialect, previous, row.previous),

@@ -61,7 +61,7 @@ def query_of(tx: Transaction, workspace: Workspace, filters: Mapping[str, Any]) 
 
 
 def _text(value: Any) -> str | int | None:
-    if value is None or isinstance(value, (str, int)) and not isinstance(value, bool):
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -73,8 +73,8 @@ def _name(reference: Record | None) -> str | None:
 
 
 def _contacts(tx: Transaction, workspace: Workspace, _filters: Mapping[str, Any]) -> Columns:
-    """A column for each field, and as many for each scheme as the contact with most URNs of it needs: such a file can be
-    imported again.
+    """A column for each field, and as many for each scheme as the contact with most URNs of it needs: such a file
+    can be imported again.
     """
     known = select(field.c.key, field.c.name).where(field.c.workspace_id == workspace.id).order_by(field.c.id)
     fields = [(key, name) for key, name in tx.execute(known)]

@@ -23,10 +23,16 @@ Note = Callable[[int, int], None]
 
 
 def write_records(
-    database: Database, workspace: Workspace, kind: str, form: str, filters: Mapping[str, Any], file: BinaryIO, note: Note
+    database: Database,
+    workspace: Workspace,
+    kind: str,
+    form: str,
+    filters: Mapping[str, Any],
+    file: BinaryIO,
+    note: Note,
 ) -> int:
-    """Writes a file; returns the number of its records. Raises InvalidInput for a filter that cannot be used, SheetFull,
-    and what `note` raises.
+    """Writes a file; returns the number of its records. Raises InvalidInput for a filter that cannot be used,
+    SheetFull, and what `note` raises.
     """
     spec = KINDS[kind].spec
     ids = find_ids(database, workspace, spec, filters)
@@ -65,14 +71,10 @@ def find_ids(database: Database, workspace: Workspace, spec: ListSpec, filters: 
             return found
 
 
-def read_records(
-    database: Database, workspace: Workspace, spec: ListSpec, ids: Sequence[int]
-) -> Iterator[list[str]]:
+def read_records(database: Database, workspace: Workspace, spec: ListSpec, ids: Sequence[int]) -> Iterator[list[str]]:
     """The records with these ids as JSON texts, a part at a time."""
     for start in range(0, len(ids), RECORDS_AT_ONCE):
         some = list(ids[start : start + RECORDS_AT_ONCE])
         with database.reading() as tx:
             query = query_of(tx, workspace, {})
             yield spec.read(query, spec.table.c.id.in_(some), order_by=[spec.table.c.id])
-
-

@@ -1,25 +1,19 @@
 """Stores flows: their newest definition, and the result of its inspection."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from sqlalchemy import insert, select, update
 
 from flows.definition import DefinitionError, Flow, Inspection, Node
-from persistence.campaign_events.v2 import living_events_of
-from persistence.database import Database, Transaction
-from persistence.errors import Refused
+from persistence.database import Transaction
 from persistence.flows.flows import BACKGROUND, MESSAGE, SURVEY, VOICE
 from persistence.flows.revisions import read_revision
-from persistence.sessions.sessions import interrupt_flow
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key
 from persistence.stamps import stamped
-from persistence.tables.campaigns import campaign_event
 from persistence.tables.flows import flow, flow_revision
-from persistence.triggers.writes import archive_triggers_of_flow
-from persistence.workspaces import hold_workspace
 
 TYPES = {
     "messaging": MESSAGE,

@@ -53,8 +53,8 @@ CONTACT_IMPORTS = ListSpec(
 
 
 def create_import(tx: Transaction, workspace: Workspace, filename: str, source: str, user_id: int | None) -> int:
-    """An import of a file in the media store, which a worker reads soon; returns its id. Raises LimitReached if too many
-    imports are not finished.
+    """An import of a file in the media store, which a worker reads soon; returns its id. Raises LimitReached if too
+    many imports are not finished.
     """
     hold_workspace(tx, workspace.id)
     check_room(tx, workspace.id, contact_import, rows.finished_on.is_(None), limit=UNFINISHED_LIMIT)
@@ -120,5 +120,3 @@ def read_columns(stored: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 def show_columns(columns: Sequence[Column]) -> list[dict[str, Any]]:
     return [{**asdict(each), "examples": list(each.examples)} for each in columns]
-
-

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from alembic import op
-from persistence.progress import report
 from sqlalchemy import Connection, text
+
+from persistence.progress import report
 
 BATCH = 10_000
 BOOKMARKS = "migration_bookmark"
@@ -41,7 +42,9 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
 
 
 def _list_partitions(connection: Connection, table: str) -> Sequence[str]:
-    found = text("select inhrelid::regclass::text from pg_inherits where inhparent = cast(:table as regclass) order by 1")
+    found = text(
+        "select inhrelid::regclass::text from pg_inherits where inhparent = cast(:table as regclass) order by 1"
+    )
     return connection.execute(found, {"table": _quote(table)}).scalars().all()
 
 

@@ -12,7 +12,7 @@ from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.contacts.urns import find_owners
 from persistence.database import Transaction
 from persistence.move.contacts import write_contacts
-from persistence.move.history import write_messages, write_runs
+from persistence.move.history import write_messages
 from persistence.move.moves import (
     ARCHIVES,
     CONTACT,
@@ -26,6 +26,7 @@ from persistence.move.moves import (
     keep_moved,
     open_move,
 )
+from persistence.move.runs import write_runs
 from persistence.move.setup import write_labels
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import find_ids
@@ -117,5 +118,3 @@ def _find_flows(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
     known = find_carried(tx, move, FLOW, named)
     here = find_ids(tx, move.workspace.id, flow, named - set(known))
     keep_moved(tx, move, FLOW, [Moved(uuid, number) for uuid, number in here.items()])
-
-

@@ -63,7 +63,9 @@ TABLES: Mapping[str, Table] = {
 }
 
 
-def find_held(tx: Transaction, move: Move, kind: str, references: Collection[str]) -> tuple[dict[str, int | None], set[str]]:
+def find_held(
+    tx: Transaction, move: Move, kind: str, references: Collection[str]
+) -> tuple[dict[str, int | None], set[str]]:
     """Of these records what became of each that was looked at, and those whose record is here now."""
     known = find_moved(tx, move, kind, references)
     table = TABLES.get(kind)
@@ -86,7 +88,9 @@ def read_here(tx: Transaction, move: Move, kind: str, references: Sequence[str])
     table = spec.table
     mine = (table.c.workspace_id == move.workspace.id) & table.c.id.in_(sorted(ids.values()))
     keys = {number: str(value) for number, value in tx.execute(select(table.c.id, table.c[key]).where(mine))}
-    records = [orjson.loads(each) for each in spec.read(ListQuery(tx, move.workspace), table.c.id.in_(sorted(ids.values())))]
+    records = [
+        orjson.loads(each) for each in spec.read(ListQuery(tx, move.workspace), table.c.id.in_(sorted(ids.values())))
+    ]
     shown = {str(each[SHOWN_KEYS.get(key, key)]): each for each in records}
     return {reference: shown[keys[number]] for reference, number in ids.items() if keys.get(number) in shown}
 
@@ -135,4 +139,3 @@ def find_all_carried(tx: Transaction, move: Move, kind: str) -> list[int]:
     mine = (rows.workspace_id == move.workspace.id) & (rows.move_id == move.id) & (rows.kind == kind)
     found = tx.execute(select(rows.record).where(mine, rows.record.is_not(None)).order_by(rows.record)).scalars()
     return [number for number in found if number is not None]
-

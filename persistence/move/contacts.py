@@ -16,10 +16,10 @@ from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved
 from persistence.sql.columns import is_uuid, split
 from persistence.stamps import stamped
-from persistence.touches import ADDRESS, note_renamed
-from persistence.touches import CONTACT as NAME
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.contacts import field as field_table
+from persistence.touches import ADDRESS, note_renamed
+from persistence.touches import CONTACT as NAME
 
 Address = tuple[str, str]
 NAME_LENGTH = 128
@@ -91,20 +91,25 @@ def _find_owners(tx: Transaction, chunk: _Chunk) -> dict[Address, tuple[int, int
     found: dict[Address, tuple[int, int | None]] = {}
     for some in split([urn for urns in chunk.urns.values() for urn in urns]):
         mine = (rows.workspace_id == chunk.move.workspace.id) & is_one_of(some)
-        for urn_id, scheme, path, owner in tx.execute(select(rows.id, rows.scheme, rows.path, rows.contact_id).where(mine)):
+        for urn_id, scheme, path, owner in tx.execute(
+            select(rows.id, rows.scheme, rows.path, rows.contact_id).where(mine)
+        ):
             found[scheme, path] = (urn_id, owner)
     return found
 
 
 def _find_present(tx: Transaction, chunk: _Chunk, owners: Mapping[Address, tuple[int, int | None]]) -> None:
-    """Finds contacts that nobody has looked at: by UUID, otherwise by a URN of somebody who was here before the move."""
+    """Finds contacts that nobody has looked at: by UUID, otherwise by a URN of somebody who was here before the
+    move."""
     unknown = [each["reference"] for each in chunk.records if each["reference"] not in chunk.ids]
     if not unknown:
         return
     workspace_id = chunk.move.workspace.id
     for some in split(unknown):
         mine = (contact.c.workspace_id == workspace_id) & contact.c.uuid.in_(some) & ~contact.c.is_deleted
-        chunk.ids.update((uuid, number) for uuid, number in tx.execute(select(contact.c.uuid, contact.c.id).where(mine)))
+        chunk.ids.update(
+            (uuid, number) for uuid, number in tx.execute(select(contact.c.uuid, contact.c.id).where(mine))
+        )
     present = {owner for _, owner in owners.values() if owner is not None}
     free = present - are_moved(tx, chunk.move, CONTACT, present) - set(chunk.ids.values())
     for uuid in unknown:
@@ -222,7 +227,9 @@ def _store_urns(tx: Transaction, chunk: _Chunk, owners: Mapping[Address, tuple[i
                 made.append({**address, **values})
             else:
                 kept.add(urn_id)
-                changed.append({"owner": workspace_id, "wanted_id": urn_id, **{f"new_{k}": v for k, v in values.items()}})
+                changed.append(
+                    {"owner": workspace_id, "wanted_id": urn_id, **{f"new_{k}": v for k, v in values.items()}}
+                )
     _free_others(tx, chunk, kept)
     if changed:
         mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
@@ -237,7 +244,9 @@ def _free_others(tx: Transaction, chunk: _Chunk, kept: set[int]) -> None:
     """Contacts that were here already lose the URNs that they no longer have there, unless they were merged."""
     rows = contact_urn.c
     present = [
-        number for uuid, number in chunk.ids.items() if uuid not in chunk.new and MERGED not in chunk.notes.get(uuid, ())
+        number
+        for uuid, number in chunk.ids.items()
+        if uuid not in chunk.new and MERGED not in chunk.notes.get(uuid, ())
     ]
     for some in split(sorted(present)):
         theirs = (rows.workspace_id == chunk.move.workspace.id) & rows.contact_id.in_(some)
@@ -263,7 +272,9 @@ def _store_groups(tx: Transaction, chunk: _Chunk) -> None:
     known_ids = sorted(chunk.ids[uuid] for uuid in chunk.ids if uuid not in chunk.new)
     for some in split(known_ids):
         theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(some) & rows.group_id.in_(manual_ids)
-        present |= {(group_id, member) for group_id, member in tx.execute(select(rows.group_id, rows.contact_id).where(theirs))}
+        present |= {
+            (group_id, member) for group_id, member in tx.execute(select(rows.group_id, rows.contact_id).where(theirs))
+        }
     added, removed = sorted(wanted - present), sorted(present - wanted)
     names = ("group_id", "contact_id")
     if added:

@@ -22,7 +22,6 @@ from persistence.move.moves import (
     GROUP,
     LABEL,
     MESSAGE,
-    RUN,
     START,
     Move,
     Moved,
@@ -36,9 +35,7 @@ from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event
 from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
-from persistence.tables.flows import flow
 from persistence.tables.messages import VISIBLE, broadcast, broadcast_contact, broadcast_group, message, message_label
-from persistence.tables.runs import flow_run
 from persistence.tables.service import archive
 
 NO_CONTACT = "its contact was deleted there"
@@ -51,7 +48,9 @@ LEFT_THERE = "elsewhere"
 
 def ensure_channels(tx: Transaction, move: Move, records: Sequence[Record]) -> dict[str, int]:
     """The channels of these records; those that the other side lists no longer are kept by name."""
-    given = {each["channel"]["uuid"]: each["channel"] for each in records if each["channel"] and each["channel"].get("uuid")}
+    given = {
+        each["channel"]["uuid"]: each["channel"] for each in records if each["channel"] and each["channel"].get("uuid")
+    }
     known = find_carried(tx, move, CHANNEL, given)
     missing = [
         {"reference": uuid, "name": each.get("name") or "", "created_on": None}
@@ -64,7 +63,7 @@ def ensure_channels(tx: Transaction, move: Move, records: Sequence[Record]) -> d
     return known
 
 
-def _uuids(tx: Transaction, move: Move, table: Any, records: Iterable[Record]) -> dict[str, str]:
+def free_uuids(tx: Transaction, move: Move, table: Any, records: Iterable[Record]) -> dict[str, str]:
     """The UUID that each new record gets here: its own, unless something here has it already."""
     own = {each["reference"]: each["uuid"].lower() for each in records if each.get("uuid") and is_uuid(each["uuid"])}
     taken: set[str] = set()
@@ -74,7 +73,7 @@ def _uuids(tx: Transaction, move: Move, table: Any, records: Iterable[Record]) -
     return {reference: uuid if uuid not in taken else new_uuid() for reference, uuid in own.items()}
 
 
-def _insert(tx: Transaction, table: Any, rows: Sequence[dict[str, Any]]) -> dict[str, int]:
+def insert_rows(tx: Transaction, table: Any, rows: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Inserts rows; returns their ids by UUID."""
     if not rows:
         return {}
@@ -89,7 +88,7 @@ def write_messages(tx: Transaction, move: Move, records: Sequence[Record]) -> No
     labels = find_carried(tx, move, LABEL, {uuid for each in records for uuid in each["labels"]})
     new = [each for each in records if each["reference"] not in known and each["contact"] in people]
     rows = _message_rows(tx, move, new, people)
-    ids = _insert(tx, message, list(rows.values()))
+    ids = insert_rows(tx, message, list(rows.values()))
     here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
     _note_new(tx, move, rows.values(), ids)
     _change_messages(tx, move, [each for each in records if each["reference"] in known], known)
@@ -106,7 +105,7 @@ def _message_rows(
     channels = ensure_channels(tx, move, records)
     flows = find_carried(tx, move, FLOW, [each["flow"] for each in records])
     broadcasts = find_carried(tx, move, BROADCAST, [each["broadcast"] for each in records])
-    uuids = _uuids(tx, move, message, records)
+    uuids = free_uuids(tx, move, message, records)
     return {
         each["reference"]: {
             "workspace_id": move.workspace.id,
@@ -207,7 +206,9 @@ def _set_labels(
         theirs = (links.workspace_id == move.workspace.id) & links.message_id.in_(some)
         present |= set(tx.execute(select(links.message_id, links.label_id).where(theirs)).all())
     ours = set(labels.values())
-    gone = {(number, label_id) for number, label_id in present - wanted if label_id in ours or not by_id[number]["labels"]}
+    gone = {
+        (number, label_id) for number, label_id in present - wanted if label_id in ours or not by_id[number]["labels"]
+    }
     counts = Counter[int]()
     rows = []
     for number, label_id in sorted(wanted - present):
@@ -229,7 +230,7 @@ def _set_labels(
 
 def write_broadcasts(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
     known = find_carried(tx, move, BROADCAST, [each["reference"] for each in records])
-    uuids = _uuids(tx, move, broadcast, records)
+    uuids = free_uuids(tx, move, broadcast, records)
     rows = {
         each["reference"]: {
             "workspace_id": move.workspace.id,
@@ -251,15 +252,15 @@ def write_broadcasts(tx: Transaction, move: Move, records: Sequence[Record]) -> 
         for each in sorted(records, key=lambda each: each["created_on"] or tx.now)
         if each["reference"] not in known
     }
-    ids = _insert(tx, broadcast, list(rows.values()))
+    ids = insert_rows(tx, broadcast, list(rows.values()))
     here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
     note_changed(tx, broadcast, move.workspace.id, ids.values())
     _link(tx, move, [each for each in records if each["reference"] in here], here, "broadcast_id", OF_BROADCAST)
-    _set_statuses(tx, move, broadcast, records, known)
+    set_statuses(tx, move, broadcast, records, known)
     keep_moved(tx, move, BROADCAST, [Moved(reference, number) for reference, number in here.items()])
 
 
-def _set_statuses(tx: Transaction, move: Move, table: Any, records: Sequence[Record], known: dict[str, int]) -> None:
+def set_statuses(tx: Transaction, move: Move, table: Any, records: Sequence[Record], known: dict[str, int]) -> None:
     """What was unfinished there may have ended since."""
     for each in records:
         if each["reference"] in known:
@@ -294,7 +295,7 @@ def write_starts(tx: Transaction, move: Move, records: Sequence[Record]) -> None
     known = find_carried(tx, move, START, [each["reference"] for each in records])
     flows = find_carried(tx, move, FLOW, [each["flow"] for each in records])
     new = [each for each in records if each["reference"] not in known]
-    uuids = _uuids(tx, move, flow_start, new)
+    uuids = free_uuids(tx, move, flow_start, new)
     rows = {
         each["reference"]: {
             "workspace_id": move.workspace.id,
@@ -315,122 +316,13 @@ def write_starts(tx: Transaction, move: Move, records: Sequence[Record]) -> None
         for each in sorted(new, key=lambda each: each["created_on"] or tx.now)
         if each["flow"] in flows
     }
-    ids = _insert(tx, flow_start, list(rows.values()))
+    ids = insert_rows(tx, flow_start, list(rows.values()))
     here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
     _link(tx, move, [each for each in new if each["reference"] in here], here, "start_id", OF_START)
-    _set_statuses(tx, move, flow_start, records, known)
+    set_statuses(tx, move, flow_start, records, known)
     moved = [Moved(reference, number) for reference, number in here.items()]
     moved += [Moved(each["reference"], None, each["label"], NO_FLOW) for each in new if each["flow"] not in flows]
     keep_moved(tx, move, START, moved)
-
-
-COUNTED = {"completed": "completed_run_count", "expired": "expired_run_count"}
-
-
-def write_runs(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
-    """Runs with their paths and results. Flows count them."""
-    records = list({each["reference"]: each for each in records}.values())
-    known = find_carried(tx, move, RUN, [each["reference"] for each in records])
-    people = find_carried(tx, move, CONTACT, [each["contact"] for each in records])
-    flows = find_carried(tx, move, FLOW, [each["flow"] for each in records])
-    starts = find_carried(tx, move, START, [each["start"] for each in records])
-    counts: Counter[tuple[int, str]] = Counter()
-    moved, rows = [], {}
-    new = [each for each in records if each["reference"] not in known]
-    uuids = _uuids(tx, move, flow_run, new)
-    used = _used_starts(tx, move, set(starts.values()))
-    for each in sorted(new, key=lambda each: each["modified_on"] or tx.now):
-        if each["contact"] not in people or each["flow"] not in flows:
-            note = NO_CONTACT if each["contact"] not in people else NO_FLOW
-            moved.append(Moved(each["reference"], None, each["label"], note))
-            continue
-        pair = (starts.get(each["start"] or ""), people[each["contact"]])
-        row = _run_row(tx, each, flows[each["flow"]])
-        identity = {"uuid": uuids.get(each["reference"]) or new_uuid(), "workspace_id": move.workspace.id}
-        rows[each["reference"]] = {
-            **identity,
-            **row,
-            "contact_id": pair[1],
-            "start_id": None if pair in used else pair[0],
-        }
-        used.add(pair)
-        counts[flows[each["flow"]], COUNTED.get(each["status"], "interrupted_run_count")] += 1
-    ids = _insert(tx, flow_run, list(rows.values()))
-    moved += [Moved(reference, ids[row["uuid"]]) for reference, row in rows.items()]
-    _change_runs(tx, move, [each for each in records if each["reference"] in known], known, counts)
-    _count_runs(tx, move, counts)
-    keep_moved(tx, move, RUN, moved)
-
-
-def _used_starts(tx: Transaction, move: Move, start_ids: set[int]) -> set[tuple[int | None, int]]:
-    """The contacts that have a run of these starts."""
-    if not start_ids:
-        return set()
-    rows = flow_run.c
-    mine = (rows.workspace_id == move.workspace.id) & rows.start_id.in_(sorted(start_ids))
-    return set(tx.execute(select(rows.start_id, rows.contact_id).where(mine, rows.start_id.is_not(None))).all())
-
-
-def _run_row(tx: Transaction, record: Record, flow_id: int) -> dict[str, Any]:
-    ended = record["exited_on"] or record["modified_on"] or tx.now
-    departures = [step["time"] for step in record["path"][1:]] + [None]
-    said = list(record["values"].values())
-    nodes = {result["node"] for result in said}
-    return {
-        "session_id": None,
-        "flow_id": flow_id,
-        "parent_uuid": None,
-        "status": record["status"],
-        "responded": record["responded"],
-        "results": record["values"],
-        "path": record["path"],
-        "visits": [
-            {
-                "type": "R" if step["node"] in nodes else "A",
-                "left_on": left_on,
-                "results": [result for result in said if result["node"] == step["node"]],
-            }
-            for step, left_on in zip(record["path"], departures, strict=True)
-        ],
-        "created_on": record["created_on"] or tx.now,
-        "modified_on": record["modified_on"] or tx.now,
-        "exited_on": ended,
-    }
-
-
-def _change_runs(
-    tx: Transaction,
-    move: Move,
-    records: Sequence[Record],
-    known: dict[str, int],
-    counts: Counter[tuple[int, str]],
-) -> None:
-    """Runs that went on there since the last pass."""
-    rows, changed = flow_run.c, []
-    wanted = {known[each["reference"]]: each for each in records}
-    names = ("status", "responded", "results", "path", "visits", "modified_on", "exited_on")
-    for some in split(sorted(wanted)):
-        mine = (rows.workspace_id == move.workspace.id) & rows.id.in_(some)
-        for row in tx.execute(select(rows.id, rows.flow_id, rows.status, rows.modified_on).where(mine)):
-            each = wanted[row.id]
-            if row.modified_on == each["modified_on"] and row.status == each["status"]:
-                continue
-            new = _run_row(tx, each, row.flow_id)
-            keys = {"owner": move.workspace.id, "wanted_id": row.id}
-            changed.append({**keys, **{f"new_{name}": new[name] for name in names}})
-            counts[row.flow_id, COUNTED.get(row.status, "interrupted_run_count")] -= 1
-            counts[row.flow_id, COUNTED.get(each["status"], "interrupted_run_count")] += 1
-    if changed:
-        mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
-        values = {name: bindparam(f"new_{name}", type_=rows[name].type) for name in names}
-        tx.execute(update(flow_run).where(mine).values(**values), changed)
-
-
-def _count_runs(tx: Transaction, move: Move, counts: Counter[tuple[int, str]]) -> None:
-    for (flow_id, name), change in sorted(counts.items()):
-        if change:
-            mine = (flow.c.workspace_id == move.workspace.id) & (flow.c.id == flow_id)
-            tx.execute(update(flow).where(mine).values({name: flow.c[name] + change}))
 
 
 def write_events(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
@@ -439,7 +331,7 @@ def write_events(tx: Transaction, move: Move, records: Sequence[Record]) -> None
     new = [each for each in records if each["reference"] not in known]
     people = find_carried(tx, move, CONTACT, [each["contact"] for each in new])
     channels = ensure_channels(tx, move, new)
-    uuids = _uuids(tx, move, channel_event, new)
+    uuids = free_uuids(tx, move, channel_event, new)
     moved, rows = [], {}
     for each in sorted(new, key=lambda each: each["created_on"] or tx.now):
         channel_id = channels.get(each["channel"].get("uuid") or "") if each["channel"] else None
@@ -459,7 +351,7 @@ def write_events(tx: Transaction, move: Move, records: Sequence[Record]) -> None
             "created_on": created,
             "is_pending": False,
         }
-    ids = _insert(tx, channel_event, list(rows.values()))
+    ids = insert_rows(tx, channel_event, list(rows.values()))
     moved += [Moved(reference, ids[row["uuid"]]) for reference, row in rows.items()]
     keep_moved(tx, move, EVENT, moved)
 

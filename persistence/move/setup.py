@@ -1,5 +1,5 @@
-"""Writes what people set up on the other server: channels, fields, globals, groups, labels, topics and the like. Each is
-found here by what it became before, by its UUID or by its name, and created otherwise."""
+"""Writes what people set up on the other server: channels, fields, globals, groups, labels, topics and the like.
+Each is found here by what it became before, by its UUID or by its name, and created otherwise."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -74,9 +74,7 @@ def write_classifiers(tx: Transaction, move: Move, records: Sequence[Record]) ->
     _write_named(tx, move, CLASSIFIER, classifier, records, make)
 
 
-def _write_named(
-    tx: Transaction, move: Move, kind: str, table: Any, records: Sequence[Record], make: Make
-) -> None:
+def _write_named(tx: Transaction, move: Move, kind: str, table: Any, records: Sequence[Record], make: Make) -> None:
     """Records that are known by UUID and name. One that was renamed there gets its new name."""
     hold_workspace(tx, move.workspace.id)
     known = find_carried(tx, move, kind, [each["reference"] for each in records])

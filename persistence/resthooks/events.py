@@ -45,7 +45,8 @@ def record_resthook_event(
 ) -> list[str]:
     """Records that a resthook was triggered and queues a delivery of `data` to each subscriber; returns the delivery
     ids. `data` is the body of a resthook event (interface specification, resthooks). Subscribers whose URL is in `told`
-    have accepted the event already; those that are switched off get nothing. A resthook that does not exist is created. Raises InvalidInput for a bad slug.
+    have accepted the event already; those that are switched off get nothing. A resthook that does not exist is
+    created. Raises InvalidInput for a bad slug.
     """
     resthook_id = ensure_resthook(tx, workspace_id, slug)
     tx.insert(resthook_event, workspace_id=workspace_id, resthook_id=resthook_id, data=dict(data), created_on=tx.now)

@@ -82,7 +82,9 @@ def _count(tx: Transaction, which: ColumnElement[bool]) -> int:
 
 
 def _own(table: Table, person: Person) -> ColumnElement[bool]:
-    mine: ColumnElement[bool] = (table.c.workspace_id == person.workspace_id) & (table.c.contact_id == person.contact_id)
+    mine: ColumnElement[bool] = (table.c.workspace_id == person.workspace_id) & (
+        table.c.contact_id == person.contact_id
+    )
     return mine
 
 

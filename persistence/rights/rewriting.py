@@ -9,8 +9,8 @@ from sqlalchemy import Connection, Engine, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
-from persistence.sql.engines import create_patient_engine
 from persistence.rights.erasing import AFFECTED
+from persistence.sql.engines import create_patient_engine
 
 MOST_SQLITE_BYTES = 1 << 30
 MOST_TABLE_BYTES = 256 << 20
@@ -62,7 +62,9 @@ def _rewrite_postgres(engine: Engine, *, is_forced: bool) -> bool:
             _forget_statistics(connection, table)
         connection.exec_driver_sql(f"VACUUM (FULL) {STATISTICS}")
         try:
-            connection.exec_driver_sql("CHECKPOINT")  # files of former states are removed then, otherwise a little later
+            connection.exec_driver_sql(
+                "CHECKPOINT"
+            )  # files of former states are removed then, otherwise a little later
         except DBAPIError as error:
             if not isinstance(error.orig, psycopg2.errors.InsufficientPrivilege):
                 raise

@@ -90,7 +90,9 @@ class RunCounts:
     def flush(self, tx: Transaction) -> None:
         """Updates the flows in the order of their ids, to avoid deadlocks."""
         noted, self._changes = self._changes, Counter()
-        for flow_id, workspace_id in sorted({(flow_id, owner) for (owner, flow_id, _), change in noted.items() if change}):
+        for flow_id, workspace_id in sorted(
+            {(flow_id, owner) for (owner, flow_id, _), change in noted.items() if change}
+        ):
             changes = {
                 name: flow.c[name] + change
                 for (_, changed_id, name), change in noted.items()

@@ -92,9 +92,7 @@ def rename_record(
     return record_id
 
 
-def rename_shown_nowhere(
-    tx: Transaction, workspace_id: int, table: Table, uuid: str, name: str, **values: Any
-) -> int:
+def rename_shown_nowhere(tx: Transaction, workspace_id: int, table: Table, uuid: str, name: str, **values: Any) -> int:
     """Changes the name, and other values, of a record whose name no other record shows; returns its id. Raises
     RecordMissing, or InvalidInput for a bad or taken name."""
     record_id = require_id(tx, workspace_id, table, uuid)

@@ -85,8 +85,8 @@ class DeliveryAttemptColumns(RecordColumns):
 delivery_attempt = numbered_table(
     "delivery_attempt", DeliveryAttemptColumns, Index("ix_delivery_attempt_delivery", "delivery_id", "id")
 )
-"""The outcome of each attempt: `status` of the response or `error` (a sentence), and some headers and the first bytes of
-the response, with secrets hidden. `signed` names the schemes of its signatures, such as `v1 v1a`."""
+"""The outcome of each attempt: `status` of the response or `error` (a sentence), and some headers and the first
+bytes of the response, with secrets hidden. `signed` names the schemes of its signatures, such as `v1 v1a`."""
 
 
 class ResthookEventColumns(OwnedColumns):

@@ -22,9 +22,7 @@ class WorkspaceMoveColumns(OwnedColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-workspace_move = numbered_table(
-    "workspace_move", WorkspaceMoveColumns, UniqueConstraint("workspace_id", "source")
-)
+workspace_move = numbered_table("workspace_move", WorkspaceMoveColumns, UniqueConstraint("workspace_id", "source"))
 """The server (URL) from which a workspace is copied. `state` is what `persistence.move.moves` reads and writes: how far
 each kind has been read, and what people have done."""
 

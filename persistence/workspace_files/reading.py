@@ -81,7 +81,8 @@ def _read_manifest(database: Database, packed: zipfile.ZipFile) -> dict[str, Any
 
 
 def _write_files(packed: zipfile.ZipFile, store: MediaStore) -> None:
-    """Files first: a row must not name one that is not there. Raises BadWorkspaceFile for a name outside of the store."""
+    """Files first: a row must not name one that is not there. Raises BadWorkspaceFile for a name outside of the
+    store."""
     for info in packed.infolist():
         if info.filename.startswith("media/") and not info.is_dir():
             try:
@@ -117,7 +118,9 @@ class _Reading:
         (row,) = self._read(WORKSPACE)
         if self.tx.execute(select(workspace.c.id).where(workspace.c.uuid == row["uuid"])).first() is not None:
             raise BadWorkspaceFile(f"the workspace {row['uuid']} is here already")
-        return self.tx.insert(workspace, **{name: value for name, value in _load(workspace, row).items() if name != "id"})
+        return self.tx.insert(
+            workspace, **{name: value for name, value in _load(workspace, row).items() if name != "id"}
+        )
 
     def _add_users(self) -> dict[int, int]:
         """Users are found by their address; the others are created, and have no password."""

@@ -44,7 +44,10 @@ SOFT: Mapping[tuple[str, str], str] = {
     ("day_count", "subject"): "channel",
 }
 """Columns with ids of another table that are not foreign keys; 0 means none. `contact_ids` is a list."""
-BY_KIND: Mapping[tuple[str, str], str] = {("record_stamp", "record"): "kind", ("archive", "last_record_id"): "archive_type"}
+BY_KIND: Mapping[tuple[str, str], str] = {
+    ("record_stamp", "record"): "kind",
+    ("archive", "last_record_id"): "archive_type",
+}
 """Columns with ids of the table that another column of the row names."""
 KINDS = {"run": "flow_run"}
 

@@ -10,12 +10,12 @@ import orjson
 from sqlalchemy import Column, Connection, Table, select
 
 from persistence.database import Database
-from persistence.sql.engines import create_patient_engine
 from persistence.media.media import place_in_store
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
+from persistence.sql.engines import create_patient_engine
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.messages import media
 from persistence.tables.service import archive, boundary

@@ -97,7 +97,9 @@ def _check_bucket(text: str, example: str) -> None:
     if len(bucket) not in _BUCKET_LENGTHS:
         raise ValueError(f"the name of a bucket has 3 to 63 characters, this one has {len(bucket)}")
     if not _BUCKET_NAME.fullmatch(bucket):
-        raise ValueError("the name of a bucket has only small letters, digits, dots and hyphens, and begins with neither")
+        raise ValueError(
+            "the name of a bucket has only small letters, digits, dots and hyphens, and begins with neither"
+        )
 
 
 def read_base_url(text: str) -> str:

@@ -48,7 +48,16 @@ from relayboard.base.setting_values import sqlite_file as sqlite_file
 PREFIX = "RELAYBOARD_"
 FROM_FILE = "_FILE"
 NO_SETTINGS = frozenset(
-    {"LIFELINE_FD", "READY_FD", "CONVERSATIONS", "FLOW_CASES", "FLOW_EXAMPLES", "FUZZ_EXAMPLES", "MOVE_TOKEN", "WORKSPACE"}
+    {
+        "LIFELINE_FD",
+        "READY_FD",
+        "CONVERSATIONS",
+        "FLOW_CASES",
+        "FLOW_EXAMPLES",
+        "FUZZ_EXAMPLES",
+        "MOVE_TOKEN",
+        "WORKSPACE",
+    }
 )
 """Other variables with our prefix: between a service and its processes, for tests, and for the command line alone."""
 KUBERNETES_LINKS = re.compile(r"(?:SERVICE_(?:HOST|PORT\w*)|PORT(?:_\d+_(?:TCP|UDP)(?:_(?:ADDR|PORT|PROTO))?)?)")

@@ -22,6 +22,7 @@ from relayboard.commands.output import CommandFailed, opened_database, print_jso
 from relayboard.commands.secret_input import given_text
 from relayboard.usage.parts import Options
 
+
 def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
         print_json(list_channel_facts(tx, workspace.id))

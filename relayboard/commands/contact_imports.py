@@ -2,7 +2,6 @@
 
 import shutil
 from collections import Counter
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from persistence.lists import read_record
 from persistence.media.media import place_of_import
 from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
+from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces import Workspace
@@ -29,7 +29,6 @@ from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
-from persistence.performing import Performer
 
 SHOWN_REASONS = 20
 
@@ -128,5 +127,3 @@ def _copy_rejects(store: MediaStore, name: str | None, path: Path) -> None:
         if stored is not None:
             with stored.stream:
                 shutil.copyfileobj(stored.stream, file)
-
-

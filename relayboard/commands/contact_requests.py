@@ -11,6 +11,7 @@ from persistence.database import Database
 from persistence.lists import read_record
 from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
+from persistence.performing import Performer
 from persistence.rights.copying import write_copy
 from persistence.rights.needles import find_person
 from persistence.rights.requests import DATA_REQUESTS, ERASE, create_request
@@ -20,7 +21,6 @@ from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
-from persistence.performing import Performer
 
 
 def run_copy(options: Options) -> None:
@@ -57,5 +57,3 @@ def _perform(database: Database, store: MediaStore, workspace: Workspace, number
     with database.reading() as tx:
         done: dict[str, Any] = orjson.loads(read_record(tx, DATA_REQUESTS, workspace, number))
     return done
-
-

@@ -11,7 +11,6 @@ from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
 
 
-
 def run_export(options: Options) -> None:
     form = options.output.suffix.lower().lstrip(".")
     if form not in (CSV, XLSX, JSONL):

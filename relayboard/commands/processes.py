@@ -9,10 +9,10 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 
-from persistence.sql.engines import database_name
 from persistence.media.opening import check_store_package
 from persistence.migrations import BASE, goes_back, move_to
 from persistence.migrations.distribution import distribute
+from persistence.sql.engines import database_name
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed, print_json

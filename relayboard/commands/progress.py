@@ -43,4 +43,3 @@ def show_progress(what: str) -> Iterator[Note]:
 
         with listening(show):
             yield note
-

@@ -18,5 +18,10 @@ def examine(environ: Mapping[str, str]) -> list[Finding]:
     alive = [each.host for each in doctor.workers if each.is_alive]
     found += [*check_queue_driver(settings), *check_media(settings, alive), *check_room(settings)]
     knows_key = read.has_key and all(each.check != "key" or each.status == OK for each in found)
-    found += [*check_base_url(settings, knows_key=knows_key), *check_mail(settings), *check_push(doctor.phones, doctor.silent_phones), *check_files(settings)]
+    found += [
+        *check_base_url(settings, knows_key=knows_key),
+        *check_mail(settings),
+        *check_push(doctor.phones, doctor.silent_phones),
+        *check_files(settings),
+    ]
     return found

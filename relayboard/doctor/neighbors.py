@@ -64,7 +64,9 @@ def check_base_url(settings: Settings, *, knows_key: bool) -> Findings:
     seen = _read_seen(answer)
     if seen is None and not knows_key:
         yield Finding(
-            "base URL", WARNING, f"somebody answers at {settings.base_url}: set the right key to see whether it is this one"
+            "base URL",
+            WARNING,
+            f"somebody answers at {settings.base_url}: set the right key to see whether it is this one",
         )
         return
     if seen is None:

@@ -8,8 +8,9 @@ from typing import Any
 from persistence.database import Transaction
 from persistence.move import moves
 from persistence.move.contacts import write_contacts
-from persistence.move.history import write_broadcasts, write_events, write_messages, write_runs, write_starts
+from persistence.move.history import write_broadcasts, write_events, write_messages, write_starts
 from persistence.move.moves import Move
+from persistence.move.runs import write_runs
 from persistence.move.setup import (
     write_channels,
     write_classifiers,
@@ -73,9 +74,7 @@ KINDS = (
     Kind(moves.OPTIN, "opt-ins", "optins", reading.read_named, write_optins),
     Kind(moves.CLASSIFIER, "classifiers", "classifiers", reading.read_named, write_classifiers),
     Kind(moves.RESTHOOK, "resthooks", "resthooks", reading.read_resthook, write_resthooks),
-    Kind(
-        moves.SUBSCRIBER, "resthook subscribers", "resthook_subscribers", reading.read_subscriber, write_subscribers
-    ),
+    Kind(moves.SUBSCRIBER, "resthook subscribers", "resthook_subscribers", reading.read_subscriber, write_subscribers),
     Kind(moves.TEMPLATE, "templates", "templates", reading.read_template, write_templates),
     Kind(moves.FLOW, "flows", "flows", reading.read_flow, None, CHANGED),
     Kind(moves.CAMPAIGN, "campaigns", "campaigns", reading.read_campaign, None),

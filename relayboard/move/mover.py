@@ -205,8 +205,8 @@ class Mover:
         self.database.write(partial(write_flows, move=self.move, records=records))
 
     def _import_definitions(self, records: Sequence[Record], kind: str) -> None:
-        """Definitions with what they depend on. If they cannot be imported together, each is tried alone, and those that
-        cannot are named in the report."""
+        """Definitions with what they depend on. If they cannot be imported together, each is tried alone, and those
+        that cannot are named in the report."""
         asked = {kind: [each["reference"] for each in records], "dependencies": "all"}
         try:
             document = self._fetch(self.source.list_url("definitions", **asked))
@@ -221,9 +221,7 @@ class Mover:
                     self._import_definitions([each], kind)
                 return
             why = str(error) or "its definition is not there"
-            self.database.write(
-                partial(lose_definition, move=self.move, kind=kind, record=records[0], why=why)
-            )
+            self.database.write(partial(lose_definition, move=self.move, kind=kind, record=records[0], why=why))
 
     def _without_others(self, document: Mapping[str, Any], asked: Sequence[str]) -> dict[str, Any]:
         """A document of flows without campaigns, which would begin to send and come with the switch, and without flows

@@ -12,8 +12,9 @@ Raw = Mapping[str, Any]
 Record = dict[str, Any]
 
 CONTACT_STATUSES = ("active", "blocked", "stopped", "archived")
-FIELD_TYPES = {"numeric": "number", "decimal": "number", "N": "number", "D": "datetime", "date": "datetime", "T": "text",
-               "S": "state", "I": "district", "W": "ward"}  # fmt: skip
+FIELD_TYPES = {"numeric": "number", "decimal": "number", "date": "datetime"} | {
+    "N": "number", "D": "datetime", "T": "text", "S": "state", "I": "district", "W": "ward"
+}  # fmt: skip
 KNOWN_TYPES = ("text", "number", "datetime", "state", "district", "ward")
 LEFT_THERE = ("initializing", "pending", "queued", "errored")
 """Statuses of outgoing messages that the other server still has to send: here they count as failed, so that nothing is
@@ -98,8 +99,8 @@ def read_group(raw: Raw) -> Record:
 
 
 def read_contact(raw: Raw) -> Record:
-    """A person is called by UUID in reports, so that a report can be handed on. Some servers have no `status`, others no
-    `blocked` and `stopped`."""
+    """A person is called by UUID in reports, so that a report can be handed on. Some servers have no `status`,
+    others no `blocked` and `stopped`."""
     status = raw.get("status")
     if status not in CONTACT_STATUSES:
         status = "blocked" if raw.get("blocked") else "stopped" if raw.get("stopped") else "active"

@@ -1,4 +1,5 @@
-"""The report of a move, as a document: what is on both sides, what was lost and why, and what people still have to do."""
+"""The report of a move, as a document: what is on both sides, what was lost and why, and what people still have to
+do."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +23,10 @@ def build_report(tx: Transaction, move: Move) -> dict[str, Any]:
     missing = [each["name"] for each in lost.get("user", {}).get("records", ())]
     return {
         "workspace": {"uuid": move.workspace.uuid, "name": move.workspace.name},
-        "source": {"url": move.source, **{k: v for k, v in state.get("workspace", {}).items() if k in ("uuid", "name")}},
+        "source": {
+            "url": move.source,
+            **{k: v for k, v in state.get("workspace", {}).items() if k in ("uuid", "name")},
+        },
         "passes": state.get("pass", 0),
         "is_complete": "pass" in state and state.get("finished_pass") == state["pass"],
         "finished_on": state.get("finished_on"),
@@ -49,9 +53,7 @@ def _compare_settings(move: Move) -> list[dict[str, Any]]:
     }
     there = move.state.get("workspace", {})
     pairs = ((name, there.get(name), here[name]) for name in SETTINGS)
-    return [
-        {"name": name, "there": theirs, "here": ours} for name, theirs, ours in pairs if theirs and theirs != ours
-    ]
+    return [{"name": name, "there": theirs, "here": ours} for name, theirs, ours in pairs if theirs and theirs != ours]
 
 
 def _list_kinds(tx: Transaction, move: Move) -> list[dict[str, Any]]:

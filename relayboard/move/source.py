@@ -102,7 +102,8 @@ class Source:
         return document
 
     def read_workspace(self) -> dict[str, Any]:
-        """The other workspace; old servers call it `org`. Raises SourceFailed, also for a token that is not accepted."""
+        """The other workspace; old servers call it `org`. Raises SourceFailed, also for a token that is not
+        accepted."""
         for path in WORKSPACES:
             try:
                 return self.read(path)

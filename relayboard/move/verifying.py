@@ -81,7 +81,10 @@ class Verifier:
             result[kind.name] = self._compare(kind).to_json()
             self._tell(f"{kind.title}: {result[kind.name]['there']:,} there, {result[kind.name]['here']:,} here")
         verified = {"on": time_text(self.source.now), "is_equal": is_equal(result), "kinds": result}
-        self.move.state["verified"] = {**verified, "kinds": {name: _without_values(each) for name, each in result.items()}}
+        self.move.state["verified"] = {
+            **verified,
+            "kinds": {name: _without_values(each) for name, each in result.items()},
+        }
         self.database.write(partial(save_state, move=self.move))
         self.move.state["verified"] = verified
         return verified
@@ -207,5 +210,3 @@ def _comparable(value: Any) -> Any:
 def _show(value: Any) -> str:
     text = time_text(value) if isinstance(value, datetime) else str(value)
     return text if len(text) <= SHOWN_LENGTH else f"{text[:SHOWN_LENGTH]}…"
-
-

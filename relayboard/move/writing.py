@@ -92,7 +92,7 @@ def _page_parts(report: Report) -> Iterator[str]:
     source = report["source"]
     yield f"<h1>Move of {escape(report['workspace']['name'])}</h1>"
     colour = "done" if report["is_equal"] else "open" if report["is_equal"] is None else "bad"
-    yield f'<p>From {escape(str(source.get("name") or ""))} at {escape(source["url"])}. '
+    yield f"<p>From {escape(str(source.get('name') or ''))} at {escape(source['url'])}. "
     yield f'<strong class="{colour}">{headline(report)}</strong></p>'
     yield "<h2>Steps</h2><ul>"
     for each in report["checklist"]:

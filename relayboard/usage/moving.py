@@ -32,7 +32,9 @@ MOVE = Action(
     "copy a live workspace from another server, and keep up with it",
     workspace(),
     option(
-        "--from", "the other server, RapidPro, TextIt or Relayboard; default: that of the last move", into="source",
+        "--from",
+        "the other server, RapidPro, TextIt or Relayboard; default: that of the last move",
+        into="source",
         metavar="URL",
     ),
     option(
@@ -46,11 +48,16 @@ MOVE = Action(
         flag("--finish", "the last pass, once the other side starts nothing new: also brings the campaigns"),
     ),
     flag("--all", "read everything again, not only what changed since the last pass"),
-    option("--report", "write the report there too, as .html, .json or .txt", kind=ReportFile(), several=True,
-           metavar="PATH"),
+    option(
+        "--report",
+        "write the report there too, as .html, .json or .txt",
+        kind=ReportFile(),
+        several=True,
+        metavar="PATH",
+    ),
     more="It can be interrupted at any time and run again: it goes on where it was, and afterward brings what changed "
-    "since. Nothing is sent, no flow starts and no webhook is called because of it. The token is a secret and therefore "
-    "no argument.",
+    "since. Nothing is sent, no flow starts and no webhook is called because of it. The token is a secret and "
+    "therefore no argument.",
     examples=(
         "--workspace 9b1f0c52-5a4e-4c1b-8a7e-2d6f3c1b0a99 --from https://rapidpro.example.org --token-file token.txt",
         "--workspace 9b1f0c52-5a4e-4c1b-8a7e-2d6f3c1b0a99 --verify --report report.html",

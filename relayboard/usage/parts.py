@@ -49,8 +49,8 @@ Part = click.Parameter | OneOf | Sequence["Part"]
 
 class Action(click.Command):
     """A command that does something: `work` names a module of `relayboard/commands/` and a function in it. `destroys`
-    says what cannot be taken back, with `destroys_with` only when this flag is given, `asks_pipes` whether this must be confirmed by `--yes` where nobody can be asked.
-    `examples` are calls without the words that lead to this command.
+    says what cannot be taken back, with `destroys_with` only when this flag is given, `asks_pipes` whether this must
+    be confirmed by `--yes` where nobody can be asked. `examples` are calls without the words that lead to this command.
     """
 
     def __init__(

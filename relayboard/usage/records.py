@@ -102,7 +102,8 @@ FIELD = Noun(
 GROUP = Noun(
     "group",
     "groups of contacts",
-    creation("a new group",
+    creation(
+        "a new group",
         named("the name of the group"),
         option("--query", "a query for its members, which a worker finds: 'fields.age >= 18'", metavar="Q"),
         examples=(f"{IN} --name Mothers", f"{IN} --name Adults --query 'fields.age >= 18'"),
@@ -132,7 +133,8 @@ TOPIC = Noun(
 GLOBAL = Noun(
     "global",
     "values that flows share",
-    creation("a new global",
+    creation(
+        "a new global",
         named("the name; in flows it is @globals. followed by the name in lower case"),
         text_or_file("--value", "the value that flows insert", required=True),
         examples=(f"{IN} --name 'Clinic Phone' --value 112", f"{IN} --name 'Api Key' --value-file key.txt"),
@@ -162,7 +164,8 @@ OPTIN = Noun(
 TICKETER = Noun(
     "ticketer",
     "places where tickets are kept",
-    creation("a new ticketer",
+    creation(
+        "a new ticketer",
         named("the name of the ticketer"),
         service(TICKETERS),
         examples=(f"{IN} --name Desk --type zendesk",),
@@ -174,7 +177,8 @@ TICKETER = Noun(
 CLASSIFIER = Noun(
     "classifier",
     "services that find intents",
-    creation("a new classifier",
+    creation(
+        "a new classifier",
         named("the name of the classifier"),
         service(CLASSIFIERS),
         option("--intent", "repeat for each intent that it knows", several=True),
@@ -196,7 +200,8 @@ CLASSIFIER = Noun(
 TEMPLATE = Noun(
     "template",
     "texts that a gateway approved in advance",
-    creation("a new template, or another translation of an existing one",
+    creation(
+        "a new template, or another translation of an existing one",
         named("its name at the gateway"),
         option("--channel", "the channel for which it is approved", required=True, metavar="UUID"),
         option("--locale", "language and country, for example swa-KE", required=True),

@@ -30,7 +30,13 @@ from worker.jobs import begin_trimming
 from worker.runtime import Runtime, open_http
 
 TESTS = Path(__file__).parents[1]
-ELSEWHERE = ("relayboard/base/test_settings.py", "relayboard/test_starting.py", "relayboard/doctor/", "deploy/", "acceptance/test_every_setting.py")
+ELSEWHERE = (
+    "relayboard/base/test_settings.py",
+    "relayboard/test_starting.py",
+    "relayboard/doctor/",
+    "deploy/",
+    "acceptance/test_every_setting.py",
+)
 """Tests of how values are read, examined and written into files, which show no effect."""
 OF_THIS_FILE = ("MAX_UPLOADS", "MAX_WORKSPACE_UPLOADS", "STREAM_SECONDS", "LOG_FORMAT", "AUDIT_DAYS")
 MEDIA, STREAM = "/api/v2/media.json", "/api/v2/stream"
@@ -66,7 +72,9 @@ def begin_upload(service: RunningService, token: str) -> socket.socket:
     address = urlsplit(service.url)
     opened = socket.create_connection((str(address.hostname), address.port or 0), timeout=PATIENCE_SECONDS)
     head = f"POST {MEDIA} HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Token {token}\r\n"
-    opened.sendall(f"{head}Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 999\r\n\r\n--x\r\n".encode())
+    opened.sendall(
+        f"{head}Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 999\r\n\r\n--x\r\n".encode()
+    )
     return opened
 
 
@@ -113,7 +121,13 @@ def test_the_audit_log_is_kept_as_long_as_an_operator_says(
     database: Database, settings: Settings, workspace: Workspace, days: str, left: int
 ) -> None:
     with database.writing() as tx:
-        shared = {"workspace_id": workspace.id, "via": BY_COMMAND, "action": "created", "resource": "labels", "record_name": ""}
+        shared = {
+            "workspace_id": workspace.id,
+            "via": BY_COMMAND,
+            "action": "created",
+            "resource": "labels",
+            "record_name": "",
+        }
         rows = [{**shared, "uuid": new_uuid(), "created_on": tx.now - timedelta(days=age)} for age in (29, 31)]
         tx.execute(insert(audit_event), rows)
 

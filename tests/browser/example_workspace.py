@@ -10,8 +10,8 @@ from persistence.database import Database
 from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.sql.names import name_key
-from persistence.tables.complete import metadata
 from persistence.tables.channels import channel
+from persistence.tables.complete import metadata
 from persistence.tables.contacts import group
 from persistence.tables.messages import message
 from persistence.users import add_member
@@ -28,10 +28,13 @@ NAMED: Mapping[str, tuple[str, ...]] = {
         "09d23a05-47fe-41e4-bfe9-b8f6b119e9ab",
     ),
     "contact_group": ("9a3c5b1e-1c7d-4e9b-a5a0-0d1e2f3a4b5c",),
+    "contact_import": ("0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081",),
+    "delivery": ("0197a6e4-77aa-7c2f-a1d1-2f4c5b6a7081",),
     "flow": ("c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111",),
     "label": ("51a0c0a4-8a6b-4a0c-9b0e-6f2d1c3b4a5f",),
     "media": ("0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f",),
     "ticket": ("0197a700-1111-7222-8333-944455566677",),
+    "topic": ("d0a1b2c3-d4e5-4f60-8718-293a4b5c6d7e",),
 }
 """The UUIDs of the first records of each table."""
 MESSAGES = (90301, 90355, 90357)

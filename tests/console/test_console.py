@@ -8,7 +8,20 @@ from tests.console.clinic import Clinic
 from tests.console.pages import NARROW, WIDE, findings, open_page, refused, sign_in
 
 CALLER = "+250788000111"
-PAGES = ("overview", "inbox", "contacts", "tickets", "tickets/figures", "broadcasts", "broadcasts/new", "flows", "flows/calendar", "channels", "settings", "settings/users")
+PAGES = (
+    "overview",
+    "inbox",
+    "contacts",
+    "tickets",
+    "tickets/figures",
+    "broadcasts",
+    "broadcasts/new",
+    "flows",
+    "flows/calendar",
+    "channels",
+    "settings",
+    "settings/users",
+)
 
 
 def texts_of(clinic: Clinic, contact: str) -> list[str]:

@@ -38,7 +38,12 @@ def test_a_manager_sees_first_what_came_and_what_needs_somebody(somebody, clinic
 
 def test_a_silent_phone_stands_on_the_first_page(somebody, clinic):
     with clinic.service.database.writing() as tx:
-        silent = {"workspace_id": clinic.service.workspace.id, "type": "android", "name": "Old phone", "schemes": ["tel"]}
+        silent = {
+            "workspace_id": clinic.service.workspace.id,
+            "type": "android",
+            "name": "Old phone",
+            "schemes": ["tel"],
+        }
         tx.insert(channel, created_on=tx.now.replace(year=tx.now.year - 1), address="+250788999000", **silent)
     page = sign_in(somebody, clinic, "administrator", place="overview")
 

@@ -29,7 +29,8 @@ LOOKED_UP = (
 OF_QUERIES = (
     r"query is too complex",
     r"cannot query on redacted URNs",
-    r"contains (?:conditions can only be used with name or URN values|operator on (?:name|URN) requires \w+ of minimum length \d)",
+    r"contains conditions can only be used with name or URN values",
+    r"contains operator on (?:name|URN) requires \w+ of minimum length \d",
     r"comparisons with [<>]=? can only be used with date and number fields",
     r"can't check whether '\w+' is set or not set",
     r"can't convert '.*' to a (?:number|date)",
@@ -84,7 +85,9 @@ REASONS = [
     Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
     Reason("a filter of another list", r"An export of \w+ has no such filter\.", r"POST /api/v2/exports\.json \w+"),
     Reason("columns of a file", r"[^\n]*", r"POST /api/v2/contact_import_actions\.json (?:columns|detail)"),
-    Reason("the state of a record", r"The (?:channel has no delivery URL|receiver of this delivery has no URL any more)\."),
+    Reason(
+        "the state of a record", r"The (?:channel has no delivery URL|receiver of this delivery has no URL any more)\."
+    ),
     Reason(
         "the state of a record",
         r"A subscriber has the URL and the events that it subscribed\.",

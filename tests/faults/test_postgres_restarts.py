@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from persistence.database import Database
-from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.ledger import Ledger, count_deliveries
+from persistence.deliveries.outbox import record_channel_event
 from persistence.workspaces import Workspace
 from testbed.running import RunningService, running_service, wait_until
 from tests.channel_rows import add_channel

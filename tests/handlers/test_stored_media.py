@@ -1,6 +1,5 @@
 """The media store always has exactly one file for every record, within the quota."""
 
-from testbed.set_by_name import by_name
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +17,7 @@ from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.tables.messages import media
 from relayboard.base.settings import Settings
+from testbed.set_by_name import by_name
 from tests.api import Api
 
 PATH = "/api/v2/media.json"

@@ -11,7 +11,6 @@ from sqlalchemy import inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
-from persistence.progress import listening
 from persistence.migrations.large_tables import (
     add_checked_constraint,
     add_index,
@@ -19,6 +18,7 @@ from persistence.migrations.large_tables import (
     remove_index,
 )
 from persistence.migrations.turns import taking_turns
+from persistence.progress import listening
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 

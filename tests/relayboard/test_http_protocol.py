@@ -1,6 +1,5 @@
 """Slow and unusual clients on real sockets: none of them keeps a connection longer than documented."""
 
-from testbed.set_by_name import by_name
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from relayboard.base.settings import Settings, load_settings
 from relayboard.processes import listen
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
+from testbed.set_by_name import by_name
 
 SHORT_SECONDS = 0.3
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,7 +87,7 @@ class Followed:
 
 
 @pytest.fixture(scope="module")
-def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     folder = tmp_path_factory.mktemp("service")
     with collecting() as collector, pytest.MonkeyPatch.context() as patch:
         for name, text in {"EXPORTER_OTLP_ENDPOINT": collector.url, "BSP_SCHEDULE_DELAY": "100"}.items():
@@ -104,7 +103,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Followed]:
     (request,) = collector.named("GET /api/v2/labels.json")
     (broadcast,) = collector.named("POST /api/v2/broadcasts.json")
     (call,) = collector.named("POST")
-    yield Followed(collector, request, broadcast, call)
+    return Followed(collector, request, broadcast, call)
 
 
 def test_requests_and_calls_to_the_outside_are_traced_and_looks_at_nothing_are_not(followed: Followed) -> None:
@@ -129,16 +128,15 @@ def test_later_work_of_a_request_is_in_its_trace_though_other_processes_do_it(fo
 def test_one_cause_is_the_parent_and_several_are_linked() -> None:
     one, other = (f"00-{digit * 32}-{digit * 16}-01" for digit in "ab")
     settings = load_settings({"RELAYBOARD_SECRET_KEY": "a-key-that-only-tests-use", "RELAYBOARD_TRACES": "on"})
-    with collecting() as collector:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
-            with tracing(settings, "worker"):
-                with caused_by((one,)), step_span("short, of one", 10):
-                    (handed_on,) = carried()
-                with caused_by((one, other)), step_span("short, of two", 10):
-                    pass
-                with step_span("short, of none", 10):
-                    pass
+    with collecting() as collector, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        with tracing(settings, "worker"):
+            with caused_by((one,)), step_span("short, of one", 10):
+                (handed_on,) = carried()
+            with caused_by((one, other)), step_span("short, of two", 10):
+                pass
+            with step_span("short, of none", 10):
+                pass
 
     (of_one,), (of_two,) = collector.named("short, of one"), collector.named("short, of two")
     assert (of_one["trace"], of_one["parent"], of_one["links"]) == ("a" * 32, "a" * 16, [])

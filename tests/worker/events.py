@@ -1,8 +1,8 @@
 import threading
 import time
 
-from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.ledger import count_deliveries
+from persistence.deliveries.outbox import record_channel_event
 from persistence.workspace_setup import create_workspace
 from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_channel

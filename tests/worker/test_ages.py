@@ -13,7 +13,6 @@ from persistence.heartbeats import Worker, record_heartbeat
 from persistence.limits.idempotency import claim_key
 from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
-from persistence.tables.complete import metadata
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.channels import (
@@ -24,6 +23,7 @@ from persistence.tables.channels import (
     sync_record,
     waiting_registration,
 )
+from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import contact_import, export
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.service import kept_answer, worker_heartbeat

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from persistence.sql.engines import postgres_dsn
+from relayboard.base.tracing import causes
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database
-from relayboard.base.tracing import causes
 from worker.app import QUEUE_NAME, TablesInTurn, create_queue, declare_run, declare_sweeps
 from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer

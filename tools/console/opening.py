@@ -88,7 +88,9 @@ def fill(service: RunningService, count: int) -> None:
     with Progress(transient=True) as progress:
         write_rows(service.database, contact, contact_rows(workspace, people), people, progress, "contacts")
         write_rows(service.database, contact_urn, urn_rows(workspace, people), people, progress, "URNs")
-        write_rows(service.database, message, message_rows(workspace, count, people, start), count, progress, "messages")
+        write_rows(
+            service.database, message, message_rows(workspace, count, people, start), count, progress, "messages"
+        )
     with service.database.writing() as tx:
         newest = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(people)).scalars().all()
         for some in split(sorted(newest)):

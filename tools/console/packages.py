@@ -32,8 +32,9 @@ def cache_folder() -> Path:
 
 
 def installed(named: Path = NAMED) -> Path:
-    """The folder `node_modules` of a folder with a lock file, named after its content. Processes that need it at the same time
-    install it once. Raises CalledProcessError if the package index cannot be reached or a package does not match.
+    """The folder `node_modules` of a folder with a lock file, named after its content. Processes that need it at the
+    same time install it once. Raises CalledProcessError if the package index cannot be reached or a package does not
+    match.
     """
     version = hashlib.sha256((named / "package-lock.json").read_bytes()).hexdigest()[:16]
     folder = cache_folder() / f"packages-{version}"

@@ -59,7 +59,16 @@ def make_typescript(generation: str, packages: Path) -> None:
 
 def compile_typescript(packages: Path) -> None:
     shutil.copy(HERE / "scenarios" / "scenario.ts", TARGET / "typescript")
-    options = ["--strict", "--skipLibCheck", "--target", "es2022", "--module", "nodenext", "--outDir", "typescript/made"]
+    options = [
+        "--strict",
+        "--skipLibCheck",
+        "--target",
+        "es2022",
+        "--module",
+        "nodenext",
+        "--outDir",
+        "typescript/made",
+    ]
     run_node(packages / "typescript" / "bin" / "tsc", *options, "typescript/scenario.ts")
 
 
@@ -76,7 +85,8 @@ def compile_go() -> None:
     (TARGET / "go" / "scenario").mkdir(exist_ok=True)
     shutil.copy(HERE / "scenarios" / "scenario.go", TARGET / "go" / "scenario" / "main.go")
     found = importlib.util.find_spec("go")
-    assert found is not None and found.origin is not None
+    assert found is not None
+    assert found.origin is not None
     go = Path(found.origin).parent / "bin" / "go"
     offline = {"GOPROXY": "off", "GOFLAGS": "-mod=mod"}
     run([go, "vet", "./..."], TARGET / "go", **offline)

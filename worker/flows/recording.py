@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from flows.engine import Session, interrupt
-from flows.moments import parse_moment
 from flows.engine.state import FAILED, WAITING, Run
+from flows.moments import parse_moment
 from persistence.contacts.leases import ContactLeases, lock_leased, release_leases
 from persistence.contacts.values import FixedClock
 from persistence.database import Transaction

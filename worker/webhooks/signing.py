@@ -21,8 +21,8 @@ ROTATION_OVERLAP = timedelta(hours=24)
 
 
 def signature_headers(event_id: str, moment: datetime, body: bytes, secrets: Sequence[str]) -> dict[str, str]:
-    """The headers of one attempt, signed with each secret or private key (new first); without any there is no signature.
-    `event_id` is the same in all attempts of an event, `moment` is the time of this attempt.
+    """The headers of one attempt, signed with each secret or private key (new first); without any there is no
+    signature. `event_id` is the same in all attempts of an event, `moment` is the time of this attempt.
     """
     headers = {"webhook-id": event_id, "webhook-timestamp": str(int(moment.timestamp()))}
     if secrets:

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from flows.contact_reference import write_contact_reference
 from flows.engine.assets import Assets, Channel, Field
 from flows.engine.contact import Contact, Ticket, without_query
-from flows.contact_reference import write_contact_reference
 from flows.engine.context.source import ContactSource, lines, named
 from flows.environment import Environment
 from flows.expressions.records import Getter, Shape, XRecord

@@ -15,11 +15,11 @@ from flows.engine.context.contact_context import (
     urns_value,
 )
 from flows.engine.context.source import ContextSource, lines
-from flows.moments import parse_moment
 from flows.engine.state import Result
 from flows.environment import Environment
 from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.values import Property, Value, XArray, XObject, to_value
+from flows.moments import parse_moment
 from flows.urns import UrnError, parse
 
 

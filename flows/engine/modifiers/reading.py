@@ -9,10 +9,10 @@ from flows.engine.errors import ModifierError
 from flows.engine.input_schemas import MODIFIER
 from flows.engine.modifiers import addresses, attributes, membership, tickets
 from flows.engine.modifiers.editor import ContactEditor
-from flows.moments import parse_moment
 from flows.engine.schemas import Required, find_mismatch
 from flows.environment import is_timezone
 from flows.languages import is_language
+from flows.moments import parse_moment
 
 T = TypeVar("T")
 

@@ -1,6 +1,5 @@
 """HTTP gateways calling in: messages, delivery reports, opt-outs."""
 
-from testbed.set_by_name import by_name
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -18,9 +17,10 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
-from relayboard.base.settings import RateLimit, Settings
+from relayboard.base.settings import Settings
 from testbed.databases import open_database
 from testbed.gateways import SECRET, add_gateway
+from testbed.set_by_name import by_name
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import new_phone, status_of

@@ -1,7 +1,5 @@
-"""The guard, spoken to in raw ASGI messages: ids, bodies, failures and the access log."""
+"""The guard, spoken to in raw ASGI messages: ids, bodies and failures."""
 
-from testbed.set_by_name import by_name
-import logging
 import re
 from dataclasses import replace
 from typing import Any
@@ -14,6 +12,7 @@ from handlers.asgi.refusals import Refusal
 from handlers.request import context_of
 from relayboard.base.logs import current_request_id
 from relayboard.base.settings import Settings, load_settings
+from testbed.set_by_name import by_name
 from tests.handlers.exchange import Echo, Reply, exchange
 
 PATH = "/api/v2/labels.json"
@@ -378,24 +377,6 @@ async def lifespan(guard: Guard, kinds: list[str]) -> None:
     await guard({"type": "lifespan"}, receive, None)
 
 
-class TestAccessLog:
-    def test_a_line_names_method_path_and_status_but_no_query_header_or_body(self, guard, caplog):
-        headers = [JSON, ("Authorization", "Token hidden-token"), ("X-Request-Id", "seven")]
-
-        with caplog.at_level(logging.INFO):
-            exchange(guard, "POST", PATH + "?urn=hidden-urn", [b'{"text": "hidden-text"}'], headers)
-
-        assert "POST /api/v2/labels.json 200" in caplog.text
-        assert "hidden" not in caplog.text
-        assert "hidden" not in str([vars(record) for record in caplog.records])
-
-    def test_probes_are_not_logged_at_the_usual_level(self, guard, caplog):
-        with caplog.at_level(logging.INFO, "relayboard.access"):
-            exchange(guard, "GET", "/health/live")
-
-        assert caplog.records == []
-
-
 def test_a_body_that_stops_coming_is_waited_for_as_long_as_the_setting_says(echo: Echo, settings: Settings) -> None:
     sent: list[Any] = []
     scope = {
@@ -410,8 +391,6 @@ def test_a_body_that_stops_coming_is_waited_for_as_long_as_the_setting_says(echo
     async def send(message: Any) -> None:
         sent.append(message)
 
-    anyio.run(
-        Guard(echo, replace(settings, **by_name(BODY_TIMEOUT_SECONDS="0.05"))), scope, anyio.sleep_forever, send
-    )
+    anyio.run(Guard(echo, replace(settings, **by_name(BODY_TIMEOUT_SECONDS="0.05"))), scope, anyio.sleep_forever, send)
 
     assert sent[0]["status"] == 400 and echo.scope == {}

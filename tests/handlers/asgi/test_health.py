@@ -1,6 +1,5 @@
 """Health and readiness."""
 
-from testbed.set_by_name import by_name
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from persistence.database import Database
 from persistence.migrations import downgrade, upgrade
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings, load_settings
+from testbed.set_by_name import by_name
 from tests.handlers.exchange import Echo, exchange
 
 

@@ -5,9 +5,9 @@ from dataclasses import fields
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.deliveries.receivers import send_test
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.deliveries.leases import DueDelivery
+from persistence.deliveries.receivers import send_test
 from persistence.deliveries.signers import Signer, find_signers
 from persistence.tables.channels import channel_alarm
 from persistence.tables.deliveries import delivery, webhook_trouble

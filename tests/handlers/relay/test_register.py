@@ -1,7 +1,5 @@
 """Phones over HTTP: registration, the signature of a sync, waiting for the claim (relayer protocol, 5 to 7)."""
 
-from testbed.set_by_name import by_name
-from datetime import timedelta
 from typing import Any
 
 import orjson
@@ -10,9 +8,9 @@ import pytest
 from handlers.relay.sync import sign
 from persistence.database import Database
 from persistence.tables.channels import channel
-from relayboard.base.settings import RateLimit
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import sign_body
+from testbed.set_by_name import by_name
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, new_phone, send_texts

@@ -1,6 +1,5 @@
 """`/api/v1/campaigns.json` over HTTP."""
 
-from testbed.set_by_name import by_name
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -12,6 +11,7 @@ from persistence.campaigns.writes import archive_campaign
 from persistence.database import Database
 from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
+from testbed.set_by_name import by_name
 from tests.api import Api
 from tests.conftest import Clock
 from tests.factories import make_named

@@ -16,10 +16,10 @@ from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
-from persistence.tables.complete import metadata
 from persistence.media.media import delete_media
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.audit import audit_event
+from persistence.tables.complete import metadata
 from persistence.tokens import create_token, revoke_token
 from persistence.users import add_member, change_role, find_member, remove_member
 from persistence.workspaces import Workspace
@@ -169,8 +169,15 @@ def test_each_kind_of_change_through_the_api_is_told(head: Api, database: Databa
         tx.witness = Witness(COMMAND)
         delete_media(tx, head.workspace.id, file["uuid"])
         gateway = create_gateway(
-            tx, head.workspace.id, "external", name="Hub", address="8181", schemes=["tel"], country="RW",
-            config={"send_url": "https://sms.example.org/"}, secret=new_gateway_secret(),
+            tx,
+            head.workspace.id,
+            "external",
+            name="Hub",
+            address="8181",
+            schemes=["tel"],
+            country="RW",
+            config={"send_url": "https://sms.example.org/"},
+            secret=new_gateway_secret(),
         )
     post("channel_settings", {"messages_per_second": 2.5}, uuid=gateway)
     expected += [("media", "deleted"), ("channels", "created"), ("channels", "changed")]

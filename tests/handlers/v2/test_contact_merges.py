@@ -21,8 +21,8 @@ PATH = "/api/v2/contact_merges.json"
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 CONVERSATIONS, TIMELINE = "/api/v2/conversations.json", "/api/v2/contact_timeline.json"
 LEFT_BEHIND = {table.name for table in (delivery, campaign_fire, parked_sprint, data_request)}
-"""What was sent to receivers, what campaigns have done, work that ends by itself, and the proof of what was asked for by
-law: a request to erase one contact is none to erase the other."""
+"""What was sent to receivers, what campaigns have done, work that ends by itself, and the proof of what was asked
+for by law: a request to erase one contact is none to erase the other."""
 
 
 @pytest.fixture

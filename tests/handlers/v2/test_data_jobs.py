@@ -12,7 +12,9 @@ from tests.factories import make_contact, make_messages
 from worker.data_jobs import begin_data
 from worker.runtime import Runtime, open_http
 
-IMPORTS, ACTIONS, EXPORTS = (f"/api/v2/{name}.json" for name in ("contact_imports", "contact_import_actions", "exports"))
+IMPORTS, ACTIONS, EXPORTS = (
+    f"/api/v2/{name}.json" for name in ("contact_imports", "contact_import_actions", "exports")
+)
 PEOPLE = b"Phone,Name,Village\n+250788000001,Amina,Gasharu\nbad,Bosco,\n"
 
 
@@ -139,7 +141,11 @@ def test_only_those_who_see_the_data_get_a_link_and_only_the_link_opens_the_file
     assert [api.as_role(role).get(EXPORTS).status_code for role in ("viewer", "agent")] == [403, 403]
     assert other_api.results(EXPORTS) == []
     bare, _, query = url.partition("?")
-    for wrong in (bare, f"{bare}?{query[:-1]}{1 - int(query[-1] == chr(49))}", f"{bare.replace('private', 'archives')}?{query}"):
+    for wrong in (
+        bare,
+        f"{bare}?{query[:-1]}{1 - int(query[-1] == chr(49))}",
+        f"{bare.replace('private', 'archives')}?{query}",
+    ):
         assert api.client.get(wrong).status_code == 404
     assert api.client.get(f"{bare.rpartition('/private/')[0]}/uploads/{done['uuid']}?{query}").status_code == 404
 

@@ -52,9 +52,7 @@ def uuids(api: Api, **filters: Any) -> list[str]:
     return [each["uuid"] for each in api.results(LIST, **filters)]
 
 
-def test_they_are_found_by_receiver_event_status_contact_and_time(
-    api: Api, events: list[str], subscriber: int
-) -> None:
+def test_they_are_found_by_receiver_event_status_contact_and_time(api: Api, events: list[str], subscriber: int) -> None:
     first, second, third = events
     listed = api.results(LIST)
 

@@ -1,6 +1,5 @@
 """`/api/v2/sessions.json`: signing in, and the browsers in which somebody is signed in."""
 
-from testbed.set_by_name import by_name
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
@@ -14,8 +13,9 @@ from persistence.database import Database
 from persistence.tables.sign_ins import sign_in
 from persistence.users import remove_member
 from persistence.workspaces import Workspace
-from relayboard.base.settings import RateLimit, Settings
+from relayboard.base.settings import Settings
 from testbed.running import wait_until
+from testbed.set_by_name import by_name
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, SESSIONS, Browser, add_person, serving
 from tests.api import Api
 from tests.conftest import Clock
@@ -232,7 +232,13 @@ def test_a_session_ends_after_two_weeks_though_it_was_used_every_day(
     ids=["idle", "altogether"],
 )
 def test_an_operator_sets_how_long_sessions_last(
-    database: Database, settings: Settings, workspace: Workspace, clock: Clock, given: dict[str, str], still_valid: int, ended: int
+    database: Database,
+    settings: Settings,
+    workspace: Workspace,
+    clock: Clock,
+    given: dict[str, str],
+    still_valid: int,
+    ended: int,
 ) -> None:
     add_person(database, workspace)
     with serving(database, settings, **by_name(**given)) as client:

@@ -4,7 +4,6 @@ import pytest
 from sqlalchemy import select
 
 from flows.asset_kinds import Resthook
-from persistence.deliveries.receivers import send_test
 from persistence.channels.webhooks import set_channel_webhook, switch_on_webhook
 from persistence.deliveries.failing_receivers import (
     LEAST_GIVEN_UP,
@@ -15,6 +14,7 @@ from persistence.deliveries.failing_receivers import (
     note_outcomes,
 )
 from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.receivers import send_test
 from persistence.errors import RecordMissing
 from persistence.flows.assets import load_asset_rows
 from persistence.resthooks.events import record_resthook_event

@@ -4,7 +4,6 @@ import pytest
 from sqlalchemy import select
 
 from persistence.channels.event_form import CONTENT_TYPE
-from persistence.deliveries.settings import name_receiver
 from persistence.deliveries.outbox import (
     ChannelEvent,
     NewDelivery,
@@ -12,6 +11,7 @@ from persistence.deliveries.outbox import (
     record_channel_events,
     record_deliveries,
 )
+from persistence.deliveries.settings import name_receiver
 from persistence.tables.deliveries import PENDING, delivery
 from persistence.workspace_setup import create_workspace
 from tests.channel_rows import add_channel, add_contact

@@ -4,8 +4,8 @@ from datetime import timedelta
 import pytest
 
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, record_attempt
-from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.deliveries.ledger import Ledger, count_deliveries
+from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.deliveries.records import DELIVERIES, send_again, send_failed_again, trim_deliveries
 from persistence.lists import ListQuery, fetch_list
 from persistence.tables.deliveries import DELIVERED, FAILED, delivery_attempt

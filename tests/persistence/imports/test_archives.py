@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from persistence.tables.flows import flow
 from relayboard.commands.archives import _import, _read_chunks
 from relayboard.refusal import CommandFailed
 from tests.api import Api
 from tests.factories import make_contact
 from tests.run_rows import add_flow, uuid_of
-from persistence.tables.flows import flow
 
 IDA, AMINA = "0d3f7a1c-9a01-4c2f-a1d1-2f4c5b6a7081", "1645eab3-a5ad-4f7d-8418-a2a8cf951904"
 

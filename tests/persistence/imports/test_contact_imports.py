@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 import xlsxwriter
+from sqlalchemy import update
 
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange, create_contact
@@ -21,8 +22,9 @@ from persistence.imports import running
 from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, start_import
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.media.folder import FolderStore
-from persistence.workspaces import Workspace
 from persistence.performing import Performer
+from persistence.tables.accounts import workspace
+from persistence.workspaces import Workspace
 
 HEADER = ["Phone", "Name", "Age", "Lang"]
 
@@ -228,12 +230,8 @@ def test_a_worker_that_lost_its_lease_stores_nothing_more(desk: Desk, clock: Any
 
 def test_an_anonymous_workspace_does_not_tell_whose_a_urn_is(desk: Desk) -> None:
     with desk.database.writing() as tx:
-        from sqlalchemy import update
-
-        from persistence.tables.accounts import workspace as workspaces
-
         create_contact(tx, desk.workspace, ContactChange(name="Known"))
-        tx.execute(update(workspaces).values(is_anonymous=True))
+        tx.execute(update(workspace).values(is_anonymous=True))
     (known,) = desk.contacts()
 
     done = desk.run(

@@ -6,8 +6,8 @@ from sqlalchemy import Text, select, type_coerce, update
 from persistence.database import Database
 from persistence.secrets.encrypted_columns import NoSecretKey, Sealed
 from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
-from persistence.tables.complete import metadata
 from persistence.tables.channels import channel
+from persistence.tables.complete import metadata
 from tests.channel_rows import add_channel
 
 SEALED = [

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from persistence.database import Database
 from persistence.media.folder import FolderStore
+from persistence.migrations import upgrade
 from persistence.tables.channels import channel
 from persistence.tables.service import archive
 from persistence.workspace_files.reading import BadWorkspaceFile, read_workspace
@@ -114,15 +116,14 @@ def without_ids(record: Any) -> Any:
 
 @pytest.mark.parametrize("change", ["version", "revision", "nothing"])
 def test_a_file_that_does_not_fit_changes_nothing(change: str, tmp_path: Path) -> None:
-    from persistence.database import Database
-    from persistence.migrations import upgrade
-
     database = Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)
     upgrade(database.engine)
     manifest = {"format": "relayboard-workspace", "version": 1, "revision": "0001", "workspace": "x", "base_url": ""}
     with zipfile.ZipFile(tmp_path / "w.zip", "w") as packed:
         if change != "nothing":
-            packed.writestr("manifest.json", json.dumps({**manifest, **({"version": 9} if change == "version" else {})}))
+            packed.writestr(
+                "manifest.json", json.dumps({**manifest, **({"version": 9} if change == "version" else {})})
+            )
         packed.writestr("media/x.txt", "x")
 
     with pytest.raises(BadWorkspaceFile):

@@ -63,7 +63,11 @@ def test_what_cannot_be_changed_is_refused(workspace: Workspace, given: list[str
 
 @pytest.mark.parametrize(
     ("given", "status"),
-    [(["--date-style", "year_first"], INITIALIZING), (["--timezone", "Asia/Tokyo"], INITIALIZING), (["--country", "UG"], READY)],
+    [
+        (["--date-style", "year_first"], INITIALIZING),
+        (["--timezone", "Asia/Tokyo"], INITIALIZING),
+        (["--country", "UG"], READY),
+    ],
 )
 def test_smart_groups_are_worked_out_again_where_dates_are_read_otherwise(
     database: Database, workspace: Workspace, given: list[str], status: str

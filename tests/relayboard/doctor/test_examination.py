@@ -287,9 +287,7 @@ def documented() -> dict[str, tuple[str, re.Pattern[str]]]:
     """What the page says that the doctor says: by what is broken, the check and the sentence, with ... for what
     differs."""
     rows = ROW.findall(PAGE.read_text().partition("## What the doctor says")[2].partition("\n## ")[0])
-    return {
-        name: (check, re.compile(re.escape(sentence).replace(r"\.\.\.", ".*"))) for name, check, sentence in rows
-    }
+    return {name: (check, re.compile(re.escape(sentence).replace(r"\.\.\.", ".*"))) for name, check, sentence in rows}
 
 
 DOCUMENTED = documented()

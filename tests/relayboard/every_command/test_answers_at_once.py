@@ -92,9 +92,7 @@ def loaded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         check=True,
     )
     told = [json.loads(line) for line in said.stdout.splitlines()]
-    return {
-        words: (each["status"], set(HEAVY) & set(each["modules"])) for words, each in zip(LIGHT, told, strict=True)
-    }
+    return {words: (each["status"], set(HEAVY) & set(each["modules"])) for words, each in zip(LIGHT, told, strict=True)}
 
 
 def test_every_command_is_light_or_said_to_be_heavy() -> None:

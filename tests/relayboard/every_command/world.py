@@ -27,11 +27,9 @@ from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list
 from persistence.deliveries.outbox import record_channel_event
 from persistence.fields import create_field
 from persistence.globals import create_global
-from persistence.media.folder import FolderStore
-from persistence.workspace_files.writing import write_workspace
-from persistence.workspace_setup import create_workspace
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
+from persistence.media.folder import FolderStore
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.v2 import MESSAGES
 from persistence.optins import OPTINS, create_optin
@@ -54,6 +52,8 @@ from persistence.topics import create_topic
 from persistence.triggers.form import TriggerForm, read_trigger_form
 from persistence.triggers.writes import create_trigger
 from persistence.users import add_member, find_member
+from persistence.workspace_files.writing import write_workspace
+from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.phone.phone import Phone
@@ -63,8 +63,8 @@ from testbed.tokens import KEYS, SECRET_KEY
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_group
 from tests.channel_rows import add_channel, add_contact
-from tests.factories import make_contact
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
+from tests.factories import make_contact
 from tests.run_rows import add_start, uuid_of
 
 URL = "http://hooks.example.org/in"

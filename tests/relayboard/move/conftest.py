@@ -89,7 +89,5 @@ def relayboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServ
 
 
 @pytest.fixture
-def from_relayboard(
-    database: Database, workspace: Workspace, relayboard: RunningService, tmp_path: Path
-) -> Moving:
+def from_relayboard(database: Database, workspace: Workspace, relayboard: RunningService, tmp_path: Path) -> Moving:
     return Moving(database, workspace, relayboard, tmp_path / "media", relayboard.token)

@@ -1,4 +1,5 @@
-"""A server of another kind, over real HTTP: it answers as current servers of the public API do, and badly if told to."""
+"""A server of another kind, over real HTTP: it answers as current servers of the public API do, and badly if told
+to."""
 
 import base64
 import json
@@ -32,7 +33,8 @@ class OtherServer:
         self.asked: list[str] = []
         self.page_size = 3
         self.filters: bool | None = True
-        """Whether lists can be limited by time: None if the server does not know the parameter, False if it refuses it."""
+        """Whether lists can be limited by time: None if the server does not know the parameter, False if it refuses
+        it."""
         self.refused: set[str] = set()
         """Lists that the token may not read."""
         self.workspace: Row = {

@@ -94,7 +94,7 @@ def run(number: int, person: int = 0, **changes: Any) -> Row:
 def definition() -> Row:
     action = {"uuid": ACTION, "type": "send_msg", "text": "Hello @fields.age"}
     node = {"uuid": NODE, "actions": [action], "exits": [{"uuid": EXIT, "destination_uuid": None}]}
-    flow = {
+    return {
         **FLOW,
         "spec_version": "13.1.0",
         "language": "eng",
@@ -105,7 +105,6 @@ def definition() -> Row:
         "nodes": [node],
         "_ui": {"nodes": {}},
     }
-    return flow
 
 
 def campaign() -> Row:
@@ -127,7 +126,9 @@ def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4)
     """A little of everything."""
     lists = server.lists
     lists["users"] = [{"email": "bench@example.com", "first_name": "B", "role": "administrator", "created_on": time(0)}]
-    lists["channels"] = [{**CHANNEL, "address": "+250788000001", "country": "RW", "device": None, "created_on": time(0)}]
+    lists["channels"] = [
+        {**CHANNEL, "address": "+250788000001", "country": "RW", "device": None, "created_on": time(0)}
+    ]
     lists["fields"] = [
         {"key": "age", "name": "Age", "type": "number", "featured": True, "priority": 3, "agent_access": "view"},
         {"key": "district", "label": "District", "value_type": "text"},
@@ -163,7 +164,14 @@ def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4)
         }
     ]
     lists["campaigns"] = [{"uuid": CAMPAIGN, "name": "Reminders", "archived": False, "group": REPORTERS}]
-    trigger = {"trigger_type": "K", "flow": FLOW, "keywords": ["join"], "match_type": "F", "groups": [], "channel": None}
+    trigger = {
+        "trigger_type": "K",
+        "flow": FLOW,
+        "keywords": ["join"],
+        "match_type": "F",
+        "groups": [],
+        "channel": None,
+    }
     server.definitions = {
         FLOW["uuid"]: {"flows": [definition()], "triggers": [trigger], "campaigns": [campaign()]},
         CAMPAIGN: {"campaigns": [campaign()], "groups": [{**REPORTERS, "query": None}]},

@@ -37,7 +37,11 @@ def test_contacts_keep_their_uuids_times_and_what_is_known_of_them(moved: Any) -
 def test_smart_groups_find_their_members_and_a_query_we_lack_is_named(moved: Any) -> None:
     groups = listed(moved, GROUPS, "name")
 
-    assert (groups["Adults"]["query"], groups["Adults"]["count"], groups["Adults"]["status"]) == ("fields.age >= 20", 3, "ready")
+    assert (groups["Adults"]["query"], groups["Adults"]["count"], groups["Adults"]["status"]) == (
+        "fields.age >= 20",
+        3,
+        "ready",
+    )
     assert groups["Reporters"]["count"] == 3
     assert groups["Odd"]["query"] is None
 
@@ -89,5 +93,3 @@ def test_tickets_and_channel_events_come_with_their_contacts(moved: Any) -> None
 
     assert (ticket["status"], ticket["topic"]["name"], ticket["opened_on"]) == ("open", "Medicine", time(1500))
     assert (event["type"], event["extra"], event["created_on"]) == ("call-in", {"duration": 30}, time(1061))
-
-

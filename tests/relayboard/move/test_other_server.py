@@ -134,7 +134,7 @@ def test_what_changes_while_it_is_read_arrives_in_this_pass_or_the_next(moving: 
     assert "text 1" not in texts
     with moving.database.reading() as tx:
         assert find_moved(tx, move, CONTACT, [uid(10, 1)]) == {uid(10, 1): None}
-        assert [each.note for each in list_notes(tx, move, MESSAGE, 9)][0] == "its contact was deleted there"
+        assert next(iter(list_notes(tx, move, MESSAGE, 9))).note == "its contact was deleted there"
 
     moving.run()
 
@@ -172,7 +172,9 @@ def test_a_position_that_the_other_server_forgot_begins_the_list_again(moving: A
 
 @pytest.mark.parametrize("filters", [None, False])
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-def test_servers_that_cannot_limit_lists_by_time_are_read_no_further_than_needed(moving: Any, filters: bool | None) -> None:
+def test_servers_that_cannot_limit_lists_by_time_are_read_no_further_than_needed(
+    moving: Any, filters: bool | None
+) -> None:
     fill(moving.other, messages=30)
     moving.other.filters = filters
     moving.run()

@@ -23,7 +23,11 @@ def test_a_second_pass_brings_what_changed_and_repeats_nothing(moving: Any) -> N
     fill(moving.other)
     moving.run()
     lists = moving.other.lists
-    lists["contacts"][1] |= {"name": "Renamed", "modified_on": "2099-01-01T00:00:00Z", "groups": lists["contacts"][0]["groups"]}
+    lists["contacts"][1] |= {
+        "name": "Renamed",
+        "modified_on": "2099-01-01T00:00:00Z",
+        "groups": lists["contacts"][0]["groups"],
+    }
     lists["contacts"].append(contact(6, modified_on="2099-01-01T00:00:01Z"))
     lists["messages"].append(message(9, 6, created_on="2099-01-01T00:00:00Z"))
     lists["runs"][1] |= {"exit_type": "expired", "exited_on": time(4000), "modified_on": "2099-01-01T00:00:00Z"}

@@ -47,7 +47,10 @@ def test_contacts(raw: dict[str, Any], expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("raw", "expected"),
     [
-        ({"direction": "incoming", "status": "queued"}, {"direction": "in", "status": "handled", "is_left_there": False}),
+        (
+            {"direction": "incoming", "status": "queued"},
+            {"direction": "in", "status": "handled", "is_left_there": False},
+        ),
         ({"direction": "out", "status": "queued"}, {"direction": "out", "status": "failed", "is_left_there": True}),
         ({"direction": "outgoing", "status": "errored"}, {"direction": "out", "status": "failed"}),
         ({"direction": "out", "status": "wired"}, {"status": "sent"}),

@@ -1,4 +1,5 @@
-"""The names and options that scripts rely on, which no version may take away; and what help must say of each command."""
+"""The names and options that scripts rely on, which no version may take away; and what help must say of each
+command."""
 
 import shlex
 
@@ -49,7 +50,12 @@ CHOICES: dict[Leaf, set[str]] = {
     ("token", "create", "scope"): {"read", "write"},
     ("channel", "create", "type"): {"external"},
     ("trigger", "create", "type"): {
-        "keyword", "catch_all", "missed_call", "incoming_call", "new_conversation", "schedule",
+        "keyword",
+        "catch_all",
+        "missed_call",
+        "incoming_call",
+        "new_conversation",
+        "schedule",
     },
 }
 

@@ -1,16 +1,16 @@
-from dataclasses import replace
-from relayboard.base.settings import load_settings
-from testbed.set_by_name import KEY, by_name
-from worker.runtime import open_http
 import threading
+from dataclasses import replace
 from ipaddress import ip_network
 
 import pytest
 
+from relayboard.base.settings import load_settings
 from testbed.patience import PATIENCE_SECONDS
+from testbed.set_by_name import KEY, by_name
 from tests.worker.receivers import Reply, answering_with, receiving
 from worker.http.errors import SendFailed
 from worker.http.safe_http import SafeHttp, check_url
+from worker.runtime import open_http
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 

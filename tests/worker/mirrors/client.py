@@ -117,7 +117,8 @@ def settle(database: Database) -> None:
         while True:
             with database.reading() as tx:
                 due = list_due(tx)
-            if not any([database.write(partial(work, workspace_id=each)) for each in due for work in works]):
+            worked = [database.write(partial(work, workspace_id=each)) for each in due for work in works]
+            if not any(worked):
                 break
 
 

@@ -1,6 +1,6 @@
 """A record shows names of others. When one changes, mirrors get again whatever shows it, as news."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -167,9 +167,7 @@ CHANGES = {
 
 
 def read_all(api: Api) -> dict[str, dict[str, Record]]:
-    found = {
-        name: {str(each[key]): each for each in api.all_results(path)} for name, (path, key, _) in PATHS.items()
-    }
+    found = {name: {str(each[key]): each for each in api.all_results(path)} for name, (path, key, _) in PATHS.items()}
     found["messages"] = {key: record for key, record in found["messages"].items()}
     return found
 
@@ -180,10 +178,10 @@ def stage(database: Database, workspace: Workspace, runtime: Runtime) -> Stage:
 
 
 @pytest.fixture(params=[2, 500])
-def portion(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def portion(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """As many records as are touched at once: fewer than there are, or all."""
     monkeypatch.setattr(persistence.touching, "PORTION", request.param)
-    yield request.param
+    return int(request.param)
 
 
 @pytest.mark.usefixtures("portion")
@@ -192,7 +190,9 @@ def test_what_shows_a_name_is_news_when_the_name_changes(api: Api, stage: Stage)
 
     for word, change in CHANGES.items():
         before = read_all(api)
-        asked_on = max(each["modified_on"] for records in before.values() for each in records.values() if "modified_on" in each)
+        asked_on = max(
+            each["modified_on"] for records in before.values() for each in records.values() if "modified_on" in each
+        )
         change.do(scene)
         drain(scene.runtime)
         after = read_all(api)
@@ -255,7 +255,9 @@ class TestPortions:
 
         newest = max(each["modified_on"] for each in scene.api.all_results(PATHS["flows"][0]))
         with scene.database.reading() as tx:
-            stamps = tx.execute(select(record_stamp.c.stamped_on).where(record_stamp.c.kind == "message")).scalars().all()
+            stamps = (
+                tx.execute(select(record_stamp.c.stamped_on).where(record_stamp.c.kind == "message")).scalars().all()
+            )
         assert self.waiting(scene) == []
         assert min(map(time_text, stamps)) > newest
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-
 from sqlalchemy import select
 
 from persistence.accounts.accounts import change_names

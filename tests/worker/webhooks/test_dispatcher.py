@@ -9,8 +9,8 @@ from sqlalchemy import insert, select, text, update
 from standardwebhooks.webhooks import Webhook
 
 from persistence.channels.webhooks import new_webhook_secret, rotate_webhook_secret
-from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.ledger import Ledger
+from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import send_again
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel

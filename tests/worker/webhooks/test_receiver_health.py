@@ -1,4 +1,3 @@
-from testbed.set_by_name import settings_with
 import logging
 from dataclasses import replace
 from datetime import timedelta
@@ -6,12 +5,13 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.deliveries.receivers import send_test
 from persistence.deliveries.failing_receivers import LEAST_GIVEN_UP
 from persistence.deliveries.outbox import NewDelivery, record_channel_event, record_deliveries
+from persistence.deliveries.receivers import send_test
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
 from testbed.running import wait_until
+from testbed.set_by_name import settings_with
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Reply, receiving
 from worker.metrics import registry

@@ -38,7 +38,7 @@ MAINS: Mapping[str, tuple[str, str]] = {
     "php": (
         "main.php",
         "<?php\n{snippet}\nwhile (($line = fgets(STDIN)) !== false) {{\n"
-        "    [$key, $id, $time, $signatures, $body] = explode(\"\\t\", rtrim($line, \"\\n\"));\n"
+        '    [$key, $id, $time, $signatures, $body] = explode("\\t", rtrim($line, "\\n"));\n'
         "    echo verify($key, $id, $time, $signatures, base64_decode($body)) ? 'true' : 'false', \"\\n\";\n}}\n",
     ),
     "go": ("verify.go", "{snippet}"),

@@ -23,7 +23,8 @@ for number in range(3):
     contact = write_contact.sync(client=client, body=body)
     assert isinstance(contact, models.Contact), contact
     assert isinstance(contact.uuid, UUID)
-    assert isinstance(contact.modified_on, datetime) and contact.modified_on.tzinfo is not None
+    assert isinstance(contact.modified_on, datetime)
+    assert contact.modified_on.tzinfo is not None
     if generation == "v2":
         assert contact.status == models.ContactStatus.ACTIVE
     written.append(contact.uuid)
@@ -40,5 +41,6 @@ while True:
         break
     cursor = {name: values[0] for name, values in parse_qs(urlsplit(page.next_).query).items()}
     cursor = {"cursor": cursor["cursor"]} if generation == "v2" else {"page": cursor["page"]}
-assert set(written) <= set(found) and pages > 1
+assert set(written) <= set(found)
+assert pages > 1
 sys.stdout.write(f"python {generation}: {len(found)} contacts on {pages} pages\n")

@@ -1,6 +1,5 @@
 """Airtime transfers of flows, with a real server (flow format, transfer_airtime)."""
 
-from testbed.set_by_name import by_name
 import json
 import logging
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ import pytest
 
 from persistence.tables.runs import flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Received, Receiver, Reply, receiving

@@ -1,6 +1,5 @@
 """Classifiers of flows, with a real server (flow format, call_classifier)."""
 
-from testbed.set_by_name import by_name
 import json
 import logging
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from persistence.classifiers import create_classifier
 from persistence.tables.runs import flow_run
 from persistence.tables.service import classifier
 from testbed.flow_rows import definition, say, store_flow, uuid_of
+from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from testbed.set_by_name import by_name
-
 from flows.engine.services import ServiceError
-from relayboard.base.mail_server import read_mail_server
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
+from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail, silent_server
 from worker.flows.services.email import FlowEmail

@@ -1,6 +1,5 @@
 """The language model of flows, with a real server (flow format, call_llm)."""
 
-from testbed.set_by_name import by_name
 import dataclasses
 import json
 import logging
@@ -10,6 +9,7 @@ from typing import Any
 import pytest
 
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
+from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
@@ -35,9 +35,7 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def runtime(runtime: Runtime, receiver: Receiver) -> Runtime:
-    settings = dataclasses.replace(
-        runtime.settings, **by_name(LLM_URL=receiver.url, LLM_KEY=KEY, LLM_MODEL="small")
-    )
+    settings = dataclasses.replace(runtime.settings, **by_name(LLM_URL=receiver.url, LLM_KEY=KEY, LLM_MODEL="small"))
     return dataclasses.replace(runtime, settings=settings)
 
 

@@ -1,6 +1,5 @@
 """Calls of flows to other systems: webhooks, resthooks, and the flow event of the API (flow format, webhooks)."""
 
-from testbed.set_by_name import by_name
 import json
 from collections.abc import Iterator
 from ipaddress import ip_network
@@ -15,6 +14,7 @@ from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, resthook_event, resthook_subscriber
 from persistence.tables.runs import flow_run
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
