@@ -24,6 +24,7 @@ from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, delivery
+from testbed.gateways import GATEWAY_TYPE
 from testbed.running import RunningService, running_service, wait_until
 from testbed.servers import postgres_database, postgres_server
 
@@ -89,7 +90,7 @@ def add_owner(tx: Transaction, workspace_id: int, url: str) -> tuple[int, int]:
     """A channel that signs its events, and a contact whom they concern; their ids."""
     owned = {"workspace_id": workspace_id, "created_on": tx.now}
     secret = {"webhook_url": url, "webhook_secret": new_webhook_secret()}
-    channel_id = tx.insert(channel, type="external", name="Gateway", schemes=["tel"], **owned, **secret)
+    channel_id = tx.insert(channel, type=GATEWAY_TYPE, name="Gateway", schemes=["tel"], **owned, **secret)
     return channel_id, tx.insert(contact, name="Amina", status="active", modified_on=tx.now, fields={}, **owned)
 
 

@@ -35,6 +35,7 @@ from persistence.deliveries.ledger import Ledger, count_deliveries
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import PENDING, delivery
+from testbed.gateways import GATEWAY_TYPE
 from testbed.running import RunningService, running_service, wait_until
 
 CLIENTS = 8
@@ -123,7 +124,7 @@ def add_channel(run: Run, url: str) -> str:
     with run.service.database.writing() as tx:
         owned = {"workspace_id": run.service.workspace.id, "created_on": tx.now, "schemes": ["tel"]}
         secret = {"webhook_url": url, "webhook_secret": new_webhook_secret()}
-        tx.insert(channel, uuid=uuid, type="external", name="Gateway", **owned, **secret)
+        tx.insert(channel, uuid=uuid, type=GATEWAY_TYPE, name="Gateway", **owned, **secret)
     return uuid
 
 

@@ -13,6 +13,9 @@ from persistence.tables.channels import channel
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 
+GATEWAY_TYPE = "external"
+"""The type of channel that stands for all gateways."""
+
 SECRET = "secret-of-the-gateway-in-tests"
 THREE_PARTS = " ".join(["one" + "e" * 150, "two" + "o" * 150, "end" + "d" * 150])
 
@@ -26,7 +29,7 @@ def add_gateway(database: Database, workspace: Workspace, url: str, **config: An
             "config": {"send_url": url, **config},
             "secret": SECRET,
         }
-        uuid = create_gateway(tx, workspace.id, "external", name="Gateway", address="+250788000000", **options)
+        uuid = create_gateway(tx, workspace.id, GATEWAY_TYPE, name="Gateway", address="+250788000000", **options)
         return int(tx.execute(select(channel.c.id).where(channel.c.uuid == uuid)).scalar_one())
 
 

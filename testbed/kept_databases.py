@@ -101,15 +101,17 @@ class KeptDatabase:
         self._connection = psycopg2.connect(plain)
         self._connection.autocommit = True
         self._ask("SET session_replication_role = replica")
+        self._ask(f"PREPARE shape AS {SHAPE}")
         self._tables = [name for (name,) in self._ask(TABLES)]
         self._asking = f"SELECT {', '.join(f'EXISTS (SELECT FROM {name})' for name in self._tables)}"
+        self._ask(f"PREPARE filled AS {self._asking}")
         self._fixed = self._filled()
-        self._shape, self._fixed_rows = self._ask(SHAPE), self._read_fixed()
+        self._shape, self._fixed_rows = self._ask("EXECUTE shape"), self._read_fixed()
 
     def empty(self) -> bool:
         """Deletes what a test has stored; returns False if the database can no longer be used."""
         self._uses += 1
-        if self._uses >= MOST_USES or self._is_in_use() or self._ask(SHAPE) != self._shape:
+        if self._uses >= MOST_USES or self._is_in_use() or self._ask("EXECUTE shape") != self._shape:
             return False
         changed = [SQL("DELETE FROM {}").format(Identifier(name)) for name in self._filled() - self._fixed]
         changed += [
@@ -130,7 +132,7 @@ class KeptDatabase:
 
     def _filled(self) -> set[str]:
         """The tables that hold rows."""
-        return {name for name, is_filled in zip(self._tables, self._ask(self._asking)[0], strict=True) if is_filled}
+        return {name for name, is_filled in zip(self._tables, self._ask("EXECUTE filled")[0], strict=True) if is_filled}
 
     def _read_fixed(self) -> list[list[Row]]:
         return [self._ask(f"SELECT t::text FROM {name} t ORDER BY 1") for name in sorted(self._fixed)]

@@ -40,9 +40,9 @@ def run_list(options: Options) -> None:
 
 def run_resend(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
+        if options.receiver is not None:
+            find_receiver(tx, workspace.id, options.receiver)
         if options.delivery is None:
-            if options.receiver is not None:
-                find_receiver(tx, workspace.id, options.receiver)
             resent = send_failed_again(tx, workspace.id, options.failed_since, options.receiver)
         elif is_uuid(options.delivery) and send_again(tx, workspace.id, options.delivery):
             resent = 1

@@ -43,11 +43,11 @@ def test_an_sms_appears_by_itself_and_the_reply_reaches_the_phone(somebody, clin
     expect(page.locator(".reply-count")).to_have_text("15 characters · 1 SMS")
     page.keyboard.press("Control+Enter")
     sent = page.locator(".message.out", has_text="Yes, I am here.")
-    expect(sent.locator(".state")).to_have_text("queued")
+    expect(sent.locator(".state").first).to_have_text("queued")
 
     wait_until(lambda: clinic.sends("Yes, I am here."), "the reply to reach the phone")
     clinic.sync()
-    expect(sent.locator(".state")).to_have_text("delivered")
+    expect(sent.locator(".state").first).to_have_text("delivered")
     expect(arrived.locator(".count")).to_have_count(0)
 
 

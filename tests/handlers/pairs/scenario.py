@@ -10,7 +10,19 @@ from tests.api import Api
 from tests.handlers.pairs.direct import DirectApi
 
 V1, V2 = "/api/v1", "/api/v2"
-VOLATILE = {"uuid", "id", "contact_uuids", "group_uuids", "campaign_uuid", "relayer", "email", "secret", "callback_url"}
+VOLATILE = {
+    "uuid",
+    "id",
+    "contact_uuids",
+    "group_uuids",
+    "campaign_uuid",
+    "relayer",
+    "receiver",
+    "subscriber",
+    "email",
+    "secret",
+    "callback_url",
+}
 
 MOMENT = ("_on", "_until", "last_seen", "invited_by")
 """Ends of names whose values differ from trial to trial."""
