@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -19,6 +20,7 @@ from testbed.gateways import add_gateway
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import running_service, wait_until
 
+MOST_TRIES = 10
 CLIENTS_TRACE = "0af7651916cd43dd8448eb211c80319c"
 SERVER, CLIENT = 2, 3
 
@@ -86,6 +88,15 @@ class Followed:
     call: dict[str, Any]
 
 
+def has_called(collector: Collector, times: int) -> bool:
+    return len(collector.named("POST")) >= times
+
+
+def find_call(collector: Collector) -> list[dict[str, Any]]:
+    """Calls of the gateway in the trace of the client."""
+    return [each for each in collector.named("POST") if each["trace"] == CLIENTS_TRACE]
+
+
 @pytest.fixture(scope="module")
 def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     folder = tmp_path_factory.mktemp("service")
@@ -97,12 +108,17 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
             headers = {"Authorization": f"Token {service.token}", "X-Request-Id": "told-by-the-client"}
             trace = {"traceparent": f"00-{CLIENTS_TRACE}-b7ad6b7169203331-01"}
             requests.get(f"{service.url}/api/v2/labels.json", headers=headers | trace, timeout=PATIENCE_SECONDS)
-            service.post("/api/v2/broadcasts.json", {"urns": ["tel:+254722000111"], "text": "hello"}, **trace)
-            wait_until(lambda: bool(collector.named("POST")), "the call of the gateway")
+            # On a busy machine a look for lost work may come before the wake-up: such work begins a trace of its own.
+            for number in range(1, MOST_TRIES + 1):
+                service.post("/api/v2/broadcasts.json", {"urns": ["tel:+254722000111"], "text": "hello"}, **trace)
+                wait_until(partial(has_called, collector, number), "the call of the gateway")
+                if find_call(collector):
+                    break
             assert service.stop("worker") == service.stop("api") == 0
     (request,) = collector.named("GET /api/v2/labels.json")
-    (broadcast,) = collector.named("POST /api/v2/broadcasts.json")
-    (call,) = collector.named("POST")
+    call = find_call(collector)[0]
+    causes = {each["parent"] for each in collector.named("job broadcasts") if each["span"] == call["parent"]}
+    (broadcast,) = (each for each in collector.named("POST /api/v2/broadcasts.json") if each["span"] in causes)
     return Followed(collector, request, broadcast, call)
 
 
