@@ -4,6 +4,7 @@ job whose worker died is continued by another one."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, literal, or_, select, update
@@ -142,7 +143,7 @@ def remove_old_files(database: Database, store: MediaStore, limit: int) -> int:
         for name in names:
             store.remove(name)
     for table, job_id, _ in old:
-        database.write(lambda tx, table=table, job_id=job_id: _forget(tx, table, job_id))  # type: ignore[misc]
+        database.write(partial(_forget, table=table, job_id=job_id))
     return len(old)
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import orjson
@@ -89,7 +90,7 @@ def erase_media(database: Database, store: MediaStore, person: Person) -> int:
     with database.reading() as tx:
         own = [uuid for uuid in find_own_media(tx, person) if not _is_shared(tx, person, uuid)]
     for uuid in own:
-        place = database.write(lambda tx, uuid=uuid: delete_media(tx, person.workspace_id, uuid))  # type: ignore[misc]
+        place = database.write(partial(delete_media, workspace_id=person.workspace_id, uuid=uuid))
         if place is not None:
             store.remove(place)
     return len(own)

@@ -4,6 +4,7 @@ import gzip
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,7 @@ def run_import(options: Options) -> None:
 def _import(database: Database, workspace: Workspace, path: Path, note: Note) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for records in _read_chunks(path):
-        chunk = _read(records)
-        stored = database.write(lambda tx, chunk=chunk: write_archived(tx, workspace, chunk))  # type: ignore[misc]
+        stored = database.write(partial(write_archived, workspace=workspace, chunk=_read(records)))
         counts.update({"new": stored.new, "present": stored.present, "lost": stored.lost})
         note(counts.total(), 0)
     return {"file": str(path), **{name: counts[name] for name in ("new", "present", "lost")}}

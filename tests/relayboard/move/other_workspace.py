@@ -7,6 +7,7 @@ from typing import Any
 from tests.relayboard.move.other_server import OtherServer
 
 Row = dict[str, Any]
+Lists = dict[str, list[Row]]
 
 
 def uid(kind: int, number: int) -> str:
@@ -124,7 +125,15 @@ def campaign() -> Row:
 
 def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4) -> None:
     """A little of everything."""
-    lists = server.lists
+    _fill_settings(server.lists)
+    _fill_flows(server, runs)
+    _fill_contacts(server.lists, people)
+    _fill_messages(server.lists, people, messages)
+    _fill_runs(server.lists, people, runs)
+    _fill_archives(server)
+
+
+def _fill_settings(lists: Lists) -> None:
     lists["users"] = [{"email": "bench@example.com", "first_name": "B", "role": "administrator", "created_on": time(0)}]
     lists["channels"] = [
         {**CHANNEL, "address": "+250788000001", "country": "RW", "device": None, "created_on": time(0)}
@@ -151,6 +160,10 @@ def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4)
     ]
     translation = {"channel": CHANNEL, "namespace": "", "locale": "eng-US", "status": "approved", "content": "Hi {{1}}"}
     lists["templates"] = [{"uuid": uid(9, 1), "name": "greeting", "translations": [translation], "created_on": time(3)}]
+
+
+def _fill_flows(server: OtherServer, runs: int) -> None:
+    lists = server.lists
     lists["flows"] = [
         {
             **FLOW,
@@ -176,6 +189,9 @@ def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4)
         FLOW["uuid"]: {"flows": [definition()], "triggers": [trigger], "campaigns": [campaign()]},
         CAMPAIGN: {"campaigns": [campaign()], "groups": [{**REPORTERS, "query": None}]},
     }
+
+
+def _fill_contacts(lists: Lists, people: int) -> None:
     lists["contacts"] = [contact(number) for number in range(people)]
     lists["tickets"] = [
         {
@@ -192,6 +208,9 @@ def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4)
             "closed_on": None,
         }
     ]
+
+
+def _fill_messages(lists: Lists, people: int, messages: int) -> None:
     lists["broadcasts"] = [
         {
             "id": 9046,
@@ -210,6 +229,9 @@ def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4)
         if number < messages:
             lists["messages"][number] |= changes
     lists["messages"].append(message(77, 99))
+
+
+def _fill_runs(lists: Lists, people: int, runs: int) -> None:
     lists["flow_starts"] = [
         {
             "id": 7736,
@@ -238,9 +260,12 @@ def fill(server: OtherServer, people: int = 5, messages: int = 8, runs: int = 4)
             "created_on": time(1061),
         }
     ]
+
+
+def _fill_archives(server: OtherServer) -> None:
     content = gzip.compress(b'{"id": 1, "text": "long ago"}\n', mtime=0)
     server.files["/archives/1.jsonl.gz"] = content
-    lists["archives"] = [
+    server.lists["archives"] = [
         {
             "type": "message",
             "start_date": "2025-10-01",
