@@ -104,7 +104,11 @@ def test_runs_of_an_archive_need_their_flow(api: Api, tmp_path: Path) -> None:
     assert found["values"]["color"]["category"] == "Blue"
 
 
-@pytest.mark.parametrize("content", [b"text", gzip.compress(b"{"), gzip.compress(b"[]\n"), gzip.compress(b"{}")[:-9]])
+@pytest.mark.parametrize(
+    "content",
+    [b"text", gzip.compress(b"{"), gzip.compress(b"[]\n"), gzip.compress(b"{}")[:-9]],
+    ids=["not compressed", "no JSON", "a list", "cut off"],
+)
 def test_a_file_that_is_no_archive_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(content)
