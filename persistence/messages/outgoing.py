@@ -280,9 +280,12 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
+    # Read first: PostgreSQL may look into a subquery again for each row, and then it passes over the rows it has just
+    # failed and finds others.
+    ids = list(tx.execute(old).scalars())
     statement = (
         update(message)
-        .where(message.c.id.in_(old.scalar_subquery()), is_waiting)
+        .where(message.c.id.in_(ids))
         .values(status=FAILED, failed_reason=TOO_OLD, modified_on=later(tx, message))
         .returning(message.c.workspace_id, message.c.id)
     )

@@ -6,15 +6,18 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.broadcasts.expansion import IS_UNFINISHED
 from persistence.classifiers import create_classifier
 from persistence.resthooks.events import record_resthook_event
 from persistence.resthooks.subscribers import create_subscriber
+from persistence.tables.changes import pending_touch
 from persistence.tables.contacts import contact, group
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
-from persistence.tables.messages import label, message
+from persistence.tables.messages import broadcast, label, message
 from persistence.tables.service import archive
 from testbed.flow_rows import definition, node, say, store_flow
+from testbed.running import wait_until
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_campaign, make_event
 from tests.channel_rows import add_channel, add_contact, add_outgoing
@@ -108,6 +111,19 @@ def _add_conversations(tenant: Tenant) -> None:
         start_id = add_start(database, workspace, flow_id, [person])
         with database.writing() as tx:
             tx.execute(flow_start.update().where(flow_start.c.id == start_id).values(status="completed"))
+
+
+def settle(tenant: Tenant) -> None:
+    """Waits until the worker has made all messages, and moved the time of every flow whose runs were counted: a list
+    in the order of change shows a record that moves between two pages on neither."""
+
+    def is_settled() -> bool:
+        with tenant.service.database.reading() as tx:
+            moving = select(pending_touch.c.id).where(pending_touch.c.workspace_id == tenant.workspace.id)
+            sending = select(broadcast.c.id).where(broadcast.c.workspace_id == tenant.workspace.id, IS_UNFINISHED)
+            return all(tx.execute(left).first() is None for left in (sending, moving))
+
+    wait_until(is_settled, "the worker to come to rest")
 
 
 def message_ids(tenant: Tenant) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 from temba_client.v2 import TembaClient
 
 from tests.compat.conftest import PAGE_SIZE, Tenant
-from tests.compat.furniture import COUNT, furnish
+from tests.compat.furniture import COUNT, furnish, settle
 
 Found = list[Any]
 Choose = Callable[[Found], dict[str, Any]]
@@ -24,6 +24,7 @@ def client(open_tenant: Callable[[], Tenant]) -> TembaClient:
     for number in range(COUNT):
         made.create_global(f"Global {number}", "value")
         made.create_broadcast(f"Broadcast {number}", urns=["tel:+250788000100"])
+    settle(tenant)
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.compat.conftest import PAGE_SIZE, Tenant
-from tests.compat.furniture import COUNT, furnish, message_ids
+from tests.compat.furniture import COUNT, furnish, message_ids, settle
 from tests.compat.older_client import load_older_client
 
 Found = list[Any]
@@ -34,6 +34,7 @@ def client(older: ModuleType, tenant: Tenant) -> Any:
     made = older.TembaClient(tenant.url, tenant.token, user_agent="compatibility test")
     for number in range(COUNT):
         made.create_broadcast(f"Broadcast {number}", urns=["tel:+250788000100"])
+    settle(tenant)
     return made
 
 
