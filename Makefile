@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions bench faults picture docs screenshots sdks clean
+.PHONY: serve test test-partitions bench faults fuzz picture docs screenshots sdks clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -18,6 +18,9 @@ bench: $(VENV)/.bench-installed
 
 faults: $(VENV)/.bench-installed
 	@$(BIN)/python -m bench.faults --write
+
+fuzz: $(VENV)/.bench-installed
+	@$(BIN)/python -m tests.fuzz --write
 
 picture: $(VENV)/.bench-installed
 	@$(BIN)/python -m tools.picture > docs/architecture.svg

@@ -1,6 +1,6 @@
 """Leases due deliveries and records their outcomes, for all workspaces at once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -141,8 +141,17 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
         for leased, outcome in attempts:
             by_state.setdefault(outcome.state, []).append(_move(tx, leased, outcome))
         for state, moves in by_state.items():
-            _count(tx, state, tx.execute(_MOVE_ON, moves).rowcount)
+            tx.execute(_MOVE_ON, moves)
+            _count(tx, state, _count_finished(tx, state, [move["moved_id"] for move in moves]))
         _end_subscriptions(tx, attempts)
+
+
+def _count_finished(tx: Transaction, state: str, ids: Collection[int]) -> int:
+    """How many of these were finished just now; of a batch, PostgreSQL tells only what its last statement changed."""
+    if state == PENDING:
+        return 0
+    by_us = (delivery.c.id.in_(ids), delivery.c.status == state, delivery.c.finished_on == tx.now)
+    return int(tx.execute(select(func.count()).select_from(delivery).where(*by_us)).scalar_one())
 
 
 def _count(tx: Transaction, state: str, moved: int) -> None:

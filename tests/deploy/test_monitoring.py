@@ -14,7 +14,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from handlers.asgi import metrics as of_api
-from relayboard.base.metrics import store_calls
+from relayboard.base.metrics import deliveries, store_calls
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import running_service, wait_until
 from tests.channel_rows import add_channel, add_contact, add_outgoing
@@ -90,7 +90,7 @@ def series(text: str) -> dict[str, set[str]]:
 
 def declared() -> dict[str, set[str]]:
     """What counts things that seldom happen, with the labels that its samples will have."""
-    rare = (of_worker.attempts, of_worker.switched_off, of_worker.failures, of_api.requests)
+    rare = (of_worker.attempts, of_worker.switched_off, of_worker.failures, of_api.requests, deliveries)
     calls = {f"{store_calls._name}_{end}": set(store_calls._labelnames) for end in ("bucket", "sum", "count")}
     return calls | {f"{each._name}_total": set(each._labelnames) for each in rare}
 
@@ -147,6 +147,13 @@ def test_every_metric_is_told_of_in_the_document(live: Mapping[str, set[str]]) -
 
     assert sorted(names - told) == []
     assert sorted(told - names) == []
+
+
+def test_every_metric_is_on_the_dashboard_or_in_an_alert(live: Mapping[str, set[str]]) -> None:
+    names = {re.sub(r"_(bucket|sum|count)$", "", name) for name in live if name.startswith("relayboard_")}
+    asked = {re.sub(r"_(bucket|sum|count)$", "", name) for _, expr, _ in expressions() for name in selected(expr)}
+
+    assert sorted(names - asked) == []
 
 
 def test_rules_have_what_prometheus_wants_and_say_what_to_do() -> None:

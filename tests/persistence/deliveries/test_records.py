@@ -1,14 +1,19 @@
+import contextlib
 import json
+from collections import Counter
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
-from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, record_attempt
-from persistence.deliveries.ledger import Ledger, count_deliveries
-from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, record_attempt, record_attempts
+from persistence.deliveries.ledger import MADE, SENT_AGAIN, Ledger, count_deliveries
+from persistence.deliveries.outbox import NewDelivery, follow_channel, record_deliveries
 from persistence.deliveries.records import DELIVERIES, send_again, send_failed_again, trim_deliveries
 from persistence.lists import ListQuery, fetch_list
-from persistence.tables.deliveries import DELIVERED, FAILED, delivery_attempt
+from persistence.tables.channels import channel
+from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery_attempt
+from relayboard.base.metrics import deliveries
 from tests.channel_rows import add_channel
 
 RECEIVER = "http://a.example"
@@ -63,6 +68,66 @@ class TestLedger:
         assert ledger(database, workspace) == Ledger(pending=1, delivered=1, failed=1)
         assert ledger(database, workspace).total == 3
         assert ledger(database, other_workspace).total == 0
+
+
+class TestCounting:
+    """`relayboard_deliveries_total`: made + sent_again = delivered + failed + pending, as the ledger has it."""
+
+    @pytest.fixture(autouse=True)
+    def before(self):
+        self.counted_before = counted()
+
+    def changes(self):
+        return Counter({state: now - self.counted_before[state] for state, now in counted().items()})
+
+    def assert_balance(self, database, workspace):
+        since = self.changes()
+        assert since[MADE] + since[SENT_AGAIN] == since[DELIVERED] + since[FAILED] + ledger(database, workspace).pending
+
+    def test_each_change_of_state_counts_once(self, database, workspace, events, clock):
+        assert self.changes() == Counter({MADE: 3, DELIVERED: 1, FAILED: 1})
+        self.assert_balance(database, workspace)
+
+        with database.writing() as tx:
+            send_again(tx, workspace.id, events[0])
+            send_failed_again(tx, workspace.id, clock() - timedelta(hours=1))
+        assert self.changes() == Counter({MADE: 3, SENT_AGAIN: 2, DELIVERED: 1, FAILED: 1})
+        self.assert_balance(database, workspace)
+
+        with database.writing() as tx:
+            leased = lease_deliveries(tx, {(workspace.id, RECEIVER): 5}, timedelta(seconds=60))
+            tried_again = AttemptOutcome(PENDING, tx.now + timedelta(minutes=1), 500, None, b"", 0.01)
+            accepted = AttemptOutcome(DELIVERED, None, 200, None, b"ok", 0.01)
+            record_attempts(tx, [*((each, accepted) for each in leased[:2]), (leased[2], tried_again)])
+        assert self.changes() == Counter({MADE: 3, SENT_AGAIN: 2, DELIVERED: 3, FAILED: 1})
+        self.assert_balance(database, workspace)
+
+        with database.writing() as tx:
+            channel_uuid = tx.execute(select(channel.c.uuid)).scalar_one()
+            follow_channel(tx, workspace.id, channel_uuid, None)
+        assert self.changes() == Counter({MADE: 3, SENT_AGAIN: 2, DELIVERED: 3, FAILED: 2})
+        self.assert_balance(database, workspace)
+
+    def test_what_is_rolled_back_or_done_by_another_worker_does_not_count(self, database, workspace, events):
+        with database.writing() as tx:
+            (leased,) = lease_deliveries(tx, {(workspace.id, RECEIVER): 5}, timedelta(seconds=60))
+        outcome = AttemptOutcome(DELIVERED, None, 200, None, b"ok", 0.01)
+        with contextlib.suppress(Interrupted), database.writing() as tx:
+            assert record_attempt(tx, leased, outcome)
+            raise Interrupted
+        for _ in range(2):
+            with database.writing() as tx:
+                record_attempts(tx, [(leased, outcome)])
+
+        assert self.changes() == Counter({MADE: 3, DELIVERED: 2, FAILED: 1})
+
+
+class Interrupted(Exception):
+    """What ends a transaction."""
+
+
+def counted():
+    return Counter({state: deliveries.labels(state)._value.get() for state in (MADE, SENT_AGAIN, DELIVERED, FAILED)})
 
 
 class TestSendingAgain:

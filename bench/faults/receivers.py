@@ -38,6 +38,12 @@ class FaultyReceiver(socketserver.ThreadingTCPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/{self.behavior}"
 
+    def note(self, event_id: str) -> int:
+        """Counts a call; how many there were of this event."""
+        with self.lock:
+            self.ids[event_id] += 1
+            return self.ids[event_id]
+
     def close(self) -> None:
         self.ending.set()
         self.shutdown()
@@ -74,9 +80,7 @@ class _Call(socketserver.BaseRequestHandler):
 
     def _answer(self, event_id: str) -> None:
         receiver, connection = self.server, self.request
-        with receiver.lock:
-            receiver.ids[event_id] += 1
-            count = receiver.ids[event_id]
+        count = receiver.note(event_id)
         if receiver.behavior == "resets":
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         elif receiver.behavior == "hangs":

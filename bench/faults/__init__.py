@@ -1,0 +1,1 @@
+"""`python -m bench.faults`: events for webhooks while everything around them is hit again and again."""

@@ -1,0 +1,112 @@
+"""`python -m bench.faults`: events for webhooks while everything around them is hit again and again.
+
+Clients make events by the API, each under a key, and repeat a request until it is answered. Receivers accept, refuse
+once, reset, hang, drip or lie about lengths. Meanwhile processes are killed, connections ended or used up, the database
+restarted, its disk filled, the queue taken away and the clock turned, at moments that the seed decides. A fault counts
+only if it hit while work was under way. In the end the ledger has to balance: every event that a client made is there
+once, those for receivers that accept are delivered, the others failed. Otherwise the run fails (status 1). Then a
+second service shows what healthy receivers wait beside dead ones.
+"""
+
+import argparse
+import json
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+from bench.faults.judging import judge
+from bench.faults.kinds import FAULTS, NEEDS_DISK, hit, start_the_dead
+from bench.faults.neighbors import compare
+from bench.faults.page import describe
+from bench.faults.receivers import SHARES, FaultyReceiver
+from bench.faults.run import Run, is_over
+from bench.faults.surroundings import pause, surroundings
+from testbed.quality_page import PAGE, write_section
+from testbed.running import RunningService, running_service, wait_until
+
+PATIENCE_SECONDS = 7200.0
+LEAST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.5, 2.5
+SETTINGS = {"WEBHOOK_TIMEOUT_SECONDS": "1", "WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.2,0.4"}
+
+
+def main(arguments: Sequence[str], page: Path = PAGE) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.faults", description=__doc__)
+    parser.add_argument("--count", type=int, default=100_000, help="events (default 100,000)")
+    parser.add_argument("--faults", type=int, default=200, help="faults that hit (default 200)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--without", action="append", default=[], choices=list(FAULTS), help="a fault to leave out")
+    parser.add_argument("--pairs", type=int, default=10, help="pairs of slices beside dead receivers (default 10)")
+    parser.add_argument("--slice-seconds", type=float, default=15, help="length of a slice (default 15)")
+    parser.add_argument("--write", action="store_true", help="write docs/quality.md")
+    options = parser.parse_args(arguments)
+    found = fail_and_recover(options.count, options.faults, options.seed, options.without)
+    if options.pairs:
+        found["neighbors"] = compare(options.slice_seconds, options.pairs)
+        found["problems"] += found["neighbors"]["problems"]
+    print(json.dumps(found, indent=1))
+    if options.write and not found["problems"]:
+        write_section("Faults", describe(found, options), page)
+    return 1 if found["problems"] else 0
+
+
+def fail_and_recover(
+    count: int,
+    faults: int,
+    seed: int,
+    without: Sequence[str] = (),
+    *,
+    serve: Callable[..., AbstractContextManager[RunningService]] = running_service,
+) -> dict[str, Any]:
+    """Makes `count` events and hits until `faults` have hit, or all events are finished; what was found."""
+    receivers = {behavior: FaultyReceiver(behavior) for behavior in SHARES}
+    began = time.monotonic()
+    try:
+        with surroundings(serve, **SETTINGS) as around:
+            if NEEDS_DISK not in without and not around.disk.is_small:
+                raise SystemExit(f"only root can fill the disk; leave it out: --without '{NEEDS_DISK}'")
+            run = Run(around)
+            hurt(run, receivers, count, faults, random.Random(seed), [each for each in FAULTS if each not in without])
+            return judge(run, receivers, count) | {"seconds": round(time.monotonic() - began)}
+    finally:
+        for receiver in receivers.values():
+            receiver.close()
+
+
+def hurt(
+    run: Run,
+    receivers: dict[str, FaultyReceiver],
+    count: int,
+    faults: int,
+    chance: random.Random,
+    names: Sequence[str],
+) -> None:
+    """Makes the events and hits what works on them, until all events are finished. Each fault comes once before
+    chance decides which is next."""
+    planned = chance.choices(list(SHARES), list(SHARES.values()), k=count)
+    clients = run.begin_clients({behavior: receiver.url for behavior, receiver in receivers.items()}, planned)
+    first = chance.sample(list(names), len(names))
+    try:
+        wait_until(lambda: run.answers.total() > 0, "the first answer")
+        while run.hits.total() < faults and not is_over(run, count):
+            name = first.pop() if first else chance.choices(names, [FAULTS[each][1] for each in names])[0]
+            hit(run, name, chance)
+            start_the_dead(run)
+            pause(chance.uniform(LEAST_PAUSE_SECONDS, MOST_PAUSE_SECONDS))
+        wait_until(lambda: is_finished(run, count), "all events to be finished", PATIENCE_SECONDS)
+    finally:
+        run.ending.set()
+        for client in clients:
+            client.join()
+
+
+def is_finished(run: Run, count: int) -> bool:
+    start_the_dead(run)
+    return is_over(run, count)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

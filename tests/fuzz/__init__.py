@@ -1,0 +1,1 @@
+"""`python -m tests.fuzz`: many requests by Schemathesis, in rounds, until so many were made."""

@@ -1,0 +1,70 @@
+"""`python -m bench.faults` at a size that a test can afford."""
+
+from argparse import Namespace
+from collections import Counter
+
+import pytest
+
+from bench.faults.__main__ import fail_and_recover
+from bench.faults.judging import judge_counts
+from bench.faults.kinds import FAULTS
+from bench.faults.neighbors import percentile, summarize
+from bench.faults.page import describe
+from persistence.deliveries.ledger import Ledger
+from testbed.running import forked_service
+
+QUICK = ("queue away", "pool exhausted")
+
+
+def test_a_run_hits_at_work_and_its_ledger_balances():
+    found = fail_and_recover(80, 2, 16, [name for name in FAULTS if name not in QUICK], serve=forked_service)
+
+    assert found["problems"] == []
+    assert sum(found["ledger"].values()) == found["events"] == 80
+    assert sum(found["faults_that_hit"].values()) >= 1
+    assert "| 80 |" in describe(found, Namespace(count=80, faults=2, seed=16))
+
+
+BALANCED = {
+    "made": {"ok": ["a", "b"], "flaky": ["c"], "hangs": ["d"]},
+    "called": {"ok": Counter("ab"), "flaky": Counter("cc"), "lies": Counter()},
+    "ledger": Ledger(pending=0, delivered=3, failed=1),
+    "answers": Counter({201: 4, 503: 2, 0: 1}),
+    "count": 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({}, None),
+        ({"made": {"ok": ["a", "a"], "flaky": ["c"], "hangs": ["d"]}}, "clients made 3 of 4 events"),
+        ({"ledger": Ledger(pending=0, delivered=3, failed=2)}, "the ledger has 5 of 4 events"),
+        ({"ledger": Ledger(pending=0, delivered=2, failed=2)}, "2 were delivered, 3 should be"),
+        ({"ledger": Ledger(pending=1, delivered=3, failed=0)}, "1 are pending"),
+        ({"called": {"ok": Counter("a"), "flaky": Counter("cc"), "lies": Counter()}}, "1 delivered events did not"),
+        ({"answers": Counter({201: 4, 500: 1})}, "answers of the API: {201: 4, 500: 1}"),
+    ],
+)
+def test_a_ledger_that_does_not_balance_is_a_problem(changed, problem):
+    problems = judge_counts(**BALANCED | changed)["problems"]
+
+    assert not problems if problem is None else any(each.startswith(problem) for each in problems)
+
+
+def test_an_event_that_came_more_often_than_needed_is_counted_and_no_problem():
+    found = judge_counts(**BALANCED | {"called": {"ok": Counter("aab"), "flaky": Counter("ccc"), "lies": Counter()}})
+
+    assert (found["arrived_more_than_needed"], found["problems"]) == (2, [])
+
+
+def test_the_median_of_the_pairs_decides_about_dead_neighbors():
+    slow, quick = [0.1] * 100, [0.05] * 100
+
+    assert summarize([(quick, quick), (quick, slow), (quick, quick)])["problems"] == []
+    assert summarize([(quick, slow), (quick, slow), (quick, quick)])["problems"] != []
+
+
+@pytest.mark.parametrize(("part", "value"), [(50, 50), (99, 99), (100, 100)])
+def test_a_percentile_is_one_of_the_values(part, value):
+    assert percentile(list(range(100, 0, -1)), part) == value
