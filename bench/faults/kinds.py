@@ -136,7 +136,6 @@ def take_the_rest(run: Run, taken: contextlib.ExitStack) -> list[int]:
 def connected(run: Run) -> Iterator[psycopg2.extensions.connection]:
     url = make_url(run.service.database_url).set(drivername="postgresql").render_as_string(hide_password=False)
     connection = psycopg2.connect(url)
-    connection.autocommit = True
     try:
         yield connection
     finally:
