@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import ColumnElement, func, insert, or_, select, update
 
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LimitReached
 from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
 from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace_from_row
 
@@ -20,6 +20,7 @@ PREFIX = "rb_"
 SCOPES = ("read", "write")
 AREAS = ("contacts", "messages", "tickets", "flows", "campaigns", "channels", "administration")
 LAST_USED_STEP = timedelta(minutes=1)
+TOKENS_PER_USER = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +150,24 @@ def renew_hash(tx: Transaction, token_id: int, key: str, secret_key: str) -> Non
     tx.execute(update(token).where(token.c.id == token_id).values(hash=keyed_hash(key, secret_key)))
 
 
-def revoke_token(tx: Transaction, workspace_id: int, public: str) -> bool:
-    """Revokes the active token with this public part; returns whether there was one."""
-    living = (token.c.workspace_id == workspace_id) & (token.c.public == public) & token.c.revoked_on.is_(None)
+def revoke_token(tx: Transaction, workspace_id: int, public: str, user_id: int | None = None) -> bool:
+    """Revokes the token with this public part, if it is this user's or no user is given; returns whether there was
+    one."""
+    living = living_tokens(workspace_id, user_id) & (token.c.public == public)
     return tx.execute(update(token).where(living).values(revoked_on=tx.now)).rowcount > 0
+
+
+def check_token_limit(tx: Transaction, workspace_id: int, user_id: int) -> None:
+    """Raises LimitReached for a user with many tokens."""
+    statement = select(func.count()).select_from(token).where(living_tokens(workspace_id, user_id))
+    if tx.execute(statement).scalar_one() >= TOKENS_PER_USER:
+        raise LimitReached
+
+
+def living_tokens(workspace_id: int, user_id: int | None = None) -> ColumnElement[bool]:
+    """The tokens of a workspace, or of a user there, that are not revoked."""
+    living = (token.c.workspace_id == workspace_id) & token.c.revoked_on.is_(None)
+    return living if user_id is None else living & (token.c.user_id == user_id)
 
 
 def list_tokens(tx: Transaction, workspace_id: int) -> list[dict[str, object]]:
@@ -170,7 +185,7 @@ def list_tokens(tx: Transaction, workspace_id: int) -> list[dict[str, object]]:
             token.c.areas,
         )
         .join(user, user.c.id == token.c.user_id)
-        .where(token.c.workspace_id == workspace_id, token.c.revoked_on.is_(None))
+        .where(living_tokens(workspace_id))
         .order_by(token.c.id.desc())
     )
     return [dict(row._mapping) for row in tx.execute(statement)]

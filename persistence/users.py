@@ -5,9 +5,11 @@ from sqlalchemy import ColumnElement, FromClause, delete, func, insert, literal_
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of
+from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
-from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, token, user, workspace
+from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, token, user
+from persistence.workspaces import hold_workspace
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 ADMINISTRATOR = ROLES[0]
@@ -61,6 +63,15 @@ def find_member(tx: Transaction, workspace_id: int, email: str) -> int | None:
         .join(membership, membership.c.user_id == user.c.id)
         .where(membership.c.workspace_id == workspace_id, user.c.email_key == email.strip().lower(), user.c.is_active)
     )
+    return tx.execute(statement).scalar_one_or_none()
+
+
+def find_member_email(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
+    """The e-mail address of the workspace's user with this UUID."""
+    if not is_uuid(uuid):
+        return None
+    mine = (membership.c.workspace_id == workspace_id) & (user.c.uuid == uuid) & user.c.is_active
+    statement = select(user.c.email).join(membership, membership.c.user_id == user.c.id).where(mine)
     return tx.execute(statement).scalar_one_or_none()
 
 
@@ -144,7 +155,7 @@ def remove_member(tx: Transaction, workspace_id: int, email: str) -> None:
 def _hold_member(tx: Transaction, workspace_id: int, email: str) -> int:
     """The user's id. Concurrent changes of one workspace's users run one after the other, so that an administrator
     remains."""
-    tx.execute(select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update())
+    hold_workspace(tx, workspace_id)
     user_id = find_member(tx, workspace_id, email)
     if user_id is None:
         raise RecordMissing(f"{email.strip()} is not a user of this workspace.")

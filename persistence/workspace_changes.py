@@ -1,11 +1,16 @@
 """Changes the properties of a workspace, with what depends on them."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+from zoneinfo import available_timezones
 
+import phonenumbers
 from sqlalchemy import update
 
+from flows.languages import is_language
 from persistence.campaigns.rescheduling import request_passes
 from persistence.database import Transaction
+from persistence.errors import InvalidInput
 from persistence.groups.groups import renew_groups
 from persistence.sql.names import check_name
 from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
@@ -13,6 +18,29 @@ from persistence.workspaces import Workspace, find_workspace, hold_workspace
 
 READ_BY = ("timezone", "date_style")
 """What dates in fields of contacts are read and compared with."""
+
+
+def read_changes(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes that a request asks for. Raises InvalidInput for a country, time zone or language that is none."""
+    changes = {name: body[name] for name in ("name", "country", "timezone", "date_style") if name in body}
+    country, timezone = changes.get("country", ""), changes.get("timezone", "UTC")
+    if country and country not in phonenumbers.SUPPORTED_REGIONS:
+        raise InvalidInput.on("country", f"{country} is not a country code of two letters, like RW.")
+    if timezone not in available_timezones():
+        raise InvalidInput.on("timezone", f"{timezone} is not a time zone, like Africa/Kigali.")
+    if "languages" in body:
+        changes["languages"] = _read_languages(body["languages"])
+    return changes
+
+
+def _read_languages(given: Sequence[str]) -> list[str]:
+    languages = [code.lower() for code in given]
+    for place, code in enumerate(languages):
+        if not is_language(code):
+            raise InvalidInput.at("languages", place, f"{code} is not an ISO 639-3 language code, like eng.")
+        if code in languages[:place]:
+            raise InvalidInput.at("languages", place, "Each language stands once.")
+    return languages
 
 
 def change_workspace(tx: Transaction, present: Workspace, changes: dict[str, Any]) -> Workspace:

@@ -1,5 +1,6 @@
 /** Modal dialogs. The browser keeps the focus inside, closes them with Escape, and gives the focus back. */
 
+import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { explain } from "../shared/explain.js";
 import { t } from "../shared/texts.js";
 import { html, signal, useEffect, useRef, useState } from "../shared/ui.js";
@@ -31,13 +32,23 @@ export function Dialog({ title, onClose, children, wide = false }) {
 }
 
 /**
- * A form in a dialog: `onSubmit` does the work, and the dialog closes when it succeeded. What went wrong is shown.
+ * A form in a dialog: `onSubmit` does the work, and the dialog closes when it succeeded. What went wrong is shown. With
+ * the name of a `draft`, what was typed outlives a reload and an ended session; whoever closes the dialog drops it.
  * @param {{title: string, submit: string, onSubmit: (data: FormData) => Promise<unknown>, onClose: () => void,
- *   children?: any, danger?: boolean, wide?: boolean, disabled?: boolean}} props
+ *   children?: any, danger?: boolean, wide?: boolean, disabled?: boolean, draft?: string}} props
  */
-export function FormDialog({ title, submit, onSubmit, onClose, children, danger = false, wide = false, disabled = false }) {
+export function FormDialog({ title, submit, onSubmit, onClose: onClosed, children, danger = false, wide = false, disabled = false, draft }) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const keep = () => draft && form.current && keepDraft(draft, typed(form.current));
+  const onClose = () => {
+    if (draft) keepDraft(draft, null);
+    onClosed();
+  };
+  useEffect(() => {
+    if (draft && form.current) restore(form.current, loadDraft(draft, {}));
+  }, [draft]);
   const done = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     setBusy(true);
@@ -51,7 +62,7 @@ export function FormDialog({ title, submit, onSubmit, onClose, children, danger 
   };
   return html`
     <${Dialog} title=${title} onClose=${onClose} wide=${wide}>
-      <form onSubmit=${done}>
+      <form onSubmit=${done} onInput=${keep} ref=${form}>
         ${children}
         ${problem && html`<p class="problem" role="alert">${problem}</p>`}
         <footer>
@@ -61,6 +72,25 @@ export function FormDialog({ title, submit, onSubmit, onClose, children, danger 
       </form>
     <//>
   `;
+}
+
+/** What is in the fields of a form but passwords, by their names. @param {HTMLFormElement} form */
+function typed(form) {
+  const secrets = [...form.querySelectorAll("input[type=password]")].map((field) => /** @type {HTMLInputElement} */ (field).name);
+  const data = new FormData(form);
+  const names = [...new Set(data.keys())].filter((name) => !secrets.includes(name));
+  return Object.fromEntries(names.map((name) => [name, data.getAll(name).map(String)]));
+}
+
+/** @param {HTMLFormElement} form @param {Record<string, string[]>} kept */
+function restore(form, kept) {
+  for (const [name, values] of Object.entries(kept)) {
+    for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll(`[name="${CSS.escape(name)}"]`))) {
+      if (field.type === "checkbox" || field.type === "radio") field.checked = values.includes(field.value);
+      else field.value = values[0];
+      field.dispatchEvent(new Event("change", { bubbles: true }));
+    }
+  }
 }
 
 /** @typedef {{title: string, text: string, submit: string, onYes: () => Promise<unknown>}} Question */

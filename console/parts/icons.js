@@ -22,6 +22,7 @@ const PATHS = {
   down: "M6 9l6 6 6-6",
   failed: "M12 3 2 20h20zM12 9v5M12 17v.500",
   flow: "M5 3h6v5H5zM13 16h6v5h-6zM8 8v4h8v4M16 12h0",
+  forward: "M4 12h15M13 6l6 6-6 6",
   gear: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6M12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M5 19l2-2M17 7l2-2",
   help: "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18M9.500 9.500a2.500 2.500 0 1 1 3.500 2.300c-.700.300-1 .800-1 1.700M12 16.500v.500",
   inbox: "M3 13 6 4h12l3 9v7H3zM3 13h5l1.500 3h5L16 13h5",
@@ -42,7 +43,7 @@ const PATHS = {
 };
 
 /** Icons that point in the direction of reading. */
-const TURNING = ["back", "reply", "send", "out"];
+const TURNING = ["back", "forward", "reply", "send", "out"];
 
 /** @param {{name: string, size?: number}} props */
 export const Icon = ({ name, size = 20 }) => html`

@@ -1,48 +1,65 @@
-/** One's own name, password and sessions. */
+/** One's own name, password, second factor and sessions. */
 
 import { attempt } from "../parts/notices.js";
 import { Badge, Field, ListEnd } from "../parts/small.js";
-import { post, request } from "../shared/api.js";
+import { post, remove } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
 import { account, startSession } from "../shared/session.js";
-import { shortTime, t } from "../shared/texts.js";
+import { shortTime, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
+import { useReturn } from "./returning.js";
+import { TwoFactor } from "./two_factor.js";
 
 export function Account() {
-  const user = account.value?.user;
+  const shown = account.value;
+  const user = shown?.user;
   const sessions = useList("sessions", {});
-  const save = (/** @type {string[]} */ ...names) => async (/** @type {SubmitEvent} */ event) => {
+  useReturn(sessions.refresh);
+  const save = (/** @type {string} */ done, /** @type {string[]} */ ...names) => async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const form = /** @type {HTMLFormElement} */ (event.target);
     const data = new FormData(form);
-    const body = Object.fromEntries(names.map((name) => [name, String(data.get(name))]));
-    if (await attempt(() => post("account", body).then(startSession), t("contacts.done"))) form.reset();
+    const given = names.filter((name) => data.has(name));
+    const body = Object.fromEntries(given.map((name) => [name, String(data.get(name))]));
+    if (await attempt(() => post("account", body).then(startSession), done)) form.reset(), sessions.reload();
   };
-  const end = (/** @type {string} */ uuid) => attempt(() => request("DELETE", "v2/sessions.json", { query: { uuid } }).then(sessions.reload));
+  const end = (/** @type {string} */ uuid) => attempt(() => remove("sessions", { uuid }).then(sessions.reload));
   return html`
     <div class="two equal">
-      <form class="card" onSubmit=${save("first_name", "last_name")}>
-        <h2>${user?.email}</h2>
-        <${Field} label=${t("sign_in.first_name")} id="first"><input id="first" name="first_name" maxlength="150" defaultValue=${user?.first_name} /><//>
-        <${Field} label=${t("sign_in.last_name")} id="last"><input id="last" name="last_name" maxlength="150" defaultValue=${user?.last_name} /><//>
+      <form class="card" onSubmit=${save(t("settings.saved"), "first_name", "last_name")} aria-labelledby="own-address">
+        <h2 id="own-address">${user?.email}</h2>
+        <p class="faint">${word("role", shown?.workspace.role ?? "")}</p>
+        <${Field} label=${t("sign_in.first_name")} id="first"><input id="first" name="first_name" maxlength="150" autocomplete="given-name" defaultValue=${user?.first_name} /><//>
+        <${Field} label=${t("sign_in.last_name")} id="last"><input id="last" name="last_name" maxlength="150" autocomplete="family-name" defaultValue=${user?.last_name} /><//>
         <button type="submit">${t("act.save")}</button>
       </form>
-      <form class="card" onSubmit=${save("old_password", "password")}>
-        <h2>${t("settings.password")}</h2>
-        <${Field} label=${t("settings.old_password")} id="old"><input id="old" name="old_password" type="password" required autocomplete="current-password" /><//>
-        <${Field} label=${t("settings.new_password")} id="new"><input id="new" name="password" type="password" required minlength="10" maxlength="200" autocomplete="new-password" /><//>
+      <form class="card" onSubmit=${save(t("settings.password_changed"), "old_password", "password")} aria-labelledby="own-password">
+        <h2 id="own-password">${t("settings.password")}</h2>
+        <input type="email" autocomplete="username" value=${user?.email} hidden readonly />
+        ${shown?.has_password && html`<${Field} label=${t("settings.old_password")} id="old"><input id="old" name="old_password" type="password" required autocomplete="current-password" /><//>`}
+        <${Field} label=${t("settings.new_password")} id="new" help=${t("settings.password_help")}>
+          <input id="new" name="password" type="password" required minlength="10" maxlength="200" autocomplete="new-password" aria-describedby="new-help" /><//>
         <button type="submit">${t("act.save")}</button>
       </form>
+      <${TwoFactor} />
     </div>
     <section class="card sessions" aria-label=${t("settings.sessions")}>
       <h2>${t("settings.sessions")}</h2>
+      <p class="help">${t("settings.sessions_help")}</p>
       <ul class="records">
-        ${sessions.items.map(({ uuid, user_agent, address, last_seen_on, current }) => html`<li key=${uuid}>
-          <strong>${/\((.*?)\)/.exec(user_agent)?.[1] ?? user_agent}</strong><span class="note">${address} · ${shortTime(last_seen_on)}</span>
-          ${current ? html`<${Badge} tone="good">${t("settings.this_session")}<//>` : html`<button type="button" onClick=${() => end(uuid)}>${t("settings.end_session")}</button>`}
+        ${sessions.items.map(({ uuid, user_agent, address, method, last_seen_on, current }) => html`<li key=${uuid}>
+          <strong>${browserOf(user_agent)}</strong><span class="note"><bdi>${address}</bdi> · ${word("session_method", method)} · ${shortTime(last_seen_on)}</span>
+          ${current ? html`<${Badge} tone="good">${t("settings.this_session")}<//>` : html`<button type="button" aria-label=${t("settings.end_session_of", { browser: browserOf(user_agent), time: shortTime(last_seen_on) })} onClick=${() => end(uuid)}>${t("settings.end_session")}</button>`}
         </li>`)}
       </ul>
       <${ListEnd} list=${sessions} />
     </section>
   `;
+}
+
+/** What people call a browser: its name and its system. @param {string} agent */
+function browserOf(agent) {
+  const name = [["Edg/", "Edge"], ["OPR/", "Opera"], ["Firefox/", "Firefox"], ["Chrome/", "Chrome"], ["Safari/", "Safari"]].find(([sign]) => agent.includes(sign))?.[1];
+  const system = ["Android", "iPhone", "iPad", "Windows", "Mac OS X", "Linux"].find((each) => agent.includes(each));
+  return [name, system].filter(Boolean).join(" · ") || agent.slice(0, 60) || "–";
 }

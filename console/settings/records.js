@@ -1,4 +1,4 @@
-/** Short lists of named records: labels, topics, groups, fields, globals and saved replies. */
+/** Short lists of named records: labels, topics, groups, fields, opt-ins, globals and saved replies. */
 
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
@@ -6,31 +6,35 @@ import { Empty, Field, ListEnd } from "../parts/small.js";
 import { request } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
 import { may } from "../shared/session.js";
-import { number, t, word } from "../shared/texts.js";
+import { listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
+import { useReturn } from "./returning.js";
 
 /**
  * @typedef {import("../shared/texts.js").Key} Key
  * @typedef {Parameters<typeof may>[0]} Permission
- * @typedef {{name: "labels" | "topics" | "groups" | "fields" | "globals" | "saved_replies", title: Key, list: Permission,
- *   write: Permission, id: "uuid" | "key", more?: "value" | "text", types?: string[], canDelete: boolean,
- *   note: (record: any) => string}} Kind
+ * @typedef {{name: "labels" | "topics" | "groups" | "fields" | "globals" | "saved_replies" | "optins", title: Key, help: Key,
+ *   list: Permission, write: Permission, id: "uuid" | "key", icon: string, longest: number, more?: "value" | "text",
+ *   types?: string[], access?: string[], isFixed?: boolean, canDelete: boolean, note: (record: any) => string}} Kind
  */
 
 /** @type {Kind[]} */
 export const KINDS = [
-  { name: "labels", title: "settings.labels", list: "list_labels", write: "write_label", id: "uuid", canDelete: true, note: ({ count }) => number(count) },
-  { name: "topics", title: "settings.topics", list: "list_topics", write: "write_topic", id: "uuid", canDelete: false, note: ({ counts }) => `${t("tickets.open")}: ${number(counts.open)}` },
-  { name: "groups", title: "contact.groups", list: "list_groups", write: "write_group", id: "uuid", canDelete: true, note: ({ query, count }) => [query, number(count)].filter(Boolean).join(" · ") },
-  { name: "fields", title: "contact.fields", list: "list_fields", write: "write_field", id: "key", types: ["text", "number", "datetime", "state", "district", "ward"], canDelete: true, note: ({ key, type }) => `${key} · ${word("field_type", type)}` },
-  { name: "globals", title: "settings.globals", list: "list_globals", write: "write_global", id: "key", more: "value", canDelete: true, note: ({ value }) => value },
-  { name: "saved_replies", title: "reply.saved", list: "list_conversations", write: "write_saved_reply", id: "uuid", more: "text", canDelete: true, note: ({ text }) => text },
+  { name: "labels", title: "settings.labels", help: "settings.labels_help", icon: "label", list: "list_labels", write: "write_label", id: "uuid", longest: 64, canDelete: true, note: ({ count }) => number(count) },
+  { name: "topics", title: "settings.topics", help: "settings.topics_help", icon: "ticket", list: "list_topics", write: "write_topic", id: "uuid", longest: 64, canDelete: false, note: ({ counts }) => `${t("tickets.open")}: ${number(counts.open)}` },
+  { name: "groups", title: "contact.groups", help: "settings.groups_help", icon: "contacts", list: "list_groups", write: "write_group", id: "uuid", longest: 64, canDelete: true, note: ({ query, count }) => [query, number(count)].filter(Boolean).join(" · ") },
+  { name: "fields", title: "contact.fields", help: "settings.fields_help", icon: "person", list: "list_fields", write: "write_field", id: "key", longest: 36, types: ["text", "number", "datetime", "state", "district", "ward"], access: ["view", "edit", "none"], canDelete: true,
+    note: ({ key, type, agent_access }) => [key, word("field_type", type), word("agent_access", agent_access)].join(" · ") },
+  { name: "optins", title: "settings.optins", help: "settings.optins_help", icon: "check", list: "list_optins", write: "create_optin", id: "uuid", longest: 64, isFixed: true, canDelete: false, note: ({ created_on }) => listTime(created_on) },
+  { name: "saved_replies", title: "reply.saved", help: "settings.saved_replies_help", icon: "reply", list: "list_conversations", write: "write_saved_reply", id: "uuid", longest: 64, more: "text", canDelete: true, note: ({ text }) => text },
+  { name: "globals", title: "settings.globals", help: "settings.globals_help", icon: "flow", list: "list_globals", write: "write_global", id: "key", longest: 36, more: "value", canDelete: true, note: ({ key, value }) => `@globals.${key} · ${value}` },
 ];
 
 /** @param {{kind: Kind}} props */
 export function Records({ kind }) {
   const list = useList(kind.name, {});
   const [edited, setEdited] = useState(/** @type {any} */ (null));
+  useReturn(list.refresh);
   const path = `v2/${kind.name}.json`;
   const items = /** @type {any[]} */ (list.items);
   const drop = (/** @type {any} */ record) =>
@@ -46,31 +50,40 @@ export function Records({ kind }) {
     list.reload();
   };
   const canWrite = may(kind.write);
+  const isEmpty = items.length === 0 && !list.loading && !list.problem;
+  const add = canWrite && html`<button type="button" class="primary" onClick=${() => setEdited({})}><${Icon} name="plus" size=${18} /> ${t("settings.add")}</button>`;
   return html`
     <section class="card" aria-label=${t(kind.title)}>
-      <header class="page-header">
-        <h2>${t(kind.title)}</h2><span class="grows"></span>
-        ${canWrite && html`<button type="button" class="primary" onClick=${() => setEdited({})}><${Icon} name="plus" size=${18} /> ${t("settings.add")}</button>`}
-      </header>
-      ${items.length === 0 && !list.loading && html`<${Empty} icon="label" title=${t("settings.none")} />`}
+      <header class="page-header"><h2>${t(kind.title)}</h2><span class="grows"></span>${!isEmpty && add}</header>
+      ${isEmpty ? html`<${Empty} icon=${kind.icon} title=${t("settings.none")} text=${t(kind.help)}>${add}<//>` : html`<p class="help">${t(kind.help)}</p>`}
       <ul class="records">
         ${items.map((record) => html`
           <li key=${record[kind.id]}>
-            <strong>${record.name}</strong><span class="note" dir="auto">${kind.note(record)}</span>
-            ${canWrite && !record.system && html`<button type="button" class="quiet" onClick=${() => setEdited(record)}>${t("act.edit")}</button>`}
+            <strong><bdi>${record.name}</bdi></strong><span class="note" dir="auto">${kind.note(record)}</span>
+            ${canWrite && !record.system && !kind.isFixed && html`<button type="button" class="quiet" aria-label=${t("settings.edit_name", { name: record.name })} onClick=${() => setEdited(record)}>${t("act.edit")}</button>`}
             ${canWrite && kind.canDelete && !record.system && html`<button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: record.name })} onClick=${() => drop(record)}><${Icon} name="trash" size=${18} /></button>`}
           </li>
         `)}
       </ul>
       <${ListEnd} list=${list} />
-      ${edited &&
-      html`<${FormDialog} title=${edited.name ?? t("settings.add")} submit=${t("act.save")} onSubmit=${save} onClose=${() => setEdited(null)}>
-        <${Field} label=${t("contact.name")} id="record-name"><input id="record-name" name="name" required maxlength="64" defaultValue=${edited.name ?? ""} /><//>
-        ${kind.more && html`<${Field} label=${t("settings.text")} id="record-more"><textarea id="record-more" name=${kind.more} rows="3" required defaultValue=${edited[kind.more] ?? ""}></textarea><//>`}
-        ${kind.types && html`<${Field} label=${t("channels.type")} id="record-type"><select id="record-type" name="type">
-          ${kind.types.map((type) => html`<option key=${type} value=${type} selected=${type === edited.type}>${word("field_type", type)}</option>`)}
-        </select><//>`}
-      <//>`}
+      ${edited && html`<${RecordDialog} kind=${kind} record=${edited} onSubmit=${save} onClose=${() => setEdited(null)} />`}
     </section>
   `;
 }
+
+/** @param {{kind: Kind, record: any, onSubmit: (data: FormData) => Promise<unknown>, onClose: () => void}} props */
+const RecordDialog = ({ kind, record, onSubmit, onClose }) => html`
+  <${FormDialog} title=${record.name ?? t("settings.add")} submit=${t("act.save")} draft=${`settings.${kind.name}.${record[kind.id] ?? ""}`} onSubmit=${onSubmit} onClose=${onClose}>
+    <${Field} label=${t("contact.name")} id="record-name"><input id="record-name" name="name" required maxlength=${kind.longest} defaultValue=${record.name ?? ""} /><//>
+    ${kind.more && html`<${Field} label=${t("settings.text")} id="record-more"><textarea id="record-more" name=${kind.more} rows="3" required defaultValue=${record[kind.more] ?? ""}></textarea><//>`}
+    ${kind.types && html`<${Choice} label=${t("channels.type")} name="type" family="field_type" words=${kind.types} chosen=${record.type} />`}
+    ${kind.access && html`<${Choice} label=${t("settings.agent_access")} name="agent_access" family="agent_access" words=${kind.access} chosen=${record.agent_access} />`}
+  <//>
+`;
+
+/** @param {{label: string, name: string, family: string, words: string[], chosen: string | undefined}} props */
+const Choice = ({ label, name, family, words, chosen }) => html`
+  <${Field} label=${label} id=${`record-${name}`}><select id=${`record-${name}`} name=${name}>
+    ${words.map((each) => html`<option key=${each} value=${each} selected=${each === chosen}>${word(family, each)}</option>`)}
+  </select><//>
+`;

@@ -1,7 +1,7 @@
 /** Tells pages that records changed, so that they show the present state by themselves. The tabs of a browser share one
  *  stream: the one that holds the lock reads it and tells the others. */
 
-import { address, headers, online } from "./api.js";
+import { address, headers, onSessionLost, online } from "./api.js";
 import { phase } from "./session.js";
 import { effect } from "./ui.js";
 
@@ -54,6 +54,7 @@ async function follow(stop) {
         credentials: "same-origin",
         signal: stop,
       });
+      if (response.status === 401) return onSessionLost.call();
       if (!response.ok || !response.body) throw new Error();
       if (!last) tell({ kind: "reset" });
       online.value = true;

@@ -14,7 +14,8 @@ AREA_RESOURCES: Mapping[str, str] = {
     " resthooks runs",
     "campaigns": "campaign_events campaigns events",
     "channels": "calls channel_events channel_settings channels relayers",
-    "administration": "audit_events data_requests exports figures invitations users",
+    "administration": "audit_events data_requests exports figures invitations tokens user_actions users"
+    " workspace_settings",
 }
 """Resources of both generations by area. A resource without an area is closed to limited
 tokens, except those that tell a client what it is."""

@@ -71,6 +71,7 @@ TABLES = {
     "saved_replies": "saved_reply",
     "ticketers": "ticketer",
     "tickets": "ticket",
+    "tokens": "api_token",
     "topics": "topic",
     "users": "app_user",
 }
@@ -138,6 +139,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "receiver": RECEIVER,
     "resthook": (by_text("resthook", "slug"),),
     "run": (by_id("flow_run"),),
+    "tokens.token": (by_text("api_token", "public"),),
     "urn": (BY_URN,),
     "urns": (BY_URN,),
     "uuid": (by_uuid(OWN),),
@@ -193,6 +195,8 @@ FIELDS: Mapping[str, Forms] = {
     "tickets": (by_uuid("ticket"),),
     "topic": (by_uuid("topic"),),
     "urns": (BY_URN,),
+    "user": (by_uuid("app_user"),),
+    "user_actions.role": NOTHING,
     "uuid": (by_uuid(OWN),),
     "v1/broadcasts.contacts": (by_uuid("contact"),),
     "v1/broadcasts.groups": (by_uuid("contact_group"),),
@@ -206,12 +210,14 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.contacts": (by_uuid("contact"),),
     "v1/runs.groups": (by_uuid("contact_group"),),
     "v1/runs.phone": (BY_PHONE,),
+    "workspace_settings.name": NOTHING,
 } | dict.fromkeys(
     words(
-        "action after agent_access base_language before claim_code columns delivery_hour end_former_secret events "
-        "exclude_active extra folder is_on language message messages_per_second note offset params phone query "
-        "quick_replies requests_per_second restart_participants retry_delays_seconds rotate_secret scheduled_on "
-        "signature since target_url text type unit url value value_type"
+        "action after agent_access base_language before claim_code columns country date_style delivery_hour "
+        "end_former_secret events exclude_active extra folder is_on language languages message "
+        "messages_per_second note offset params phone query quick_replies requests_per_second "
+        "restart_participants retry_delays_seconds rotate_secret scheduled_on signature since target_url text "
+        "timezone type unit url value value_type"
     ),
     NOTHING,
 )

@@ -84,6 +84,7 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v2", "ticket_actions", {"tickets": [TICKET], "action": "assign"}, "needs an assignee"),
     ("v2", "ticket_actions", {"tickets": [TICKET], "action": "add_note", "note": " "}, "needs a note."),
     ("v2", "ticket_actions", {"tickets": [TICKET], "action": "change_topic", "topic": None}, "needs a topic."),
+    ("v2", "user_actions", {"user": TICKET, "action": "change_role"}, "needs a role."),
 ]
 """Generation, resource, a body that `not` rules out, and what the service says of it."""
 

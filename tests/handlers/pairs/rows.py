@@ -8,8 +8,10 @@ from sqlalchemy import Table, event
 from persistence.database import Database
 from persistence.tables.accounts import membership, token, user, workspace
 
-STAYING = {each.name for each in (membership, token, user, workspace)}
-"""What trials do not change, and much refers to."""
+STAYING = {each.name for each in (user, workspace)}
+"""What much refers to; trials do not depend on its former values."""
+PEOPLE = {each.name for each in (membership, token)}
+"""What few trials change."""
 INSERTED = re.compile(r'\bINSERT INTO "?(\w+)')
 
 
@@ -22,15 +24,19 @@ class KeptRows:
     def __init__(self, *databases: Database) -> None:
         """`databases` are all through which rows are written; they are one."""
         self._database = databases[0]
-        self._tables = [each for each in workspace.metadata.sorted_tables if each.name not in STAYING]
+        self._all = [each for each in workspace.metadata.sorted_tables if each.name not in STAYING]
+        self._tables = self._all
         self._filled: set[str] = set()
         self._inserted: set[str] = set()
-        self._run([f"CREATE TABLE kept_{each.name} AS SELECT * FROM {each.name} WHERE false" for each in self._tables])
+        self._run([f"CREATE TABLE kept_{each.name} AS SELECT * FROM {each.name} WHERE false" for each in self._all])
         for each in databases:
             event.listen(each.engine, "before_cursor_execute", self._note)
 
-    def clear(self) -> None:
-        self._run(_deletions(self._tables))
+    def clear(self, *, keeps_people: bool = False) -> None:
+        """Delete all rows but those of accounts. The next trials put users and tokens back if it `keeps_people`."""
+        others = [each for each in self._all if each.name not in PEOPLE]
+        self._run(_deletions(others))
+        self._tables = self._all if keeps_people else others
 
     def keep(self) -> None:
         empty = [f"DELETE FROM kept_{name}" for name in self._filled]

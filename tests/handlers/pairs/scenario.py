@@ -35,12 +35,14 @@ OPERATIONS: set[tuple[str, str]] = set()
 
 @dataclass(frozen=True)
 class Scenario:
-    """`begin` makes the records and names them; `writes` are single requests that give their outcome."""
+    """`begin` makes the records and names them; `writes` are single requests that give their outcome. With
+    `changes_people` they change users or tokens."""
 
     begin: Callable[[Api], Names]
     writes: Mapping[str, Write]
     lists: tuple[str, ...]
     more: Callable[[Api, Names], Any] = field(default=lambda api, names: None)
+    changes_people: bool = False
 
     def snapshot(self, api: Api, names: Names) -> str:
         """Everything that clients see in the end, without what differs each time."""

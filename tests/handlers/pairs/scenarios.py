@@ -7,8 +7,10 @@ from persistence.flows.flows import find_flow
 from persistence.flows.labels import add_flow_label, remove_flow_label
 from persistence.flows.upkeep import archive_flow
 from persistence.resthooks.resthooks import ensure_resthook
+from persistence.tokens import create_token, public_part
 from persistence.triggers.triggers import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.users import add_member, find_member
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow, make_group
 from tests.factories import make_contact, make_field, make_messages
@@ -299,6 +301,37 @@ INVITATIONS = Scenario(
     (f"{V2}/invitations.json",),
 )
 
+
+def begin_people(api: Api) -> Names:
+    """A second administrator, and a token of an editor."""
+    with api.database.writing() as tx:
+        other = add_member(tx, api.workspace.id, "grace@example.org", "administrator")
+        add_member(tx, api.workspace.id, "joel@example.org", "editor")
+        user_id = find_member(tx, api.workspace.id, "joel@example.org") or 0
+        token = public_part(create_token(tx, api.workspace.id, user_id, "a secret key of tests"))
+    (editor,) = api.results(f"{V2}/users.json", email="joel@example.org")
+    return {"other": other, "editor": editor["uuid"], "token": token}
+
+
+def act_on_person(user: str, action: str, **more: str) -> Write:
+    return post(f"{V2}/user_actions.json", {"user": user, "action": action, **more})
+
+
+PEOPLE = Scenario(
+    begin_people,
+    {
+        "demote": act_on_person("{other}", "change_role", role="viewer"),
+        "promote": act_on_person("{editor}", "change_role", role="administrator"),
+        "remove": act_on_person("{editor}", "remove"),
+        "revoke": delete(f"{V2}/tokens.json", token="{token}"),
+        "settings": post(f"{V2}/workspace_settings.json", {"name": "Hill", "timezone": "Africa/Nairobi"}),
+        "other settings": post(f"{V2}/workspace_settings.json", {"name": "Lake", "timezone": "Africa/Kigali"}),
+    },
+    (f"{V2}/users.json",),
+    lambda api, names: [api.get(f"{V2}/workspace.json").json()[name] for name in ("name", "timezone")],
+    changes_people=True,
+)
+
 SET_UP_SCENARIOS = {
     "groups": GROUPS,
     "labels": LABELS,
@@ -307,6 +340,7 @@ SET_UP_SCENARIOS = {
     "topics": TOPICS,
     "optins": OPTINS,
     "invitations": INVITATIONS,
+    "people": PEOPLE,
     "campaigns": CAMPAIGNS,
     "flows": FLOWS,
     "resthook subscribers": SUBSCRIBERS,

@@ -42,7 +42,7 @@ class Clients:
         self.moments = (COMMIT,) if first.database.sqlite else MOMENTS
 
     def begin(self, scenario: Scenario) -> None:
-        self._kept.clear()
+        self._kept.clear(keeps_people=scenario.changes_people)
         api = self._first.api(self._first.new_workspace())
         # Otherwise the use of the token would be noted beside the writes that are to meet.
         mine = token.c.workspace_id == api.workspace.id

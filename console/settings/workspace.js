@@ -1,0 +1,77 @@
+/** The workspace: what it is called, where it is and what it speaks; and where people who build go on. */
+
+import { FormDialog } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { notify } from "../parts/notices.js";
+import { Badge, Field } from "../parts/small.js";
+import { post } from "../shared/api.js";
+import { may, startSession, workspace } from "../shared/session.js";
+import { language, t, word } from "../shared/texts.js";
+import { html, useState } from "../shared/ui.js";
+
+/** @typedef {import("../shared/contract.js").Found<"workspace">} Shown */
+
+const STYLES = /** @type {const} */ (["day_first", "month_first", "year_first"]);
+/** @type {[string, import("../shared/texts.js").Key][]} */
+const BEYOND = [["api/v2/docs", "settings.explorer"], ["api/v1/docs", "settings.explorer_1"], ["guides/", "settings.guides"]];
+
+export function Workspace() {
+  const [isEditing, setEditing] = useState(false);
+  const shown = workspace.value;
+  if (!shown) return null;
+  return html`
+    <div class="two equal">
+      <section class="card" aria-labelledby="workspace-name">
+        <header class="page-header"><h2 id="workspace-name">${shown.name}</h2><span class="grows"></span>
+          ${may("change_workspace_settings") && html`<button type="button" onClick=${() => setEditing(true)}>${t("act.edit")}</button>`}</header>
+        <dl class="facts">
+          <div><dt>${t("settings.country")}</dt><dd>${shown.country ? nameOf("region", shown.country) : "–"}</dd></div>
+          <div><dt>${t("settings.timezone")}</dt><dd>${shown.timezone}</dd></div>
+          <div><dt>${t("settings.languages")}</dt><dd>${(shown.languages ?? []).map((code) => nameOf("language", code)).join(", ") || "–"}</dd></div>
+          <div><dt>${t("settings.date_style")}</dt><dd>${word("date_style", shown.date_style ?? "day_first")}</dd></div>
+        </dl>
+        ${shown.anon && html`<p><${Badge} tone="warn">${t("settings.anonymous")}<//></p>`}
+      </section>
+      <section class="card" aria-labelledby="builders">
+        <h2 id="builders">${t("settings.builders")}</h2>
+        <p>${t("settings.builders_text")}</p>
+        <ul class="stack">${BEYOND.map(([address, text]) => html`<li><a href=${address}><${Icon} name="play" size=${12} /> ${t(text)}</a></li>`)}</ul>
+      </section>
+      ${isEditing && html`<${WorkspaceDialog} shown=${shown} onClose=${() => setEditing(false)} />`}
+    </div>
+  `;
+}
+
+/** @param {{shown: Shown, onClose: () => void}} props */
+function WorkspaceDialog({ shown, onClose }) {
+  const save = async (/** @type {FormData} */ data) => {
+    const text = (/** @type {string} */ name) => String(data.get(name)).trim();
+    await post("workspace_settings", {
+      name: text("name"),
+      country: text("country").toUpperCase(),
+      timezone: text("timezone"),
+      languages: text("languages").split(/[\s,;]+/).filter(Boolean),
+      date_style: /** @type {typeof STYLES[number]} */ (text("date_style")),
+    });
+    await startSession();
+    notify(t("settings.saved"));
+  };
+  return html`
+    <${FormDialog} title=${t("settings.workspace")} submit=${t("act.save")} draft="settings.workspace" onSubmit=${save} onClose=${onClose}>
+      <${Field} label=${t("contact.name")} id="workspace-title"><input id="workspace-title" name="name" required maxlength="128" defaultValue=${shown.name} /><//>
+      <${Field} label=${t("settings.country")} id="workspace-country" help=${t("settings.country_help")}>
+        <input id="workspace-country" name="country" maxlength="2" pattern="[A-Za-z]{2}" autocapitalize="characters" defaultValue=${shown.country ?? ""} aria-describedby="workspace-country-help" /><//>
+      <${Field} label=${t("settings.timezone")} id="workspace-zone" help=${t("settings.timezone_help")}>
+        <input id="workspace-zone" name="timezone" required maxlength="64" list="zones" defaultValue=${shown.timezone ?? ""} aria-describedby="workspace-zone-help" />
+        <datalist id="zones">${Intl.supportedValuesOf("timeZone").map((zone) => html`<option key=${zone} value=${zone} />`)}</datalist><//>
+      <${Field} label=${t("settings.languages")} id="workspace-languages" help=${t("settings.languages_help")}>
+        <input id="workspace-languages" name="languages" required defaultValue=${(shown.languages ?? []).join(", ")} aria-describedby="workspace-languages-help" /><//>
+      <${Field} label=${t("settings.date_style")} id="workspace-style"><select id="workspace-style" name="date_style">
+        ${STYLES.map((style) => html`<option key=${style} value=${style} selected=${style === shown.date_style}>${word("date_style", style)}</option>`)}
+      </select><//>
+    <//>
+  `;
+}
+
+/** A country or language as people call it. @param {"region" | "language"} type @param {string} code */
+const nameOf = (type, code) => new Intl.DisplayNames(language.value, { type }).of(code) ?? code;

@@ -1,0 +1,20 @@
+"""`/api/v2/user_actions.json`: what administrators do with users of their workspace."""
+
+from handlers.answers import Answer, no_content
+from handlers.request import Request
+from persistence.errors import InvalidInput
+from persistence.sql.names import must_exist
+from persistence.users import change_role, find_member_email, remove_member
+
+
+def act_on_user(request: Request) -> Answer:
+    body, tx, workspace_id = request.body, request.tx, request.workspace.id
+    is_removal = body["action"] == "remove"
+    if not is_removal and "role" not in body:
+        raise InvalidInput.across('The action "change_role" needs a role.')
+    email = must_exist(find_member_email(tx, workspace_id, body["user"]), "user", body["user"])
+    if is_removal:
+        remove_member(tx, workspace_id, email)
+    else:
+        change_role(tx, workspace_id, email, body["role"])
+    return no_content()

@@ -1,0 +1,180 @@
+"""People change the workspace and their own account in a real browser."""
+
+import re
+
+import pyotp
+from playwright.sync_api import Page, expect
+
+from persistence.accounts.accounts import set_password
+from persistence.accounts.passwords import Passwords
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.users import add_member, find_member
+from tests.console.clinic import PASSWORD, Clinic
+from tests.console.pages import NARROW, findings, open_page, refused, sign_in
+
+PAGES = (
+    *("workspace", "users", "audit", "labels", "topics", "groups", "fields", "optins", "saved_replies", "globals"),
+    *("resthooks", "resthooks/new-registration", "tokens", "account"),
+)
+SECTIONS = {
+    "agent": ["Workspace", "Users", "Topics", "Groups", "Fields", "Saved replies", "API tokens", "Your account"],
+    "editor": [
+        *("Workspace", "Users", "Labels", "Topics", "Groups", "Fields", "Opt-ins", "Saved replies", "Globals"),
+        *("Resthooks", "API tokens", "Your account"),
+    ],
+}
+
+
+def hire(clinic: Clinic, name: str, role: str) -> None:
+    """A user of the workspace whom no other test knows."""
+    workspace, email, password = clinic.service.workspace, clinic.email(name), Passwords().hash(PASSWORD)
+    with clinic.service.database.writing() as tx:
+        add_member(tx, workspace.id, email, role, first_name=name.title())
+        set_password(tx, find_member(tx, workspace.id, email) or 0, password)
+
+
+def submit(page: Page, name: str) -> None:
+    page.get_by_role("dialog").get_by_role("button", name=name, exact=True).click()
+
+
+def section(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Settings").get_by_role("link", name=name, exact=True).click()
+
+
+def test_an_administrator_sets_up_the_workspace_and_the_log_tells(somebody, clinic):
+    hire(clinic, "zuri", "viewer")
+    page = sign_in(somebody, clinic, "administrator", "settings")
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Name").fill("Lakeside Health")
+    page.get_by_label("Time zone").fill("Mars/Olympus")
+    submit(page, "Save")
+    expect(page.get_by_role("alert")).to_contain_text("Mars/Olympus is not a time zone, like Africa/Kigali.")
+    page.get_by_label("Time zone").fill("Africa/Nairobi")
+    submit(page, "Save")
+    expect(page.locator(".workspace-name")).to_have_text("Lakeside Health")
+
+    section(page, "Users")
+    page.get_by_role("button", name="Invite").click()
+    page.get_by_label("E-mail address").fill("grace@example.org")
+    page.get_by_role("radio", name="Viewer").check()
+    submit(page, "Invite")
+    expect(page.locator(".secret-box")).to_contain_text("/#/invitation/rbi_")
+    page.keyboard.press("Escape")
+    expect(page.locator(".records li", has_text="grace@example.org")).to_contain_text("Viewer")
+    page.get_by_role("button", name="Edit Zuri").click()
+    page.get_by_role("radio", name="Agent").check()
+    submit(page, "Save")
+    expect(page.locator(".records li", has_text="zuri@example.org")).to_contain_text("Agent")
+
+    section(page, "API tokens")
+    page.get_by_role("button", name="New token").click()
+    page.get_by_label("What it is for").fill("Website")
+    page.get_by_label("messages").check()
+    submit(page, "Add")
+    secret = page.locator(".secret-box").inner_text()
+    assert re.fullmatch(r"rb_[0-9a-f]{12}_[\w-]{43}", secret)
+    page.keyboard.press("Escape")
+    line = page.locator(".records li", has_text="Website")
+    expect(line).to_contain_text("only reads")
+    line.get_by_role("button", name="Revoke Website").click()
+    submit(page, "Revoke")
+    expect(line).to_have_count(0)
+
+    section(page, "Audit log")
+    for action, resource, name in (
+        ("deleted", "API token", secret[3:15]),
+        ("created", "API token", secret[3:15]),
+        ("changed", "User", "zuri@example.org"),
+        ("created", "Invitation", "grace@example.org"),
+        ("changed", "Workspace", "Lakeside Health"),
+    ):
+        told = page.locator(".audit > li", has_text=resource).filter(has_text=action).filter(has_text=name)
+        expect(told).to_contain_text("administrator@example.org")
+    expect(page.locator(".audit")).not_to_contain_text(secret[16:])
+    page.get_by_label("What").select_option("Workspace")
+    expect(page.locator(".audit > li")).to_have_count(1)
+    expect(page.locator(".changes")).to_contain_text("Riverside Health")
+
+
+def test_a_second_factor_is_set_up_and_then_asked_for(somebody, clinic):
+    hire(clinic, "amina", "agent")
+    page = sign_in(somebody, clinic, "amina", "settings/account")
+    page.get_by_role("button", name="Set up").click()
+    page.get_by_role("dialog").get_by_label("Present password").fill(PASSWORD)
+    submit(page, "Continue")
+    expect(page.locator(".qr-code")).to_be_visible()
+    key = page.get_by_role("dialog").locator("code").inner_text()
+    assert findings(page, "second factor") == []
+    page.get_by_role("textbox", name="Code").fill(pyotp.TOTP(key).now())
+    submit(page, "Confirm")
+    codes = page.locator(".secret-box").inner_text().split()
+    assert len(codes) == 10
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Recovery codes left: 10")).to_be_visible()
+    page.get_by_role("button", name="You and your language").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+
+    page.get_by_label("E-mail address").fill(clinic.email("amina"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    page.get_by_text("I have a code").click()
+    page.get_by_label("Code").fill(codes[0])
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_text("Recovery codes left: 9")).to_be_visible()
+
+
+def test_who_is_signed_out_elsewhere_signs_in_again_and_finds_what_was_typed(browser, somebody, clinic):
+    hire(clinic, "bosco", "editor")
+    page = sign_in(somebody, clinic, "bosco", "settings/labels")
+    add = page.get_by_role("button", name="Add", exact=True)
+    add.click()
+    page.get_by_label("Name").fill("Lost cards")
+    somebody.set_offline(True)
+    submit(page, "Save")
+    expect(page.get_by_role("alert")).to_contain_text("what you typed is kept")
+    expect(page.get_by_label("Name")).to_have_value("Lost cards")
+    somebody.set_offline(False)
+
+    with browser.new_context(locale="en-GB") as elsewhere:
+        other = sign_in(elsewhere, clinic, "bosco", "settings/account")
+        other.get_by_role("button", name="End Chrome").click()
+        expect(other.locator(".sessions li")).to_have_count(1)
+    submit(page, "Save")
+    page.get_by_label("E-mail address").fill(clinic.email("bosco"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    add.click()
+    expect(page.get_by_label("Name")).to_have_value("Lost cards")
+    submit(page, "Save")
+
+    expect(page.locator(".records")).to_contain_text("Lost cards")
+    add.click()
+    expect(page.get_by_label("Name")).to_have_value("")
+
+
+def test_each_role_sees_its_settings_and_the_api_refuses_the_rest(browser, clinic):
+    for role in SECTIONS:
+        with browser.new_context(locale="en-GB") as context:
+            page = sign_in(context, clinic, role, "settings/users")
+            expect(page.get_by_role("button", name="Invite")).to_have_count(0)
+            links = page.get_by_role("navigation", name="Settings").get_by_role("link")
+            expect(links).to_have_text(SECTIONS[role])
+            open_page(page, clinic, "settings", "audit")
+            expect(page.get_by_text("Ask an administrator of the workspace.")).to_be_visible()
+            for path in ("user_actions", "workspace_settings", "invitations"):
+                assert refused(page, f"/api/v2/{path}.json") == 403
+
+
+def test_every_page_of_the_settings_can_be_used_by_everybody(somebody, clinic):
+    with clinic.service.database.writing() as tx:
+        ensure_resthook(tx, clinic.service.workspace.id, "new-registration")
+    page = sign_in(somebody, clinic, "administrator", "settings")
+    page.set_viewport_size(NARROW)
+    page.emulate_media(color_scheme="dark")
+    found = []
+    for name in PAGES:
+        open_page(page, clinic, "settings", name)
+        found += findings(page, name)
+
+    assert found == []

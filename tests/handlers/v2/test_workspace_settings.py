@@ -1,0 +1,71 @@
+"""`/api/v2/workspace_settings.json`: administrators change the workspace."""
+
+from typing import Any
+
+import pytest
+
+from tests.api import Api
+
+PATH, WORKSPACE, EVENTS = (
+    "/api/v2/workspace_settings.json",
+    "/api/v2/workspace.json",
+    "/api/v2/audit_events.json",
+)
+
+
+@pytest.fixture
+def head(api: Api) -> Api:
+    return api.as_role("administrator")
+
+
+def test_what_is_given_changes_and_the_log_tells(head: Api) -> None:
+    before = head.get(WORKSPACE).json()
+    changes = {"name": "Hilltop", "languages": ["SWA", "eng"], "timezone": "Africa/Nairobi"}
+
+    changed = head.post(PATH, changes)
+
+    assert changed.status_code == 200
+    assert changed.json() == head.get(WORKSPACE).json()
+    expected = before | changes | {"languages": ["swa", "eng"], "primary_language": "swa"}
+    assert changed.json() == {name: expected[name] for name in changed.json()}
+    (event,) = head.results(EVENTS, resource="workspace")
+    assert event["changes"]["timezone"] == ["Africa/Kigali", "Africa/Nairobi"]
+    assert set(event["changes"]) == {"name", "languages", "timezone"}
+
+
+def test_country_and_date_style_change_and_nothing_given_changes_nothing(head: Api) -> None:
+    assert head.post(PATH, {"country": "", "date_style": "year_first"}).status_code == 200
+    shown = head.post(PATH, {}).json()
+
+    assert (shown["country"], shown["date_style"], shown["timezone"]) == ("", "year_first", "Africa/Kigali")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": ""},
+        {"name": "x" * 129},
+        {"country": "ZZ"},
+        {"country": "rw"},
+        {"timezone": "Mars/Olympus"},
+        {"timezone": "../etc"},
+        {"languages": []},
+        {"languages": ["english"]},
+        {"languages": ["qqq"]},
+        {"languages": ["eng", "ENG"]},
+        {"date_style": "any"},
+    ],
+    ids=str,
+)
+def test_what_is_no_setting_is_refused_and_named(head: Api, body: dict[str, Any]) -> None:
+    before = head.get(WORKSPACE).json()
+    response = head.post(PATH, body)
+
+    assert response.status_code == 400
+    assert set(response.json()) == set(body)
+    assert head.get(WORKSPACE).json() == before
+
+
+@pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
+def test_only_administrators_change_the_workspace(api: Api, role: str) -> None:
+    assert api.as_role(role).post(PATH, {"name": "Mine"}).status_code == 403
