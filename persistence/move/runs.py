@@ -37,7 +37,7 @@ def write_runs(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
     moved, rows = [], {}
     new = [each for each in records if each["reference"] not in known]
     uuids = free_uuids(tx, move, flow_run, new)
-    used = _used_starts(tx, move, set(starts.values()))
+    used = _used_starts(tx, move, set(starts.values()), set(people.values()))
     for each in sorted(new, key=lambda each: each["modified_on"] or tx.now):
         if each["contact"] not in people or each["flow"] not in flows:
             note = NO_CONTACT if each["contact"] not in people else NO_FLOW
@@ -61,12 +61,15 @@ def write_runs(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
     keep_moved(tx, move, RUN, moved)
 
 
-def _used_starts(tx: Transaction, move: Move, start_ids: set[int]) -> set[tuple[int | None, int]]:
-    """The contacts that have a run of these starts."""
+def _used_starts(
+    tx: Transaction, move: Move, start_ids: set[int], contact_ids: set[int]
+) -> set[tuple[int | None, int]]:
+    """Those of these contacts that have a run of these starts."""
     if not start_ids:
         return set()
     rows = flow_run.c
     mine = (rows.workspace_id == move.workspace.id) & rows.start_id.in_(sorted(start_ids))
+    mine &= rows.contact_id.in_(sorted(contact_ids))
     return set(tx.execute(select(rows.start_id, rows.contact_id).where(mine, rows.start_id.is_not(None))).all())
 
 

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from flows.languages import is_language
+from persistence.sql.columns import time_text
 
 Raw = Mapping[str, Any]
 Record = dict[str, Any]
@@ -20,6 +23,8 @@ LEFT_THERE = ("initializing", "pending", "queued", "errored")
 """Statuses of outgoing messages that the other server still has to send: here they count as failed, so that nothing is
 sent twice. The next pass brings what became of them."""
 SENT_STATUSES = ("sent", "delivered", "read", "failed")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+NO_NODE = "00000000-0000-0000-0000-000000000000"
 RUN_ENDS = ("completed", "interrupted", "expired", "failed")
 CALLS = {"mo_call": "call-in", "call-in": "call-in", "mo_miss": "call-in-missed", "call-in-missed": "call-in-missed",
          "mt_call": "call-out", "call-out": "call-out", "mt_miss": "call-out-missed",
@@ -294,14 +299,18 @@ def read_start(raw: Raw) -> Record:
 
 
 def read_run(raw: Raw) -> Record:
-    """A run that has not ended there counts as interrupted here: nobody can take up its session."""
+    """A run that has not ended there counts as interrupted here: nobody can take up its session. Its results and steps
+    have all that ours have: a result without a node belongs to the first one, and what has no time to the beginning."""
     end = _text(raw.get("exit_type"))
     values = raw.get("values") or {}
+    times = (read_moment(raw.get(name)) for name in ("created_on", "modified_on", "exited_on"))
+    began = next((moment for moment in times if moment is not None), EPOCH)
     path = [
-        {"node": _text(each.get("node")), "time": _text(each.get("time"))}
+        {"node": node, "time": _time(each.get("time"), began)}
         for each in raw.get("path") or ()
-        if isinstance(each, Mapping)
+        if isinstance(each, Mapping) and (node := read_reference(each.get("node")))
     ]
+    first_node = path[0]["node"] if path else NO_NODE
     return {
         "reference": read_reference(raw) or str(raw.get("id")),
         "label": f"run {raw.get('uuid') or raw.get('id')}",
@@ -313,22 +322,33 @@ def read_run(raw: Raw) -> Record:
         "status": end if end in RUN_ENDS else "interrupted",
         "is_open": not end and not raw.get("exited_on"),
         "path": path,
-        "values": {key: _result(key, value) for key, value in values.items() if isinstance(value, Mapping)},
+        "values": {
+            key: _result(key, value, first_node, began) for key, value in values.items() if isinstance(value, Mapping)
+        },
         "created_on": read_moment(raw.get("created_on")),
         "modified_on": read_moment(raw.get("modified_on")),
         "exited_on": read_moment(raw.get("exited_on")),
     }
 
 
-def _result(key: str, raw: Raw) -> Record:
+def _result(key: str, raw: Raw, node: str, began: datetime) -> Record:
     return {
         "name": _text(raw.get("name")) or key,
-        "value": raw.get("value"),
-        "category": raw.get("category"),
-        "node": raw.get("node"),
-        "time": raw.get("time"),
-        "input": raw.get("input"),
+        "value": _said(raw.get("value")),
+        "category": _said(raw.get("category")),
+        "node": read_reference(raw.get("node")) or node,
+        "time": _time(raw.get("time"), began),
+        "input": _said(raw.get("input")),
     }
+
+
+def _said(given: object) -> str | None:
+    """A text, as servers have also given numbers."""
+    return None if given is None else _text(given) if isinstance(given, str) else orjson.dumps(given).decode()
+
+
+def _time(given: object, otherwise: datetime) -> str:
+    return time_text(read_moment(given) or otherwise)
 
 
 def read_event(raw: Raw) -> Record:

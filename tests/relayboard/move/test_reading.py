@@ -6,6 +6,7 @@ import pytest
 
 from relayboard.move.kinds import KINDS, Kind
 from relayboard.move.reading import (
+    NO_NODE,
     read_archive,
     read_contact,
     read_event,
@@ -17,6 +18,7 @@ from relayboard.move.reading import (
     read_ticket,
 )
 
+BEGAN, LATER = "2026-03-02T08:00:00.000000Z", "2026-03-02T08:00:01.000000Z"
 UUID = "f8abfcc6-2e55-44bd-8ebd-c7732935b746"
 
 
@@ -89,7 +91,7 @@ def test_archives_by_their_old_and_new_names() -> None:
 def test_runs_starts_and_events() -> None:
     waiting = read_run({"id": 3, "exit_type": None, "values": {"x": {"value": "1"}, "bad": 3}, "path": [{}, 4]})
     assert (waiting["reference"], waiting["status"], waiting["is_open"]) == ("3", "interrupted", True)
-    assert (waiting["values"]["x"]["name"], list(waiting["values"]), len(waiting["path"])) == ("x", ["x"], 1)
+    assert (waiting["values"]["x"]["name"], list(waiting["values"]), waiting["path"]) == ("x", ["x"], [])
     assert read_run({"exit_type": "failed"})["status"] == "failed"
     assert read_start({"extra": {"k": 1}, "status": "queued"})["params"] == {"k": 1}
     assert read_start({"params": {}, "extra": {"k": 1}, "status": "failed"})["status"] == "failed"
@@ -98,6 +100,25 @@ def test_runs_starts_and_events() -> None:
         "call-in",
         "optin",
     ]
+
+
+@pytest.mark.parametrize(
+    ("raw", "path", "time", "node", "value"),
+    [
+        ({"path": [{"node": UUID.upper()}], "values": {"x": {"value": 3}}}, [(UUID, BEGAN)], BEGAN, UUID, "3"),
+        ({"values": {"x": {"value": "a", "node": UUID, "time": "2026-03-02T08:00:01Z"}}}, [], LATER, UUID, "a"),
+        ({"values": {"x": {"value": None, "node": None, "time": "soon"}}}, [], BEGAN, NO_NODE, None),
+        ({"path": [{"node": UUID, "time": "2026-03-02T10:00:01+02:00"}, {"time": BEGAN}]}, [(UUID, LATER)], "", "", ""),
+    ],
+)
+def test_results_and_steps_of_runs_have_all_that_ours_have(
+    raw: dict[str, Any], path: list[tuple[str, str]], time: str, node: str, value: str | None
+) -> None:
+    run = read_run({"created_on": "2026-03-02T08:00:00Z", **raw})
+
+    assert [(step["node"], step["time"]) for step in run["path"]] == path
+    found = [(each["time"], each["node"], each["value"]) for each in run["values"].values()]
+    assert found == ([(time, node, value)] if "values" in raw else [])
 
 
 def test_tickets_and_templates_of_current_servers() -> None:
