@@ -72,6 +72,8 @@ class Performer:
             run_export(self.database, self.store, held, workspace, self.is_stopping)
         elif held.table is data_request:
             run_request(self.database, self.store, held, workspace, is_forced=self.is_forced)
+        elif held.row.cancelled_on is not None:
+            running.end_cancelled(self.database, self.store, held)
         elif held.row.status == READING:
             running.preview(self.database, self.store, held, workspace)
         else:

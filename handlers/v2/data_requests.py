@@ -3,7 +3,7 @@
 from handlers.answers import Answer, ListAnswer, created_record
 from handlers.private_links import with_link
 from handlers.request import Request
-from persistence.contacts.actions import find_contacts
+from persistence.rights.needles import find_contact_of_person
 from persistence.rights.requests import DATA_REQUESTS, create_request
 
 list_data_requests = ListAnswer(DATA_REQUESTS, show=with_link("download_url"))
@@ -11,6 +11,6 @@ list_data_requests = ListAnswer(DATA_REQUESTS, show=with_link("download_url"))
 
 def create_data_request(request: Request) -> Answer:
     who, body = request.credentials, request.body
-    (contact_id,) = find_contacts(request.tx, request.workspace, [body["contact"]], field="contact")
+    contact_id = find_contact_of_person(request.tx, request.workspace, body["contact"])
     made = create_request(request.tx, request.workspace, body["type"], contact_id, who.user_id, who.email)
     return created_record(request, DATA_REQUESTS, made)

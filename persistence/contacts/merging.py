@@ -55,6 +55,9 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     }
     emptied: dict[str, Any] = {"is_deleted": True, "fields": {}, "open_ticket_count": 0}
     emptied |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
+    emptied["merged_into_id"] = kept_id
+    earlier = _ours(contact, workspace) & (contact.c.merged_into_id == other_id)
+    tx.execute(update(contact).where(earlier).values(merged_into_id=kept_id))
     for contact_id, values in ((kept_id, gained), (other_id, emptied)):
         mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
         tx.execute(update(contact).where(mine).values(modified_on=moment, **values))

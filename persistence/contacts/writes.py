@@ -16,6 +16,7 @@ from persistence.fields import find_fields
 from persistence.groups.members import hold_contacts, leave_all_groups, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts
 from persistence.labels import hold_messages, recount_after
+from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
 from persistence.relayers.forgotten_reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
@@ -27,6 +28,8 @@ from persistence.touches import ADDRESS, CONTACT, note_renamed
 from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
+FREED: dict[str, Any] = {"contact_id": None, "channel_id": None, "former_contact_id": contact_urn.c.contact_id}
+"""What makes a URN free for others."""
 TAKEN_URN = "This URN belongs to another contact."
 
 
@@ -169,7 +172,7 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
 
 def _free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:
     """Frees URNs for other contacts."""
-    tx.execute(update(contact_urn).where(condition).values(contact_id=None, channel_id=None))
+    tx.execute(update(contact_urn).where(condition).values(**FREED))
 
 
 def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -194,6 +197,7 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
     hold_messages(tx, theirs)
+    note_former_owners(tx, workspace_id, theirs)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}

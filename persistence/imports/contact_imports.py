@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import case, literal, select, update
 
-from persistence.data_jobs import WAKE
+from persistence.data_jobs import PENDING_AGAIN, WAKE
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.groups.members import find_manual_groups
@@ -18,12 +18,13 @@ from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room, must_exist
 from persistence.sql.pages import Order
 from persistence.tables.contacts import group
-from persistence.tables.data_jobs import PENDING, READING, READY, contact_import
+from persistence.tables.data_jobs import CANCELLED, PENDING, READING, READY, contact_import
 from persistence.workspaces import Workspace, hold_workspace
 
 rows = contact_import.c
 UNFINISHED_LIMIT = 20
 FILENAME_LENGTH = 255
+FINISHED = "This import has ended."
 NOT_READY = "This import has not been read yet, or was started already."
 
 CONTACT_IMPORTS = ListSpec(
@@ -32,7 +33,7 @@ CONTACT_IMPORTS = ListSpec(
         {
             "uuid": rows.uuid,
             "filename": rows.filename,
-            "status": rows.status,
+            "status": case((rows.finished_on.is_(None) & rows.cancelled_on.is_not(None), CANCELLED), else_=rows.status),
             "columns": rows.columns,
             "group": rows.group_uuid,
             "row_count": rows.row_count,
@@ -78,15 +79,33 @@ def start_import(
     instead of the guessed ones; their new fields are made now. Raises Refused, InvalidInput.
     """
     hold_workspace(tx, workspace.id)
-    mine = (rows.workspace_id == workspace.id) & (rows.uuid == uuid)
-    row = tx.execute(select(contact_import).where(mine).with_for_update()).first() if is_uuid(uuid) else None
-    row = must_exist(row, "import", uuid)
-    if row.status != READY:
+    row = _hold_import(tx, workspace, uuid)
+    if row.status != READY or row.cancelled_on is not None:
         raise Refused(NOT_READY)
     columns = make_fields(tx, workspace, choose_targets(read_columns(row.columns), chosen))
     found: int = row.id
     start_read(tx, workspace, found, columns, row.row_count, group_reference)
     return found
+
+
+def cancel_import(tx: Transaction, workspace: Workspace, uuid: str) -> int:
+    """Stop an import that is not finished; returns its id. The worker that has it stores nothing more; another one
+    writes the file of rejected rows. Contacts that were imported stay. Raises Refused, InvalidInput.
+    """
+    row = _hold_import(tx, workspace, uuid)
+    if row.finished_on is not None:
+        raise Refused(FINISHED)
+    mine = (rows.workspace_id == workspace.id) & (rows.id == row.id)
+    tx.execute(update(contact_import).where(mine).values(cancelled_on=tx.now, **PENDING_AGAIN))
+    tx.wake(WAKE)
+    found: int = row.id
+    return found
+
+
+def _hold_import(tx: Transaction, workspace: Workspace, uuid: str) -> Any:
+    mine = (rows.workspace_id == workspace.id) & (rows.uuid == uuid)
+    row = tx.execute(select(contact_import).where(mine).with_for_update()).first() if is_uuid(uuid) else None
+    return must_exist(row, "import", uuid)
 
 
 def start_read(

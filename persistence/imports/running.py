@@ -20,7 +20,7 @@ from persistence.imports.columns import Column, guess_columns, make_fields, read
 from persistence.imports.contact_imports import read_columns, show_columns
 from persistence.imports.reading import BadFile, Row, opened_rows
 from persistence.media.store import MediaStore
-from persistence.tables.data_jobs import READY, rejected_row
+from persistence.tables.data_jobs import CANCELLED, COMPLETED, READY, rejected_row
 from persistence.workspaces import Workspace
 
 CHUNK_ROWS = 500
@@ -98,7 +98,12 @@ def run_import(
                 raise Stopped
             write_chunk(database, held, workspace, columns, chunk)
             note(chunk[-1][0] - 1, row.row_count)
-    _end(database, store, held, columns)
+    _end(database, store, held, columns, COMPLETED)
+
+
+def end_cancelled(database: Database, store: MediaStore, held: Held) -> None:
+    """Ends an import that people have cancelled. Raises LeaseLost."""
+    _end(database, store, held, read_columns(held.row.columns), CANCELLED)
 
 
 def chunks_of(rows: Iterator[Row], last_row: int) -> Iterator[list[Numbered]]:
@@ -158,7 +163,7 @@ def _storable(cells: Row) -> Row:
     return [cell.replace("\x00", "") for cell in cells]
 
 
-def _end(database: Database, store: MediaStore, held: Held, columns: Sequence[Column]) -> None:
+def _end(database: Database, store: MediaStore, held: Held, columns: Sequence[Column], status: str) -> None:
     """Writes the file of rejected rows, if there are any, and ends the job."""
     row = held.row
     location: str | None = f"private/imports/{row.uuid}.csv"
@@ -170,7 +175,7 @@ def _end(database: Database, store: MediaStore, held: Held, columns: Sequence[Co
         location = None
 
     def end(tx: Transaction) -> None:
-        finish(tx, held, location=location, size=size or None, source=None)
+        finish(tx, held, status=status, location=location, size=size or None, source=None)
         mine = (rejected_row.c.workspace_id == row.workspace_id) & (rejected_row.c.import_id == row.id)
         tx.execute(delete(rejected_row).where(mine))
 

@@ -1,18 +1,18 @@
 """Uploaded files that can be attached to messages."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, Text, cast, delete, select, update
 
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.media.store import MediaStore
-from persistence.sql.columns import is_uuid
+from persistence.sql.columns import is_uuid, split
 from persistence.tables.data_jobs import contact_import
-from persistence.tables.messages import media, media_usage
+from persistence.tables.messages import media, media_usage, message
 
 UUID = re.compile(r"(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])", re.IGNORECASE | re.ASCII)
 
@@ -46,6 +46,24 @@ def _occupy(tx: Transaction, workspace_id: int, size: int, quota_bytes: int) -> 
         raise LimitReached(
             f"The files of a workspace may occupy {quota_bytes} bytes; there is no space left for this file."
         )
+
+
+def named_in(attachments: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The UUIDs of the uploaded files that attachments of a message name."""
+    return [found[-1].lower() for each in attachments if (found := UUID.findall(each.get("url", "")))]
+
+
+def note_former_owners(tx: Transaction, workspace_id: int, which: ColumnElement[bool]) -> None:
+    """Keeps with files whose they were, before the messages that name them are emptied."""
+    rows = message.c
+    named = rows.workspace_id == workspace_id, which, cast(rows.attachments, Text) != "[]"
+    owners: dict[int, set[str]] = {}
+    for contact_id, attachments in tx.execute(select(rows.contact_id, rows.attachments).where(*named)):
+        owners.setdefault(contact_id, set()).update(named_in(attachments))
+    for contact_id, uuids in sorted(owners.items()):
+        for some in split(sorted(uuids)):
+            theirs = (media.c.workspace_id == workspace_id) & media.c.uuid.in_(some)
+            tx.execute(update(media).where(theirs).values(former_contact_id=contact_id))
 
 
 def delete_media(tx: Transaction, workspace_id: int, uuid: str) -> str | None:

@@ -11,6 +11,7 @@ from persistence.changes import note_changed, note_messages
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.labels import change_count, hold_messages, recount_after
+from persistence.media.media import note_former_owners
 from persistence.messages.states import INCOMING, OUTGOING
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.names import find_ids
@@ -116,6 +117,7 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
     """Delete messages: their content and labels go, the record stays as `deleted`."""
     theirs = _mine(workspace_id, message_ids)
     _hold(tx, workspace_id, message_ids)
+    note_former_owners(tx, workspace_id, theirs)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
     tx.execute(delete(message_label).where(message_label.c.message_id.in_(message_ids)))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}

@@ -11,6 +11,7 @@ from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.campaigns.fires import schedule_contacts
 from persistence.contacts.urns import is_one_of
 from persistence.contacts.values import LEVELS, read_place_values, read_value
+from persistence.contacts.writes import FREED
 from persistence.database import Transaction
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved
@@ -253,7 +254,7 @@ def _free_others(tx: Transaction, chunk: _Chunk, kept: set[int]) -> None:
         held = set(tx.execute(select(rows.id).where(theirs)).scalars())
         if held - kept:
             gone = (rows.workspace_id == chunk.move.workspace.id) & rows.id.in_(sorted(held - kept))
-            tx.execute(update(contact_urn).where(gone).values(contact_id=None, channel_id=None))
+            tx.execute(update(contact_urn).where(gone).values(**FREED))
 
 
 def _store_groups(tx: Transaction, chunk: _Chunk) -> None:

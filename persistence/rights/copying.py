@@ -79,7 +79,7 @@ def _read_archived(database: Database, store: MediaStore, person: Person, kind: 
     with database.reading() as tx:
         locations = _list_archives(tx, person.workspace_id, kind)
     for location in locations:
-        yield [line.decode().rstrip("\n") for line in lines_about(store, location, person.uuid)]
+        yield [line.decode().rstrip("\n") for line in lines_about(store, location, person)]
 
 
 def _list_archives(tx: Transaction, workspace_id: int, kind: str) -> list[str]:
@@ -90,8 +90,8 @@ def _list_archives(tx: Transaction, workspace_id: int, kind: str) -> list[str]:
 
 
 def _write_media(packed: zipfile.ZipFile, database: Database, store: MediaStore, person: Person) -> int:
+    wanted = find_own_media(database, store, person)
     with database.reading() as tx:
-        wanted = find_own_media(tx, person)
         mine = (media.c.workspace_id == person.workspace_id) & media.c.uuid.in_(wanted)
         places = [place_in_store(url) for url in tx.execute(select(media.c.url).where(mine)).scalars()]
     written = 0

@@ -5,7 +5,7 @@ tables that there are. Rows of others that mention the person's address lose the
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Table, Text, cast, delete, func, select, update
+from sqlalchemy import Column, ColumnElement, Table, Text, cast, delete, func, or_, select, update
 
 from persistence.contacts.writes import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
@@ -111,9 +111,18 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
         owned = column.table.c.workspace_id == person.workspace_id
         named = person.is_in(column, by_uuid=False)
         tx.execute(update(column.table).where(owned, named).values({column: None}))
+    _forget_address_of_others(tx, person)
     _forget_notes_of_moves(tx, person)
     _forget_files(tx, person)
     return counts
+
+
+def _forget_address_of_others(tx: Transaction, person: Person) -> None:
+    """Messages of somebody who had an address of the person before keep their texts."""
+    urns = [message.c.urn.endswith(f":{path}", autoescape=True) for path in person.paths]
+    if urns:
+        mine = message.c.workspace_id == person.workspace_id
+        tx.execute(update(message).where(mine, or_(*urns)).values(urn=None))
 
 
 def _forget_notes_of_moves(tx: Transaction, person: Person) -> None:

@@ -8,13 +8,14 @@ from typing import Any
 import orjson
 from sqlalchemy import Text, cast, select, update
 
+from persistence.archives.archives import MESSAGE
 from persistence.archives.writing import Measured
 from persistence.database import Database, Transaction
-from persistence.media.media import UUID, delete_media
+from persistence.media.media import delete_media, named_in
 from persistence.media.store import MediaStore
 from persistence.rights.needles import Person
 from persistence.sql.columns import new_uuid
-from persistence.tables.messages import broadcast, message
+from persistence.tables.messages import broadcast, media, message
 from persistence.tables.service import archive
 
 
@@ -30,8 +31,11 @@ def erase_from_archives(database: Database, store: MediaStore, person: Person) -
 
 
 def _erase_from(database: Database, store: MediaStore, person: Person, row_id: int, location: str) -> int:
-    removed = sum(1 for _ in lines_about(store, location, person.uuid))
-    if not removed:
+    removed = named = 0
+    for line in read_lines(store, location):
+        removed += is_about(line, person)
+        named += without_address(line, person) != line
+    if not removed and not named:
         return 0
     folder, _, name = location.rpartition("/")
     new = f"{folder}/{name[: -len(ENDING) - UUID_LENGTH]}{new_uuid()}{ENDING}"
@@ -40,8 +44,8 @@ def _erase_from(database: Database, store: MediaStore, person: Person, row_id: i
         measured = Measured(file)
         with gzip.GzipFile(fileobj=measured, mode="wb", mtime=0) as packed:
             for line in read_lines(store, location):
-                if not is_about(line, person.uuid):
-                    packed.write(line)
+                if not is_about(line, person):
+                    packed.write(without_address(line, person))
                     kept += 1
     values = {"location": new, "record_count": kept, "size": measured.size, "hash": measured.digest.hexdigest()}
     with database.writing() as tx:
@@ -63,32 +67,57 @@ def read_lines(store: MediaStore, location: str) -> Iterator[bytes]:
             yield from packed
 
 
-def is_about(line: bytes, contact_uuid: str) -> bool:
-    """Whether an archived record belongs to a contact."""
-    if contact_uuid.encode() not in line:
+def is_about(line: bytes, person: Person) -> bool:
+    """Whether an archived record belongs to a person."""
+    if not any(uuid.encode() in line for uuid in person.uuids):
         return False
     record: dict[str, Any] = orjson.loads(line)
-    return (record.get("contact") or {}).get("uuid") == contact_uuid
+    return (record.get("contact") or {}).get("uuid") in person.uuids
 
 
-def lines_about(store: MediaStore, location: str, contact_uuid: str) -> Iterator[bytes]:
-    """The lines of an archive that belong to a contact."""
-    return (line for line in read_lines(store, location) if is_about(line, contact_uuid))
+def without_address(line: bytes, person: Person) -> bytes:
+    """An archived record of somebody who had an address of the person before, without it."""
+    if not any(path.encode() in line for path in person.paths):
+        return line
+    record: dict[str, Any] = orjson.loads(line)
+    owner = record.get("contact") or {}
+    bare = {**record, "contact": {**owner, **_bare(owner, person)}, **_bare(record, person)}
+    return line if bare == record else orjson.dumps(bare) + b"\n"
 
 
-def find_own_media(tx: Transaction, person: Person) -> list[str]:
-    """The UUIDs of uploaded files that messages of this person name."""
-    rows = message.c
+def _bare(document: dict[str, Any], person: Person) -> dict[str, None]:
+    urn = document.get("urn") or ""
+    named = urn.partition(":")[2] in person.paths
+    return dict.fromkeys((name for name in ("urn", "urn_display") if name in document), None) if named else {}
+
+
+def lines_about(store: MediaStore, location: str, person: Person) -> Iterator[bytes]:
+    """The lines of an archive that belong to a person."""
+    return (line for line in read_lines(store, location) if is_about(line, person))
+
+
+def find_own_media(database: Database, store: MediaStore, person: Person) -> list[str]:
+    """The UUIDs of uploaded files that messages of this person name or named, also those in archives."""
+    rows, files, stored = message.c, media.c, archive.c
     mine = (rows.workspace_id == person.workspace_id) & (rows.contact_id == person.contact_id)
-    named = select(rows.attachments).where(mine, cast(rows.attachments, Text) != "[]")
-    urls = [each.get("url", "") for attachments in tx.execute(named).scalars() for each in attachments]
-    return list(dict.fromkeys(found[-1].lower() for url in urls if (found := UUID.findall(url))))
+    formerly = (files.workspace_id == person.workspace_id) & (files.former_contact_id == person.contact_id)
+    archived = (stored.workspace_id == person.workspace_id) & (stored.archive_type == MESSAGE)
+    with database.reading() as tx:
+        named = select(rows.attachments).where(mine, cast(rows.attachments, Text) != "[]")
+        found = [uuid for attachments in tx.execute(named).scalars() for uuid in named_in(attachments)]
+        found += tx.execute(select(files.uuid).where(formerly).order_by(files.id)).scalars()
+        locations = tx.execute(select(stored.location).where(archived, stored.location.is_not(None))).scalars().all()
+    for location in locations:
+        for line in lines_about(store, str(location), person):
+            found += named_in(orjson.loads(line).get("attachments") or ())
+    return list(dict.fromkeys(found))
 
 
 def erase_media(database: Database, store: MediaStore, person: Person) -> int:
     """Deletes the uploaded files that no message of others and no broadcast to others names; returns how many."""
+    named = find_own_media(database, store, person)
     with database.reading() as tx:
-        own = [uuid for uuid in find_own_media(tx, person) if not _is_shared(tx, person, uuid)]
+        own = [uuid for uuid in named if not _is_shared(tx, person, uuid)]
     for uuid in own:
         place = database.write(partial(delete_media, workspace_id=person.workspace_id, uuid=uuid))
         if place is not None:

@@ -97,10 +97,11 @@ def _copy(database: Database, store: MediaStore, held: Held, workspace: Workspac
 
 
 def _erase(database: Database, store: MediaStore, held: Held, person: Person, *, is_forced: bool) -> None:
-    """Files first, then all rows in one transaction with what was there; after a crash the rest is done again."""
-    archived = erase_from_archives(database, store, person)
-    renew(database, held)
+    """Files first, those that archives name before the archives, then all rows in one transaction with what was there;
+    after a crash the rest is done again."""
     files = erase_media(database, store, person)
+    renew(database, held)
+    archived = erase_from_archives(database, store, person)
     with database.reading() as tx:
         old = [*list_files(tx, person.workspace_id), *_copies_of(tx, person)]
     for name in old:
@@ -113,12 +114,12 @@ def _erase(database: Database, store: MediaStore, held: Held, person: Person, *,
 
 def _erase_rows(tx: Transaction, held: Held, person: Person, beside: Counts) -> datetime:
     counts = {**erase_rows(tx, person), **beside}
-    theirs = (rows.workspace_id == person.workspace_id) & (rows.contact_uuid == person.uuid)
+    theirs = (rows.workspace_id == person.workspace_id) & rows.contact_uuid.in_(person.uuids)
     tx.execute(update(data_request).where(theirs).values(location=None, size=None))
     return keep(tx, held, counts=counts)
 
 
 def _copies_of(tx: Transaction, person: Person) -> list[str]:
-    theirs = (rows.workspace_id == person.workspace_id) & (rows.contact_uuid == person.uuid)
+    theirs = (rows.workspace_id == person.workspace_id) & rows.contact_uuid.in_(person.uuids)
     found = tx.execute(select(rows.location).where(theirs, rows.location.is_not(None))).scalars()
     return [location for location in found if location is not None]

@@ -45,6 +45,7 @@ class ContactColumns(RecordColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
     last_seen_on: Named[datetime | None] = Column(UtcDateTime)
     handling_until: Named[datetime | None] = Column(UtcDateTime)
+    merged_into_id: Named[int | None] = Column(BigId)
 
 
 contact = numbered_table(
@@ -54,7 +55,8 @@ contact = numbered_table(
     info={FOUND_BY: "is_deleted IN (true, false)"},
 )
 """`fields` maps a field's UUID to the types as which its value was read: {"text", "number", "datetime", "state",
-"district", "ward"}. Only flows set `timezone`. `handling_until` is when a worker's lease of the contact ends."""
+"district", "ward"}. Only flows set `timezone`. `handling_until` is when a worker's lease of the contact ends.
+`merged_into_id` is the contact that took over what a deleted one had."""
 
 
 class ContactUrnColumns(OwnedColumns):
@@ -64,6 +66,7 @@ class ContactUrnColumns(OwnedColumns):
     display: Named[str | None] = Column(String(255))
     priority: Named[int] = Column(Integer, default=0)
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
+    former_contact_id: Named[int | None] = Column(BigId)
 
 
 contact_urn = numbered_table(
@@ -72,7 +75,8 @@ contact_urn = numbered_table(
     UniqueConstraint("workspace_id", "scheme", "path"),
     Index("ix_contact_urn_contact", "contact_id", "priority", "id"),
 )
-"""Lower `priority` comes first. A URN without a contact is free."""
+"""Lower `priority` comes first. A URN without a contact is free; `former_contact_id` is who had it last then, so that
+it is found when the data of that person is asked for."""
 
 CONTACT_REF: dict[str, Any] = {"uuid": contact.c.uuid, "name": contact.c.name}
 FIELD_NAME_LENGTH = FIELD_KEY_LENGTH = 36

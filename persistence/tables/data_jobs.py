@@ -15,6 +15,7 @@ from persistence.sql.columns import (
 )
 
 READING, READY, PENDING, RUNNING, COMPLETED, FAILED = "reading", "ready", "pending", "running", "completed", "failed"
+CANCELLED = "cancelled"
 DUE = "status IN ('reading', 'pending', 'running')"
 
 
@@ -42,6 +43,7 @@ class ContactImportColumns(DataJobColumns):
     created: Named[int] = Column(Integer, default=0)
     updated: Named[int] = Column(Integer, default=0)
     rejected: Named[int] = Column(Integer, default=0)
+    cancelled_on: Named[datetime | None] = Column(UtcDateTime)
 
 
 contact_import = numbered_table(
@@ -52,7 +54,8 @@ contact_import = numbered_table(
     partial_index("ix_contact_import_due", "workspace_id", "id", where=DUE),
 )
 """`source` is the uploaded file in the media store, `location` the file of rejected rows. `columns` is a list of
-{"header", "examples", "target"}. Rows up to `last_row` are done, committed together with their contacts."""
+{"header", "examples", "target"}. Rows up to `last_row` are done, committed together with their contacts. After
+`cancelled_on` a worker only ends the import."""
 
 
 class RejectedRowColumns(OwnedColumns):

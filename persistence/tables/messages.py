@@ -148,9 +148,11 @@ class MediaColumns(RecordColumns):
     size: Named[int] = Column(Integer)
     url: Named[str] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
+    former_contact_id: Named[int | None] = Column(BigId)
 
 
 media = numbered_table("media", MediaColumns, Index("ix_media_workspace", "workspace_id", "id"))
+"""`former_contact_id` is a contact of whom a deleted message named the file last."""
 
 
 class MediaUsageColumns(TypedColumns):

@@ -5,7 +5,6 @@ from typing import Any
 
 import orjson
 
-from persistence.contacts.actions import find_contacts
 from persistence.data_jobs import take
 from persistence.database import Database
 from persistence.lists import read_record
@@ -13,7 +12,7 @@ from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
 from persistence.performing import Performer
 from persistence.rights.copying import write_copy
-from persistence.rights.needles import find_person
+from persistence.rights.needles import find_contact_of_person, find_person
 from persistence.rights.requests import DATA_REQUESTS, ERASE, create_request
 from persistence.tables.data_jobs import data_request
 from persistence.workspaces import Workspace
@@ -29,7 +28,7 @@ def run_copy(options: Options) -> None:
     with opened_database(settings) as database:
         with database.reading() as tx:
             workspace = replace(workspace_named(tx, options.workspace), is_anonymous=False)
-            (contact_id,) = find_contacts(tx, workspace, [options.contact], field="contact")
+            contact_id = find_contact_of_person(tx, workspace, options.contact)
             person = find_person(tx, workspace.id, contact_id)
         try:
             with options.output.open("wb") as file, show_progress("Copying"):
@@ -44,7 +43,7 @@ def run_erase(options: Options) -> None:
     with opened_database(settings) as database:
         with database.writing() as tx:
             workspace = replace(workspace_named(tx, options.workspace), is_anonymous=False)
-            (contact_id,) = find_contacts(tx, workspace, [options.contact], field="contact")
+            contact_id = find_contact_of_person(tx, workspace, options.contact)
             number = create_request(tx, workspace, ERASE, contact_id, None, None)
         with show_progress("Erasing"):
             print_json(_perform(database, open_store(settings), workspace, number))

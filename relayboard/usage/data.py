@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
+from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import Moment
 
@@ -39,6 +39,23 @@ CONTACT_IMPORT = Action(
         f"people.xlsx {IN} --group Mothers --map 'Mobile 2=urn:tel' --map 'Due=new:Due Date:datetime'",
     ),
 )
+CONTACT_IMPORTS = Action(
+    "imports",
+    "contact_imports.run_list",
+    "imports of contacts and how far they are, the newest first",
+    workspace(),
+    limit(),
+    examples=(IN,),
+)
+CONTACT_CANCEL = Action(
+    "cancel-import",
+    "contact_imports.run_cancel",
+    "stop an import that is not finished",
+    argument("uuid", "the import, as `relayboard contact imports` names it", metavar="UUID"),
+    workspace(),
+    more="Contacts that it has written stay. A worker writes the file of rejected rows.",
+    examples=(f"{ID} {IN}",),
+)
 CONTACT_COPY = Action(
     "copy",
     "contact_requests.run_copy",
@@ -61,7 +78,7 @@ CONTACT_ERASE = Action(
     destroys="everything about {contact} is erased, which cannot be undone",
     examples=(f"{ID} {IN} --yes",),
 )
-CONTACT_DATA = (CONTACT_IMPORT, CONTACT_COPY, CONTACT_ERASE)
+CONTACT_DATA = (CONTACT_IMPORT, CONTACT_IMPORTS, CONTACT_CANCEL, CONTACT_COPY, CONTACT_ERASE)
 EXPORT = Action(
     "export",
     "exports.run_export",

@@ -3,7 +3,8 @@
 Older programs work with it: each table and column is new and optional. They do not know the limits of tokens, so
 upgrade all nodes before you create the first limited one. Conversations, day figures and the live stream do not show
 what older programs write: they are complete once all nodes are upgraded, a conversation from its next message on. Nor do
-they know settings of webhook receivers: change those once all nodes are upgraded.
+they know settings of webhook receivers: change those once all nodes are upgraded. Of contacts that they delete, the
+numbers are not found by later requests of persons.
 """
 
 from typing import Any
@@ -31,9 +32,15 @@ def upgrade() -> None:
     _data_jobs()
     _receivers()
     _pending_touches()
+    op.add_column("media", sa.Column("former_contact_id", ID, nullable=True))
+    op.add_column("contact", sa.Column("merged_into_id", ID, nullable=True))
+    op.add_column("contact_urn", sa.Column("former_contact_id", ID, nullable=True))
 
 
 def downgrade() -> None:
+    op.drop_column("contact_urn", "former_contact_id")
+    op.drop_column("contact", "merged_into_id")
+    op.drop_column("media", "former_contact_id")
     op.drop_table("pending_touch")
     _no_receivers()
     _no_data_jobs()
@@ -390,6 +397,7 @@ def _data_jobs() -> None:
         sa.Column("group_uuid", UUID, nullable=True),
         *(sa.Column(name, sa.Integer(), nullable=False) for name in ("row_count", "last_row")),
         *(sa.Column(name, sa.Integer(), nullable=False) for name in ("created", "updated", "rejected")),
+        sa.Column("cancelled_on", TIME, nullable=True),
     )
     op.create_table(
         "rejected_row",

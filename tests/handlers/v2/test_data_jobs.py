@@ -155,3 +155,20 @@ def test_a_filter_of_another_kind_is_refused(api: Api) -> None:
     assert api.post(EXPORTS, {"type": "contacts", "format": "csv", "group": "Nobody"}).status_code == 400
     assert api.post(EXPORTS, {"type": "contacts", "format": "csv", "query": "("}).status_code == 400
     assert api.post(EXPORTS, {"type": "contacts", "format": "doc"}).status_code == 400
+
+
+def test_an_import_is_cancelled_before_it_runs_and_once(api: Api, other_api: Api, work: Callable[[], None]) -> None:
+    made = api.upload(IMPORTS, "people.csv", PEOPLE, "text/csv").json()
+    work()
+    body = {"import": made["uuid"], "action": "cancel"}
+    assert api.post(ACTIONS, {**body, "group": "Mothers"}).status_code == 400
+    assert other_api.post(ACTIONS, body).status_code == 400
+
+    cancelled = api.post(ACTIONS, body)
+
+    assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
+    assert api.post(ACTIONS, {"import": made["uuid"], "action": "start"}).status_code == 400
+    work()
+    (shown,) = api.results(IMPORTS)
+    assert (shown["status"], shown["done"], api.results("/api/v2/contacts.json")) == ("cancelled", 0, [])
+    assert shown["finished_on"] is not None and api.post(ACTIONS, body).status_code == 400

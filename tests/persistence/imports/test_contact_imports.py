@@ -19,7 +19,7 @@ from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.imports import running
-from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, start_import
+from persistence.imports.contact_imports import CONTACT_IMPORTS, cancel_import, create_import, start_import
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.media.folder import FolderStore
 from persistence.performing import Performer
@@ -226,6 +226,32 @@ def test_a_worker_that_lost_its_lease_stores_nothing_more(desk: Desk, clock: Any
     Performer(desk.database, desk.store).perform(slow)
 
     assert (desk.show(uuid)["status"], desk.show(uuid)["created"], len(desk.contacts())) == ("completed", 1, 1)
+
+
+def test_a_cancelled_import_keeps_what_it_wrote_and_stores_nothing_more(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "CHUNK_ROWS", 2)
+    rows = [HEADER, *([f"+25078800000{number}", "", "", "bad" if number == 2 else ""] for number in range(1, 8))]
+    uuid = desk.upload(csv_of(rows))
+    desk.start(uuid)
+
+    def cancel(done: int, _count: int) -> None:
+        if done == 4:
+            with desk.database.writing() as tx:
+                cancel_import(tx, desk.workspace, uuid)
+
+    held = desk.database.write(lambda tx: take_next(tx, desk.workspace.id))
+    assert held is not None
+    Performer(desk.database, desk.store, note=cancel).perform(held)
+    between = desk.show(uuid)
+    desk.work()
+
+    done = desk.show(uuid)
+    assert (between["status"], between["finished_on"]) == ("cancelled", None)
+    assert (done["status"], done["done"], done["created"], done["rejected"]) == ("cancelled", 4, 3, 1)
+    assert len(desk.contacts()) == 3 and len(desk.rejects(done).splitlines()) == 2
+    assert list(desk.store.list_names()) == [done["rejects_url"]]
 
 
 def test_an_anonymous_workspace_does_not_tell_whose_a_urn_is(desk: Desk) -> None:

@@ -24,6 +24,7 @@ from persistence.media.folder import FolderStore
 from persistence.media.media import add_media
 from persistence.performing import Performer
 from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES
+from persistence.rights.needles import find_contact_of_person
 from persistence.rights.requests import COPY, DATA_REQUESTS, ERASE, create_request
 from persistence.sql.columns import new_uuid
 from persistence.tables.audit import audit_event
@@ -59,9 +60,10 @@ class Clinic:
     amina: str
     bosco: str
 
-    def perform(self, kind: str) -> dict[str, Any]:
+    def perform(self, kind: str, contact: str = "") -> dict[str, Any]:
         with self.database.writing() as tx:
-            create_request(tx, self.workspace, kind, id_of(self.database, self.amina), None, "ann@example.org")
+            contact_id = find_contact_of_person(tx, self.workspace, contact or self.amina)
+            create_request(tx, self.workspace, kind, contact_id, None, "ann@example.org")
         while (held := self.database.write(lambda tx: take_next(tx, self.workspace.id))) is not None:
             Performer(self.database, self.store).perform(held)
         with self.database.reading() as tx:
@@ -126,7 +128,7 @@ def write_records(clinic: Clinic) -> None:
         hook = tx.insert(resthook, **owned, slug="new-case", **times)
         tx.insert(resthook_event, **owned, resthook_id=hook, data={"contact": about}, created_on=tx.now)
         moved = tx.insert(workspace_move, **owned, source="https://old.example.org", state={}, **times)
-        lost = {"kind": "message", "reference": "1", "name": NAME, "note": f"no channel for {NUMBER}"}
+        lost = {"kind": "message", "reference": "1", "name": clinic.amina, "note": f"no channel for {NUMBER}"}
         tx.execute(insert(moved_record), [{**owned, **lost, "move_id": moved}])
         told = {"resource": "x", "action": "changed", "record_name": "", "via": "token", "created_on": tx.now}
         tx.insert(audit_event, **owned, **told, changes={"address": [None, NUMBER]})
@@ -208,6 +210,25 @@ def test_nothing_of_an_erased_person_is_found_in_any_file(clinic: Clinic) -> Non
         "files": 1,
         "delivery": 1,
     }
+
+
+@pytest.mark.parametrize("how", ["by UUID", "by number", "merged"])
+def test_a_person_who_was_deleted_or_merged_before_is_still_found(clinic: Clinic, how: str) -> None:
+    api, contact = clinic.api, clinic.amina
+    if how == "merged":
+        for name in ("Aline", "Amy"):
+            kept = make_contact(clinic.database, clinic.workspace, None, name)
+            assert api.post("/api/v2/contact_merges.json", {"contact": kept, "other": contact}).status_code == 200
+            contact = kept
+    else:
+        assert api.delete("/api/v2/contacts.json", uuid=contact).status_code == 204
+        assert NUMBER.encode() in {mark for _, mark in marks_in(read_database(clinic.database))}
+
+    done = clinic.perform(ERASE, f"tel:{NUMBER}" if how == "by number" else contact)
+
+    assert (done["contact"], done["counts"]["archived"]) == (contact, 1)
+    assert marks_in(read_database(clinic.database)) == []
+    assert marks_in(read_store(clinic.store)) == []
 
 
 def test_others_keep_what_is_theirs(clinic: Clinic) -> None:

@@ -1,0 +1,143 @@
+"""Imports and exports of contacts lose and double nothing while the command and the workers that do them are killed."""
+
+import csv
+import io
+import os
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from sqlalchemy import Table, func, select, update
+
+from persistence.database import Database
+from persistence.exports.exports import create_export
+from persistence.imports.contact_imports import create_import, start_import
+from persistence.media.folder import FolderStore
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.data_jobs import READY, contact_import, export
+from persistence.workspaces import Workspace
+from relayboard import cli
+from testbed.forked import ForkedProcess, fork, run_worker
+from testbed.running import wait_until
+from testbed.tokens import SECRET_KEY
+
+ROWS = 3000
+"""Six chunks of an import, three parts of an export."""
+BAD_EVERY = 500
+KILLS = 2
+
+
+@pytest.fixture
+def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "RELAYBOARD_DATABASE_URL": database_url,
+        "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
+        "RELAYBOARD_MEDIA_URL": f"file://{tmp_path / 'media'}",
+        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
+    }
+
+
+def write_people(first: int) -> bytes:
+    """A number for each row, but for a row in each chunk that is rejected."""
+    lines = ["Phone,Name"]
+    for row in range(ROWS):
+        lines.append(f"{'bad' if row % BAD_EVERY == 7 else f'+25078{first + row:07}'},Person {row}")
+    return "\n".join(lines).encode()
+
+
+def kill_amid(database: Database, table: Table, column: str, process: ForkedProcess) -> None:
+    """Kill a process once it has done another part of the newest job; its lease ends at once."""
+    before = read_job(database, table, column)
+    wait_until(lambda: read_job(database, table, column) > before or process.poll() is not None, "a part of the job")
+    process.kill()
+    process.wait()
+    with database.writing() as tx:
+        leased = table.c.leased_until.is_not(None)
+        tx.execute(update(table).where(leased).values(leased_until=tx.now - timedelta(days=1)))
+
+
+def read_job(database: Database, table: Table, column: str) -> int:
+    with database.reading() as tx:
+        value = tx.execute(select(table.c[column]).order_by(table.c.id.desc()).limit(1)).scalar()
+    return int(value or 0)
+
+
+def finish_job(database: Database, table: Table, environment: dict[str, str]) -> None:
+    """Lets workers, of which some are killed amid the job, end it."""
+    column = "last_row" if table is contact_import else "record_count"
+    for _ in range(KILLS):
+        kill_amid(database, table, column, fork(run_worker, environment=environment))
+    last = fork(run_worker, environment=environment)
+    try:
+        wait_until(lambda: is_finished(database, table), "the end of the job")
+    finally:
+        last.kill()
+        last.wait()
+
+
+def is_finished(database: Database, table: Table) -> bool:
+    with database.reading() as tx:
+        return tx.execute(select(func.count()).where(table.c.finished_on.is_(None))).scalar_one() == 0
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_every_row_is_imported_and_every_contact_exported_once(
+    database: Database, workspace: Workspace, environment: dict[str, str], tmp_path: Path, clock: Any
+) -> None:
+    clock.moment = datetime.now(UTC)  # workers forget jobs that are a week old
+    store = FolderStore(environment["RELAYBOARD_MEDIA_URL"])
+    path = tmp_path / "people.csv"
+    path.write_bytes(write_people(0))
+    words = ["contact", "import", str(path), "--workspace", workspace.uuid]
+    kill_amid(database, contact_import, "last_row", fork(cli.main, words, environment=environment))
+    finish_job(database, contact_import, environment)
+
+    with store.writing("imports/more.csv") as file:
+        file.write(write_people(ROWS))
+    with database.writing() as tx:
+        create_import(tx, workspace, "more.csv", "imports/more.csv", None)
+    reader = fork(run_worker, environment=environment)
+    wait_until(lambda: READY in read_statuses(database), "the first rows")
+    reader.kill()
+    reader.wait()
+    with database.writing() as tx:
+        uuid = tx.execute(select(contact_import.c.uuid).where(contact_import.c.status == READY)).scalar_one()
+        start_import(tx, workspace, uuid, {}, None)
+    finish_job(database, contact_import, environment)
+
+    rejected = ROWS // BAD_EVERY
+    with database.reading() as tx:
+        jobs = tx.execute(select(contact_import).order_by(contact_import.c.id)).all()
+        paths = Counter(tx.execute(select(contact_urn.c.path)).scalars())
+        people = set(tx.execute(select(contact.c.uuid)).scalars())
+    assert [(job.status, job.created, job.rejected) for job in jobs] == [("completed", ROWS - rejected, rejected)] * 2
+    assert len(people) == 2 * (ROWS - rejected) and paths == Counter(
+        f"+25078{row:07}" for row in range(2 * ROWS) if row % BAD_EVERY != 7
+    )
+    for job in jobs:
+        numbers = [int(row["Row"]) for row in csv.DictReader(io.StringIO(read_file(store, job.location)))]
+        assert numbers == [row + 2 for row in range(ROWS) if row % BAD_EVERY == 7]
+
+    with database.writing() as tx:
+        create_export(tx, workspace, "contacts", "jsonl", {}, None)
+    finish_job(database, export, environment)
+
+    with database.reading() as tx:
+        (done,) = tx.execute(select(export)).all()
+    written = [orjson.loads(line)["uuid"] for line in read_file(store, done.location).splitlines()]
+    assert (done.status, done.record_count, Counter(written)) == ("completed", len(people), Counter(people))
+
+
+def read_statuses(database: Database) -> list[str]:
+    with database.reading() as tx:
+        return list(tx.execute(select(contact_import.c.status)).scalars())
+
+
+def read_file(store: FolderStore, location: str) -> str:
+    path = store.open_path(location)
+    assert path is not None
+    return path.read_text(encoding="utf-8-sig")
