@@ -1,4 +1,4 @@
-"""`relayboard contact import|imports|cancel-import`."""
+"""`relayboard contact import`."""
 
 import shutil
 from collections import Counter
@@ -14,16 +14,10 @@ from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.fields import check_field_name
 from persistence.imports.columns import IGNORE, NEW, URN, Column, choose_targets, guess_columns, make_fields
-from persistence.imports.contact_imports import (
-    CONTACT_IMPORTS,
-    cancel_import,
-    create_import,
-    show_columns,
-    start_read,
-)
+from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, show_columns, start_read
 from persistence.imports.reading import BadFile, opened_rows
 from persistence.imports.running import read_beginning, try_rows
-from persistence.lists import ListQuery, fetch_list, read_record
+from persistence.lists import read_record
 from persistence.media.media import place_of_import
 from persistence.media.opening import open_store
 from persistence.media.store import MediaStore
@@ -32,14 +26,7 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
-from relayboard.commands.output import (
-    CommandFailed,
-    opened_database,
-    print_json,
-    reading_in,
-    workspace_named,
-    writing_in,
-)
+from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
 
@@ -62,26 +49,6 @@ def run_import(options: Options) -> None:
         raise CommandFailed(f"{options.file}: {error}") from error
     except OSError as error:
         raise CommandFailed(f"{options.file} cannot be read: {error.strerror}") from error
-
-
-def run_list(options: Options) -> None:
-    with reading_in(options) as (tx, workspace):
-        page = fetch_list(ListQuery(tx, workspace), CONTACT_IMPORTS, None, options.limit)
-    print_json([_shown(record) for record in page.records])
-
-
-def run_cancel(options: Options) -> None:
-    with writing_in(options) as (tx, workspace):
-        number = cancel_import(tx, workspace, options.uuid)
-        record = read_record(tx, CONTACT_IMPORTS, workspace, number)
-    print_json(_shown(record))
-
-
-def _shown(record: str) -> dict[str, Any]:
-    """An import without the place of its file."""
-    document: dict[str, Any] = orjson.loads(record)
-    del document["rejects_url"]
-    return document
 
 
 def _read_columns(tx: Transaction, workspace: Workspace, options: Options) -> tuple[list[Column], int]:

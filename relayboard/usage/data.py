@@ -41,7 +41,7 @@ CONTACT_IMPORT = Action(
 )
 CONTACT_IMPORTS = Action(
     "imports",
-    "contact_imports.run_list",
+    "contact_import_jobs.run_list",
     "imports of contacts and how far they are, the newest first",
     workspace(),
     limit(),
@@ -49,7 +49,7 @@ CONTACT_IMPORTS = Action(
 )
 CONTACT_CANCEL = Action(
     "cancel-import",
-    "contact_imports.run_cancel",
+    "contact_import_jobs.run_cancel",
     "stop an import that is not finished",
     argument("uuid", "the import, as `relayboard contact imports` names it", metavar="UUID"),
     workspace(),

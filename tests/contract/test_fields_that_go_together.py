@@ -21,6 +21,7 @@ NOBODY = "At least one URN, contact or group is required."
 ONE_OF_TWO = "Give either a message or a flow."
 CONTACT, MESSAGE, TICKET, FLOW, CAMPAIGN = "{contact}", "{message}", "{ticket}", "{flow}", "{campaign}"
 RESTHOOK = "{resthook}"
+NO_UUID = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
 WORDS = {MESSAGE: "id", RESTHOOK: "slug"}
 BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v1", "broadcasts", {"text": "Hi"}, NOBODY),
@@ -52,6 +53,8 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v2", "campaign_events", {**TIMING_V2, "campaign": CAMPAIGN, "message": {"eng": "Hi"}, "flow": FLOW}, ONE_OF_TWO),
     ("v2", "contact_actions", {"contacts": [CONTACT], "action": "remove", "group": None}, "needs a group."),
     ("v2", "contact_actions", {"contacts": [CONTACT], "action": "interrupt", "group": "x"}, "takes no group."),
+    ("v2", "contact_import_actions", {"import": NO_UUID, "action": "cancel", "group": "x"}, "Only an import that is"),
+    ("v2", "contact_import_actions", {"import": NO_UUID, "action": "cancel", "columns": []}, "Only an import that is"),
     ("v2", "fields", {"type": "text"}, "A value is required."),
     ("v2", "fields", {"label": "Age"}, "A value is required."),
     ("v2", "fields", {"name": "Age?", "type": "text"}, "Only letters, digits, spaces and hyphens"),

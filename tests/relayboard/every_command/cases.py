@@ -101,6 +101,8 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --name 'Ann Li' --field age= --group {other_group} tel:+250788000222",
         "--workspace {workspace} --language '' tel:+250788000222",
     ),
+    ("contact", "imports"): ("--workspace {workspace} --limit 5",),
+    ("contact", "cancel-import"): ("--workspace {workspace} {import}",),
     ("message", "send"): ("--workspace {workspace} --contact tel:+250788000222 --text Hello",),
     ("message", "list"): ("--workspace {workspace}", "--workspace {workspace} --folder outbox --limit 1"),
     ("message", "show"): ("--workspace {workspace} {message}",),

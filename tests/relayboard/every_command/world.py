@@ -35,8 +35,10 @@ from persistence.messages.v2 import MESSAGES
 from persistence.optins import OPTINS, create_optin
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
+from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
+from persistence.tables.data_jobs import READY, contact_import
 from persistence.tables.deliveries import FAILED
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
@@ -136,6 +138,9 @@ def _make_records(database: Database, workspace: Workspace, names: dict[str, str
     contact_id = add_contact(database, workspace, "+254722000222", "Bea")
     with database.writing() as tx:
         create_global(tx, workspace.id, "Hotline", "112")
+        waiting = {"status": READY, "filename": "people.csv", "columns": [], "created_on": tx.now}
+        names["import"] = new_uuid()
+        tx.insert(contact_import, workspace_id=workspace.id, uuid=names["import"], **waiting)
         translation = Translation(names["channel"], "eng", "Hello", "", "approved")
         ticket_id = open_ticket(tx, workspace, NewTicket(contact_id, None, None, None))
         assert ticket_id is not None
