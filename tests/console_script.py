@@ -8,9 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from relayboard import cli
+from testbed.forked import fork
 
 SCRIPT = Path(sys.executable).parent / "relayboard"
 PATIENCE_SECONDS = 300
@@ -38,6 +42,30 @@ def call(
         text=True,
         timeout=PATIENCE_SECONDS,
     )
+
+
+def call_forked(
+    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """The same in a process that has the program loaded already, which saves most of its time: for commands that other
+    tests run by their names."""
+    with TemporaryDirectory() as place:
+        out, err = Path(place, "out"), Path(place, "err")
+        given = dict(make_environment() if environment is None else environment)
+        process = fork(_command, arguments, folder, out, err, environment=given)
+        try:
+            status = process.wait(PATIENCE_SECONDS)
+        finally:
+            process.kill()
+        return subprocess.CompletedProcess(arguments, status, out.read_text(), err.read_text())
+
+
+def _command(arguments: Sequence[str], folder: Path, out: Path, err: Path) -> int:
+    os.chdir(folder)
+    for descriptor, path in ((1, out), (2, err)):
+        written = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(written, descriptor)
+    return cli.main(arguments)
 
 
 @dataclass(slots=True)

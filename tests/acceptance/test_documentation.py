@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from uuid import uuid4
 
@@ -61,7 +62,13 @@ def by_kind(*kinds: str) -> list[pytest.ParameterSet]:
     return [each for each in BLOCKS if block_of(each).kind in kinds and block_of(each).reason is None]
 
 
-PROCESSES = sorted({read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])})
+def add_nothing(words: tuple[str, ...], others: Iterable[tuple[str, ...]]) -> bool:
+    """Whether another command starts the same with these options and more."""
+    return any(len(other) > len(words) and set(words) <= set(other) for other in others)
+
+
+_PROCESSES = {read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])}
+PROCESSES = sorted(words for words in _PROCESSES if not add_nothing(words, _PROCESSES))
 
 
 def block_of(case: pytest.ParameterSet) -> Block:
@@ -171,13 +178,11 @@ def test_a_command_of_the_guides_runs(run: Run, world: World, filled_folder: Pat
         assert run(["migrate"]).status == 0
 
 
-@pytest.mark.parametrize(
-    "command", sorted({read_words(each.values[0]) for each in COMMANDS if is_process(each.values[0])})
-)
+@pytest.mark.parametrize("command", PROCESSES)
 def test_a_process_of_the_guides_starts_and_ends(
     command: tuple[str, ...], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Each is started once, on whatever page it stands."""
+    """Each is started once, on whatever page it stands, and with it those that have some of its options."""
     fill_folder(tmp_path)
     if command[1] in APART_COMMANDS:
         run_apart(list(command[1:]), tmp_path, request)

@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def visitor(browser: Browser) -> Iterator[BrowserContext]:
     """A person with a new browser."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(viewport={"width": 1000, "height": 500}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE_SECONDS * 1000)
     yield context
     context.close()

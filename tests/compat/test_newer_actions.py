@@ -15,7 +15,7 @@ from temba_client.exceptions import (
 from temba_client.v2 import TembaClient
 
 from persistence.contacts.actions import find_contact
-from testbed.running import RunningService, running_service
+from testbed.running import RunningService, forked_service
 from testbed.tokens import make_token
 from tests.compat.conftest import Tenant
 from tests.factories import make_contact, make_messages
@@ -156,7 +156,7 @@ class TestErrors:
 class TestRateLimit:
     @pytest.fixture
     def limited(self, tmp_path: Path) -> Iterator[RunningService]:
-        with running_service(
+        with forked_service(
             f"sqlite:///{tmp_path / 'r.db'}", tmp_path, RATE_LIMIT="3/second", PAGE_SIZE="1"
         ) as service:
             yield service

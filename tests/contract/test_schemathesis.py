@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
-from testbed.running import RunningService, running_service
+from testbed.running import RunningService, forked_service
 from tests.contract.beyond_schemas import unexplained
 from tests.contract.fuzz import EXAMPLES
 from tests.factories import fill_workspace
@@ -32,7 +32,7 @@ def generation(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def service(tmp_path: Path, generation: str) -> Iterator[RunningService]:
     url = f"sqlite:///{tmp_path / 'relayboard.db'}"
-    with running_service(
+    with forked_service(
         url, tmp_path, processes=("api",), REGISTRATION_LIMIT="100000000/hour", STREAM_SECONDS="0.2"
     ) as running:
         fill_workspace(running.database, running.workspace)

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from handlers.asgi import metrics as of_api
 from relayboard.base.metrics import deliveries, store_calls
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import running_service, wait_until
+from testbed.running import forked_service, wait_until
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.console_script import started
 from tests.deploy.conftest import made_once
@@ -61,7 +61,7 @@ def live(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Map
 def ask_a_service(template: Path, folder: Path) -> dict[str, set[str]]:
     file = folder / "relayboard.db"
     file.write_bytes(template.read_bytes())
-    with running_service(f"sqlite:///{file}", folder, ["api"]) as service:
+    with forked_service(f"sqlite:///{file}", folder, ["api"]) as service:
         phone = add_channel(service.database, service.workspace, webhook_url="http://127.0.0.1:9/refused")
         contact = add_contact(service.database, service.workspace)
         add_outgoing(service.database, service.workspace, phone, contact, service.database.clock())

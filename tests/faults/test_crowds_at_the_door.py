@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import RunningService, running_service, wait_until
+from testbed.running import RunningService, forked_service, wait_until
 
 MEGABYTE = 1024 * 1024
 UPLOAD_BYTES = 25 * MEGABYTE
@@ -25,7 +25,7 @@ Send = Callable[[bytes], socket.socket]
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     folder = tmp_path_factory.mktemp("service")
     url = f"sqlite:///{folder / 'relayboard.db'}"
-    with running_service(url, folder, MAX_WORKSPACE_UPLOADS="2", HEAD_TIMEOUT_SECONDS="2") as running:
+    with forked_service(url, folder, MAX_WORKSPACE_UPLOADS="2", HEAD_TIMEOUT_SECONDS="2") as running:
         # The first request makes the application.
         requests.get(f"{running.url}/api/v2/labels.json", timeout=PATIENCE_SECONDS)
         yield running

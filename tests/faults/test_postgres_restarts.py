@@ -16,7 +16,7 @@ from persistence.database import Database
 from persistence.deliveries.ledger import Ledger, count_deliveries
 from persistence.deliveries.outbox import record_channel_event
 from persistence.workspaces import Workspace
-from testbed.running import RunningService, running_service, wait_until
+from testbed.running import RunningService, forked_service, wait_until
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Receiver, receiving
 
@@ -38,7 +38,7 @@ def server() -> Iterator[Any]:
 @pytest.fixture
 def service(server: Any, tmp_path: Path) -> Iterator[RunningService]:
     url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
-    with running_service(url, tmp_path) as running:
+    with forked_service(url, tmp_path) as running:
         yield running
 
 

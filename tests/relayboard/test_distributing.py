@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from testbed.servers import postgres_database
-from tests.console_script import call, make_environment
+from tests.console_script import call_forked, make_environment
 from tests.spreading_extension import STAND_IN
 
 
@@ -18,7 +18,7 @@ def test_an_empty_database_gets_its_schema_and_is_spread(postgres_url: str, tmp_
             connection.execute(text(STAND_IN))
         engine.dispose()
 
-        said = call("migrate", "--distribute", folder=tmp_path, environment=make_environment(DATABASE_URL=url))
+        said = call_forked("migrate", "--distribute", folder=tmp_path, environment=make_environment(DATABASE_URL=url))
 
     assert (said.returncode, said.stderr) == (0, "")
     answer = json.loads(said.stdout)
@@ -32,7 +32,7 @@ def test_a_database_that_cannot_be_spread_is_named_in_one_sentence(
 ) -> None:
     with postgres_database(postgres_url) as url:
         there = url if kind == "postgresql" else f"sqlite:///{tmp_path / 'relayboard.db'}"
-        said = call("migrate", "--distribute", folder=tmp_path, environment=make_environment(DATABASE_URL=there))
+        said = call_forked("migrate", "--distribute", folder=tmp_path, environment=make_environment(DATABASE_URL=there))
 
     assert (said.returncode, said.stdout) == (1, "")
     reason = {"sqlite": "only a database in PostgreSQL", "postgresql": "CREATE EXTENSION citus"}[kind]

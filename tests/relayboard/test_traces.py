@@ -18,7 +18,7 @@ from relayboard.base.settings import SettingError, load_settings
 from relayboard.base.tracing import carried, caused_by, is_tracing, span, step_span, tracing
 from testbed.gateways import add_gateway
 from testbed.patience import PATIENCE_SECONDS
-from testbed.running import running_service, wait_until
+from testbed.running import forked_service, wait_until
 
 MOST_TRIES = 10
 CLIENTS_TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -103,7 +103,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     with collecting() as collector, pytest.MonkeyPatch.context() as patch:
         for name, text in {"EXPORTER_OTLP_ENDPOINT": collector.url, "BSP_SCHEDULE_DELAY": "100"}.items():
             patch.setenv(f"OTEL_{name}", text)
-        with running_service(f"sqlite:///{folder / 'relayboard.db'}", folder, TRACES="on") as service:
+        with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder, TRACES="on") as service:
             add_gateway(service.database, service.workspace, f"{collector.url}/gateway")
             headers = {"Authorization": f"Token {service.token}", "X-Request-Id": "told-by-the-client"}
             trace = {"traceparent": f"00-{CLIENTS_TRACE}-b7ad6b7169203331-01"}

@@ -24,7 +24,7 @@ from testbed.servers import postgres_database
 from testbed.tokens import SECRET_KEY
 from tests.api import Api
 from tests.channel_rows import add_contact
-from tests.console_script import call, make_environment
+from tests.console_script import call_forked, make_environment
 from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import database_url_for_many_tests, serve
@@ -115,7 +115,7 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         backup = folder / "backup.zip"
         with Writer(service.database, service.new_workspace("Hilltop Schools")) as writer:
             before = writer.count
-            made = call("backup", str(backup), folder=folder, environment=environment_for(url, folder))
+            made = call_forked("backup", str(backup), folder=folder, environment=environment_for(url, folder))
             after = writer.count
         assert (made.returncode, made.stderr) == (0, ""), made.stderr
         yield Installation(
@@ -146,7 +146,9 @@ def is_untouched(url: str, folder: Path) -> bool:
 
 
 def test_everything_that_the_api_shows_is_restored(installation: Installation, empty_url: str, tmp_path: Path) -> None:
-    done = call("restore", str(installation.backup), folder=tmp_path, environment=environment_for(empty_url, tmp_path))
+    done = call_forked(
+        "restore", str(installation.backup), folder=tmp_path, environment=environment_for(empty_url, tmp_path)
+    )
 
     assert (done.returncode, done.stderr) == (0, "")
     with serve(empty_url, tmp_path) as service:
@@ -190,7 +192,7 @@ def test_a_backup_takes_no_name_that_is_taken(installation: Installation) -> Non
     before = installation.backup.read_bytes()
     environment = environment_for(installation.url, installation.folder)
 
-    refused = call("backup", str(installation.backup), folder=installation.folder, environment=environment)
+    refused = call_forked("backup", str(installation.backup), folder=installation.folder, environment=environment)
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == f"relayboard: {installation.backup} exists already: give the backup another name\n"
@@ -261,7 +263,7 @@ def test_what_cannot_be_restored_changes_nothing(
     changed = tmp_path / "changed.zip"
     damage(installation, kind, changed)
 
-    refused = call("restore", str(changed), folder=tmp_path, environment=environment_for(empty_url, tmp_path))
+    refused = call_forked("restore", str(changed), folder=tmp_path, environment=environment_for(empty_url, tmp_path))
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert sentence in refused.stderr and len(refused.stderr.splitlines()) == 1, refused.stderr
@@ -271,7 +273,7 @@ def test_what_cannot_be_restored_changes_nothing(
 def test_another_key_changes_nothing(installation: Installation, empty_url: str, tmp_path: Path) -> None:
     environment = environment_for(empty_url, tmp_path, key="another-key-of-some-length")
 
-    refused = call("restore", str(installation.backup), folder=tmp_path, environment=environment)
+    refused = call_forked("restore", str(installation.backup), folder=tmp_path, environment=environment)
 
     assert refused.returncode == 1
     assert "the backup was made under another RELAYBOARD_SECRET_KEY" in refused.stderr
@@ -282,7 +284,7 @@ def test_without_a_key_none_is_made(installation: Installation, empty_url: str, 
     environment = environment_for(empty_url, tmp_path)
     del environment["RELAYBOARD_SECRET_KEY"]
 
-    refused = call("restore", str(installation.backup), folder=tmp_path, environment=environment)
+    refused = call_forked("restore", str(installation.backup), folder=tmp_path, environment=environment)
 
     assert (refused.returncode, list(tmp_path.rglob("secret.key"))) == (1, [])
     assert "give the key of this installation" in refused.stderr
@@ -297,12 +299,15 @@ def occupied(url: str, folder: Path, how: str) -> Iterator[str]:
             file.write(b"old")
         yield "holds files: restore into an empty one"
         return
-    assert call("migrate", folder=folder, environment=environment).returncode == 0
+    assert call_forked("migrate", folder=folder, environment=environment).returncode == 0
     with ExitStack() as closing:
         database = Database(url)
         closing.callback(database.close)
         if how == "rows":
-            assert call("workspace", "create", "--name", "Here", folder=folder, environment=environment).returncode == 0
+            assert (
+                call_forked("workspace", "create", "--name", "Here", folder=folder, environment=environment).returncode
+                == 0
+            )
             yield "is not empty: there are rows in "
         else:
             with database.writing() as tx:
@@ -315,7 +320,7 @@ def test_only_an_empty_place_is_restored_into(
     installation: Installation, empty_url: str, tmp_path: Path, how: str
 ) -> None:
     with occupied(empty_url, tmp_path, how) as sentence:
-        refused = call(
+        refused = call_forked(
             "restore", str(installation.backup), folder=tmp_path, environment=environment_for(empty_url, tmp_path)
         )
 
@@ -327,14 +332,14 @@ def test_a_place_where_a_service_has_only_started_is_empty(
     installation: Installation, empty_url: str, tmp_path: Path
 ) -> None:
     environment = environment_for(empty_url, tmp_path)
-    assert call("migrate", folder=tmp_path, environment=environment).returncode == 0
-    assert call("workspace", "list", folder=tmp_path, environment=environment).returncode == 0  # notes the key
+    assert call_forked("migrate", folder=tmp_path, environment=environment).returncode == 0
+    assert call_forked("workspace", "list", folder=tmp_path, environment=environment).returncode == 0  # notes the key
 
-    done = call("restore", str(installation.backup), folder=tmp_path, environment=environment)
+    done = call_forked("restore", str(installation.backup), folder=tmp_path, environment=environment)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert (
-        call(
+        call_forked(
             "token", "list", "--workspace", installation.api.workspace.uuid, folder=tmp_path, environment=environment
         ).returncode
         == 0
@@ -348,7 +353,9 @@ def test_a_backup_of_one_kind_of_database_is_not_restored_into_another(
         "postgresql://nobody@127.0.0.1:1/x" if installation.url.startswith("sqlite") else f"sqlite:///{tmp_path}/x.db"
     )
 
-    refused = call("restore", str(installation.backup), folder=tmp_path, environment=environment_for(other, tmp_path))
+    refused = call_forked(
+        "restore", str(installation.backup), folder=tmp_path, environment=environment_for(other, tmp_path)
+    )
 
     assert refused.returncode == 1
     assert "`relayboard copy-database` moves from SQLite to PostgreSQL afterwards" in refused.stderr

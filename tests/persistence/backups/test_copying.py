@@ -21,7 +21,7 @@ from testbed.running import wait_until
 from testbed.servers import postgres_database
 from testbed.tokens import KEYS
 from tests.api import Api
-from tests.console_script import Started, call, make_environment, started
+from tests.console_script import Started, call_forked, make_environment, started
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import serve
 from tests.persistence.backups.test_backups import read_lists
@@ -140,7 +140,7 @@ def test_a_copy_that_is_killed_twice_goes_on_and_is_the_same(
     cut_off_before_messages(source, target_url, tmp_path)
     cut_off_amid_messages(source, target_url, tmp_path)
 
-    done = call(*arguments(source, target_url), folder=tmp_path)
+    done = call_forked(*arguments(source, target_url), folder=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
     said = json.loads(done.stdout)
@@ -174,7 +174,7 @@ def test_ids_go_on_after_the_last_one_that_was_given(source: Api, target_url: st
         given = tx.execute(select(func.max(message.c.id))).scalar_one()
         tx.execute(text("UPDATE sqlite_sequence SET seq = :seq WHERE name = 'message'"), {"seq": given + 1000})
 
-    assert call(*arguments(source, target_url), folder=tmp_path).returncode == 0
+    assert call_forked(*arguments(source, target_url), folder=tmp_path).returncode == 0
 
     with connected(target_url) as connection:
         following = "SELECT nextval(pg_get_serial_sequence('message', 'id'))"
@@ -196,7 +196,7 @@ def test_a_source_that_was_used_between_two_runs_is_noticed(source: Api, target_
     cut_off_before_messages(source, target_url, tmp_path)
     change_source(source)
 
-    refused = call(*arguments(source, target_url), folder=tmp_path)
+    refused = call_forked(*arguments(source, target_url), folder=tmp_path)
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "the copy of contact is not the same" in refused.stderr and "begin again" in refused.stderr
@@ -204,10 +204,10 @@ def test_a_source_that_was_used_between_two_runs_is_noticed(source: Api, target_
 
 def test_a_target_that_is_not_empty_is_refused(source: Api, target_url: str, tmp_path: Path) -> None:
     environment = make_environment(DATABASE_URL=target_url, SECRET_KEY="a-key-that-only-tests-use")
-    assert call("migrate", folder=tmp_path, environment=environment).returncode == 0
+    assert call_forked("migrate", folder=tmp_path, environment=environment).returncode == 0
     use_target(target_url)
 
-    refused = call(*arguments(source, target_url), folder=tmp_path)
+    refused = call_forked(*arguments(source, target_url), folder=tmp_path)
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "is not empty: there are rows in registration_window" in refused.stderr
@@ -220,7 +220,7 @@ def test_a_copy_of_another_source_is_refused(
     other = tmp_path / "other.db"
     other.write_bytes(sqlite_template.read_bytes())
 
-    refused = call("copy-database", "--from", f"sqlite:///{other}", "--to", target_url, folder=tmp_path)
+    refused = call_forked("copy-database", "--from", f"sqlite:///{other}", "--to", target_url, folder=tmp_path)
 
     assert refused.returncode == 1
     assert "holds a copy that was begun from another database" in refused.stderr
@@ -246,7 +246,7 @@ def test_a_source_that_is_in_use_is_refused(
     source: Api, target_url: str, tmp_path: Path, use: Callable[[Api], Callable[[], Any]], sentence: str
 ) -> None:
     end = use(source)
-    refused = call(*arguments(source, target_url), folder=tmp_path)
+    refused = call_forked(*arguments(source, target_url), folder=tmp_path)
     end()
 
     assert (refused.returncode, refused.stdout) == (1, "")
@@ -266,7 +266,9 @@ def test_a_source_that_is_in_use_is_refused(
 def test_addresses_that_cannot_be_used_are_named(
     source: Api, tmp_path: Path, given: str, wanted: str, sentence: str
 ) -> None:
-    refused = call("copy-database", "--from", given.format(source=source.database.url), "--to", wanted, folder=tmp_path)
+    refused = call_forked(
+        "copy-database", "--from", given.format(source=source.database.url), "--to", wanted, folder=tmp_path
+    )
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.startswith(f"relayboard: {sentence}"), refused.stderr

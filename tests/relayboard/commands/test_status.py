@@ -13,7 +13,7 @@ from persistence.heartbeats import list_heartbeats
 from relayboard.base.version import program_version
 from relayboard.cli import main
 from relayboard.commands.status import duration_text, show
-from testbed.running import running_service, wait_until
+from testbed.running import forked_service, wait_until
 
 
 def heartbeats(service):
@@ -25,7 +25,7 @@ def heartbeats(service):
 def test_status_tells_of_a_living_worker_of_one_that_was_killed_and_of_what_waits(
     database_url, tmp_path, capsys, monkeypatch
 ):
-    with running_service(database_url, tmp_path, ("api", "worker", "worker two")) as service:
+    with forked_service(database_url, tmp_path, ("api", "worker", "worker two")) as service:
         wait_until(lambda: len(heartbeats(service)) == 2, "both workers to be seen")
         contact = service.post("/api/v2/contacts.json", {"name": "Amina", "urns": ["tel:+250788000111"]})
         pid = service.processes["worker"].pid
