@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 
 from testbed.running import wait_until
 from testbed.servers import postgres_database
-from tests.console_script import Started, call, make_environment, started
+from tests.console_script import Started, call, call_forked, make_environment, started
 from tests.relayboard.every_command.cases import SERVICES
 from tests.worker.conftest import redis_server
 
@@ -133,7 +133,7 @@ WRONG_USAGE = [
 def test_what_cannot_start_says_why_once_and_ends_with_1(tmp_path: Path, command, settings, sentence) -> None:
     arguments = [word.strip("'") for word in command.split()]
 
-    ended = call(*arguments, folder=tmp_path, environment=make_environment(**settings))
+    ended = call_forked(*arguments, folder=tmp_path, environment=make_environment(**settings))
 
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith("relayboard: ") and sentence in ended.stderr
@@ -142,7 +142,7 @@ def test_what_cannot_start_says_why_once_and_ends_with_1(tmp_path: Path, command
 
 @pytest.mark.parametrize(("command", "sentence"), WRONG_USAGE)
 def test_a_number_out_of_bounds_is_wrong_usage(tmp_path: Path, command: str, sentence: str) -> None:
-    ended = call(*command.split(), folder=tmp_path)
+    ended = call_forked(*command.split(), folder=tmp_path)
 
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.splitlines()[-1].endswith(f"error: {sentence}")
