@@ -10,6 +10,7 @@ import pytest
 from persistence.database import Database
 from persistence.deliveries.ledger import Ledger
 from relayboard.base.settings import load_settings
+from testbed.forked import fork, run_worker
 from testbed.patience import PATIENCE_SECONDS
 from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
@@ -40,6 +41,21 @@ def start_worker(environment):
 
     yield start
     for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def fork_worker(environment):
+    """Starts workers that have the program loaded, for a test that starts many."""
+    forked = []
+
+    def start():
+        forked.append(fork(run_worker, environment=environment))
+        return forked[-1]
+
+    yield start
+    for process in forked:
         process.kill()
         process.wait()
 
@@ -97,7 +113,7 @@ run_worker_process(load_settings(), jobs=[replace(job, every_seconds=1_000_000) 
 """A worker process that sweeps when it starts, and not again while a test lasts."""
 
 
-def test_killing_the_worker_again_and_again_loses_no_event(real_database, start_worker):
+def test_killing_the_worker_again_and_again_loses_no_event(real_database, fork_worker):
     seen = Counter()
 
     def respond(request):
@@ -109,13 +125,13 @@ def test_killing_the_worker_again_and_again_loses_no_event(real_database, start_
         sender = Sender(real_database, receiver.url)
         events = sender.send(300)
         for kills in range(4):
-            process = start_worker()
+            process = fork_worker()
             assert receiver.wait_for(40 * (kills + 1), PATIENCE_SECONDS)
-            process.send_signal(signal.SIGKILL)
+            process.kill()
             process.wait()
             events += sender.send(20)
             assert sender.ledger().total == len(events)
-        start_worker()
+        fork_worker()
         ledger = sender.wait_until_done()
 
     assert ledger == Ledger(pending=0, delivered=len(events), failed=0)
