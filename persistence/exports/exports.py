@@ -73,7 +73,7 @@ def run_export(
     database: Database, store: MediaStore, held: Held, workspace: Workspace, is_stopping: IsStopping
 ) -> None:
     """Writes the file of an export from its beginning; a worker that takes over from a dead one writes a new file.
-    Raises InvalidInput, SheetFull, LeaseLost, Stopped.
+    Raises InvalidInput, Refused, SheetFull, LeaseLost, Stopped.
     """
     row = held.row
     location = f"private/exports/{row.uuid}-{new_uuid()}.{row.format}"
@@ -84,7 +84,7 @@ def run_export(
         renew(database, held, record_count=done)
 
     with store.writing(location) as file:
-        count = write_records(database, workspace, row.type, row.format, row.filters, file, note)
+        count = write_records(database, store, workspace, row.type, row.format, row.filters, file, note)
         size = file.tell()
     try:
         database.write(lambda tx: finish(tx, held, location=location, size=size, record_count=count))

@@ -2,6 +2,7 @@
 
 import gzip
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -9,6 +10,7 @@ import orjson
 from sqlalchemy import Text, cast, select, update
 
 from persistence.archives.archives import MESSAGE
+from persistence.archives.reading import ArchiveGone, read_lines
 from persistence.archives.writing import Measured
 from persistence.database import Database, Transaction
 from persistence.media.media import delete_media, named_in
@@ -21,18 +23,29 @@ from persistence.tables.service import archive
 
 def erase_from_archives(database: Database, store: MediaStore, person: Person) -> int:
     """Writes each archive that has records of a person again without them; returns how many records there were. The row
-    names the new file before the old one is removed.
+    names the new file before the old one is removed. Archives that are merged meanwhile are read once more.
     """
+    removed, read = 0, set[str]()
+    while unread := [each for each in _list_archives(database, person) if each[1] not in read]:
+        for row_id, location in unread:
+            read.add(location)
+            removed += _erase_from(database, store, person, row_id, location, read)
+    return removed
+
+
+def _list_archives(database: Database, person: Person) -> list[tuple[int, str]]:
+    rows = archive.c
+    mine = (rows.workspace_id == person.workspace_id) & rows.location.is_not(None)
     with database.reading() as tx:
-        rows = archive.c
-        mine = (rows.workspace_id == person.workspace_id) & rows.location.is_not(None)
-        found = [(row_id, location) for row_id, location in tx.execute(select(rows.id, rows.location).where(mine))]
-    return sum(_erase_from(database, store, person, row_id, str(location)) for row_id, location in found)
+        found = tx.execute(select(rows.id, rows.location).where(mine).order_by(rows.id)).all()
+    return [(row_id, str(location)) for row_id, location in found]
 
 
-def _erase_from(database: Database, store: MediaStore, person: Person, row_id: int, location: str) -> int:
+def _erase_from(
+    database: Database, store: MediaStore, person: Person, row_id: int, location: str, read: set[str]
+) -> int:
     removed = named = 0
-    for line in read_lines(store, location):
+    for line in _read_present(store, location):
         removed += is_about(line, person)
         named += without_address(line, person) != line
     if not removed and not named:
@@ -43,7 +56,7 @@ def _erase_from(database: Database, store: MediaStore, person: Person, row_id: i
     with store.writing(new) as file:
         measured = Measured(file)
         with gzip.GzipFile(fileobj=measured, mode="wb", mtime=0) as packed:
-            for line in read_lines(store, location):
+            for line in _read_present(store, location):
                 if not is_about(line, person):
                     packed.write(without_address(line, person))
                     kept += 1
@@ -52,6 +65,7 @@ def _erase_from(database: Database, store: MediaStore, person: Person, row_id: i
         same = (archive.c.workspace_id == person.workspace_id) & (archive.c.id == row_id)
         is_ours = tx.execute(update(archive).where(same, archive.c.location == location).values(**values)).rowcount
     store.remove(location if is_ours else new)
+    read.add(new)
     return removed
 
 
@@ -59,12 +73,10 @@ ENDING = ".jsonl.gz"
 UUID_LENGTH = 36
 
 
-def read_lines(store: MediaStore, location: str) -> Iterator[bytes]:
-    """The lines of an archive."""
-    stored = store.open(location)
-    if stored is not None:
-        with stored.stream, gzip.open(stored.stream) as packed:
-            yield from packed
+def _read_present(store: MediaStore, location: str) -> Iterator[bytes]:
+    """The lines of an archive; none if its file is gone, as that of a day is once its month is merged."""
+    with suppress(ArchiveGone):
+        yield from read_lines(store, location)
 
 
 def is_about(line: bytes, person: Person) -> bool:
@@ -93,7 +105,7 @@ def _bare(document: dict[str, Any], person: Person) -> dict[str, None]:
 
 def lines_about(store: MediaStore, location: str, person: Person) -> Iterator[bytes]:
     """The lines of an archive that belong to a person."""
-    return (line for line in read_lines(store, location) if is_about(line, person))
+    return (line for line in _read_present(store, location) if is_about(line, person))
 
 
 def find_own_media(database: Database, store: MediaStore, person: Person) -> list[str]:

@@ -2,10 +2,13 @@
 
 from datetime import datetime
 
+from persistence.exports.archived import ArchivesChanged
 from persistence.exports.exports import check_filters
 from persistence.exports.kinds import FILTERS
 from persistence.exports.sheets import CSV, JSONL, XLSX, SheetFull
 from persistence.exports.writing import write_records
+from persistence.media.opening import open_store
+from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
@@ -17,13 +20,17 @@ def run_export(options: Options) -> None:
         raise CommandFailed(f"{options.output} must end with .xlsx, .csv or .jsonl")
     given = {name: getattr(options, name) for name in FILTERS}
     wanted = {name: _text(value) for name, value in given.items() if value is not None}
-    with opened_database() as database:
+    settings = load_settings()
+    with opened_database(settings) as database:
         with database.reading() as tx:
             workspace = workspace_named(tx, options.workspace)
             filters = check_filters(tx, workspace, options.type, wanted)
         try:
             with options.output.open("wb") as file, show_progress("Exporting") as note:
-                count = write_records(database, workspace, options.type, form, filters, file, note)
+                store = open_store(settings)
+                count = write_records(database, store, workspace, options.type, form, filters, file, note)
+        except ArchivesChanged as error:
+            raise CommandFailed("archives were merged meanwhile: run the command again") from error
         except OSError as error:
             raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
         except SheetFull as error:
