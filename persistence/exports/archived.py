@@ -68,7 +68,10 @@ def list_stored(tx: Transaction, workspace_id: int, kind: str) -> list[Stored]:
     mine = (rows.workspace_id == workspace_id) & (rows.archive_type == KINDS[kind][0]) & rows.rollup_id.is_(None)
     columns = (rows.id, rows.location, rows.record_count, rows.is_trimmed, rows.period, rows.start_date)
     listed = select(*columns).where(mine, rows.location.is_not(None)).order_by(rows.start_date, rows.part, rows.id)
-    return [Stored(*row[:5], name=f"{row.period} archive of {row.start_date}") for row in tx.execute(listed)]
+    return [
+        Stored(row_id, str(location), count, is_trimmed, period, f"{period} archive of {start}")
+        for row_id, location, count, is_trimmed, period, start in tx.execute(listed)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
