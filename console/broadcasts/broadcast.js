@@ -8,7 +8,7 @@ import { useChanges } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { number, shortTime, t, word } from "../shared/texts.js";
+import { languageName, number, shortTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { TONES } from "./page.js";
 
@@ -49,7 +49,7 @@ export function BroadcastPage({ uuid }) {
       </header>
       <div class="two equal">
         <section class="card" aria-labelledby="what"><h2 id="what">${t("broadcasts.message")}</h2>
-          ${Object.entries(broadcast.text).map(([language, text]) => html`<h3 key=${language}>${language}</h3><p class="text" dir="auto">${text}</p>`)}
+          ${Object.entries(broadcast.text).map(([language, text]) => html`<h3 key=${language}>${languageName(language)}</h3><p class="text" dir="auto">${text}</p>`)}
           <${Files} attachments=${broadcast.attachments} />
           <h2>${t("broadcasts.recipients")}</h2>
           <p class="tags">

@@ -9,7 +9,7 @@ import { explain } from "../shared/explain.js";
 import { go, link } from "../shared/router.js";
 import { countSegments } from "../shared/segments.js";
 import { workspace } from "../shared/session.js";
-import { number, t, zone } from "../shared/texts.js";
+import { languageName, number, t, zone } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
 import { toLocal, toMoment } from "../shared/zone_time.js";
 import { Attachments } from "./attachments.js";
@@ -93,7 +93,7 @@ function Text({ language, isFirst, text, onWrite }) {
   const { characters, segments } = countSegments(text);
   const help = text ? t("reply.count", { characters: number(characters), segments: number(segments) }) : t(isFirst ? "broadcasts.expressions" : "broadcasts.translation");
   return html`
-    <${Field} id=${`text-${language}`} label=${t("broadcasts.text", { language })} help=${help}>
+    <${Field} id=${`text-${language}`} label=${t("broadcasts.text", { language: languageName(language) })} help=${help}>
       <textarea id=${`text-${language}`} rows="3" dir="auto" maxlength="4096" required=${isFirst} value=${text}
         aria-describedby=${`text-${language}-help`} onInput=${(/** @type {any} */ event) => onWrite(event.target.value)}></textarea>
     <//>

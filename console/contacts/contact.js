@@ -11,7 +11,7 @@ import { useAll } from "../shared/lists.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { fullTime, listTime, shortTime, t, word } from "../shared/texts.js";
+import { fullTime, languageName, listTime, shortTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { History } from "./history.js";
@@ -53,7 +53,7 @@ export function ContactPage({ uuid }) {
         <section class="card" aria-label=${t("contact.details")}>
           <dl class="facts">
             ${contact.urns.map((urn) => html`<div><dt>${word("scheme", urn.split(":")[0])}</dt><dd><bdi>${addressOf(urn)}</bdi></dd></div>`)}
-            <div><dt>${t("contact.language")}</dt><dd>${contact.language ?? "–"}</dd></div>
+            <div><dt>${t("contact.language")}</dt><dd>${contact.language ? languageName(contact.language) : "–"}</dd></div>
             ${contact.flow && html`<div><dt>${t("flow.flow")}</dt><dd>${contact.flow.name}</dd></div>`}
             <div><dt>${t("contact.last_seen")}</dt><dd>${contact.last_seen_on ? html`<time title=${fullTime(contact.last_seen_on)}>${shortTime(contact.last_seen_on)}</time>` : "–"}</dd></div>
             <div><dt>${t("contact.since")}</dt><dd>${listTime(contact.created_on)}</dd></div>

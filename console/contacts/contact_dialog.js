@@ -6,7 +6,7 @@ import { post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { addressOf } from "../shared/names.js";
 import { workspace } from "../shared/session.js";
-import { t } from "../shared/texts.js";
+import { languageName, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
 /** @type {Record<string, string>} */
@@ -44,7 +44,7 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
         <${Field} label=${t("contact.language")} id="language">
           <select id="language" name="language">
             <option value="">–</option>
-            ${languages(contact).map((code) => html`<option key=${code} value=${code} selected=${code === contact?.language}>${code}</option>`)}
+            ${languages(contact).map((code) => html`<option key=${code} value=${code} selected=${code === contact?.language}>${languageName(code)}</option>`)}
           </select>
         <//>
         <${Field} label=${t("contact.address")} id="urns" help=${t("contacts.urns_help")}>

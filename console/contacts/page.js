@@ -6,6 +6,7 @@ import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { ContactPage } from "./contact.js";
 import { completions, useQueryWords } from "./query_words.js";
@@ -46,6 +47,10 @@ function ContactsPage({ query }) {
           <option value="">${t("contacts.everybody")}</option>
           ${groups.map(({ uuid, name, count }) => html`<option key=${uuid} value=${uuid} selected=${uuid === group}>${name} (${count})</option>`)}
         </select>
+        <${Menu} label=${t("act.more_actions")} items=${[
+          may("list_contact_imports") && { text: t("imports.title"), icon: "plus", onPick: () => go(["contact_imports"]) },
+          may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "contacts", group, query: search }) },
+        ]} />
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
       </header>
       <${ContactList} list=${list} groups=${groups} isFiltered=${!!(group || search)} />

@@ -53,6 +53,7 @@ export function FlowPage({ uuid, query }) {
         <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["flows", uuid], { days: event.target.value })}>
           ${PERIODS.map((each) => html`<option key=${each} value=${each} selected=${each === days}>${t("overview.days", { days: number(Number(each)) })}</option>`)}
         </select>
+        ${may("list_exports") && html`<a class="button" href=${link(["exports"], { type: "runs", flow: uuid })}><${Icon} name="download" size=${16} /> ${t("exports.runs")}</a>`}
         ${may("create_flow_start") && !flow.archived && html`<button type="button" class="primary" onClick=${() => setStarting(true)}><${Icon} name="play" size=${16} /> ${t("act.start")}</button>`}
       </header>
       <section class="card" aria-labelledby="drawing-title">

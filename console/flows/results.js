@@ -15,7 +15,7 @@ export function Results({ flow, figures, days }) {
   const save = () => saveFile(`${flow.name}.csv`, "text/csv", toCsv([["day", "result", "category", "count"], ...figures.results.map(({ day, key, category, count }) => [day, key, category, String(count)])]));
   return html`
     <header class="page-header results-header"><h2>${t("flows.results")}</h2><span class="grows"></span>
-      <button type="button" onClick=${save} disabled=${figures.results.length === 0}><${Icon} name="down" size=${16} /> ${t("flows.csv")}</button></header>
+      <button type="button" onClick=${save} disabled=${figures.results.length === 0}><${Icon} name="download" size=${16} /> ${t("flows.csv")}</button></header>
     <div class="charts">
       ${flow.results.map(({ key, name, categories }) => html`<${Chart} key=${key} title=${name} level="h3" days=${listed} series=${series(figures, key, categories, listed)} />`)}
     </div>

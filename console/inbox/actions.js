@@ -28,7 +28,7 @@ export function Actions({ contact, messages, refresh }) {
   };
   const archive = act("archive_messages", t("inbox.archived"));
   const can = may("act_on_contacts") && !!contact;
-  useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label") });
+  useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
     may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },

@@ -16,8 +16,8 @@ import { discard, sendAgain } from "./outbox.js";
 /** @type {Record<string, string>} */
 const MARKS = { queued: "clock", wired: "check", sent: "check", delivered: "double", read: "double", errored: "failed", failed: "failed" };
 
-/** @param {{message: Message, refresh: () => void}} props */
-export function Bubble({ message, refresh }) {
+/** @param {{message: Message, reason?: string | null, refresh: () => void}} props `reason` says why it failed */
+export function Bubble({ message, reason, refresh }) {
   const [labels, setLabels] = useState(false);
   const isOut = message.direction === "out";
   const bad = isOut && ["errored", "failed"].includes(message.status);
@@ -35,8 +35,8 @@ export function Bubble({ message, refresh }) {
         ${message.archived && html`<span class="tag">${t("folder.archived")}</span>`}
         <time datetime=${message.created_on} title=${fullTime(message.created_on)}>${clock(message.created_on)}</time>
         ${isOut &&
-        html`<span class=${`state ${message.status}`} title=${bad ? t("message.failed_why") : ""}>
-          <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}
+        html`<span class=${`state ${message.status}`}>
+          <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${message.status === "failed" && `: ${word("failed", reason ?? "unknown")}`}
         </span>`}
         ${!isOut && may("act_on_messages") && message.visibility !== "deleted" &&
         html`<${Menu} label=${t("message.actions")} items=${actions(message, refresh, () => setLabels(true))} className="quiet tiny" />`}
@@ -75,8 +75,8 @@ export function Attachment({ file }) {
   return html`<a class="file" href=${file.url} target="_blank" rel="noopener noreferrer"><${Icon} name="attach" size=${16} /> ${name}</a>`;
 }
 
-/** @param {{contact: string, message: import("./outbox.js").Outgoing}} props */
-export const Pending = ({ contact, message }) => html`
+/** @param {{contact: string, message: import("./outbox.js").Outgoing, onSent: import("./outbox.js").Sent}} props */
+export const Pending = ({ contact, message, onSent }) => html`
   <li class="message out pending">
     <div class=${message.problem ? "bubble bad" : "bubble"}>
       ${message.attachments.length > 0 && html`<p class="file"><${Icon} name="attach" size=${16} /> ${message.attachments.length}</p>`}
@@ -84,7 +84,7 @@ export const Pending = ({ contact, message }) => html`
     </div>
     <p class="under">
       <span class=${message.problem ? "state failed" : "state queued"} role="status">${message.problem || t("state.sending")}</span>
-      ${message.problem && html`<button type="button" class="link" onClick=${() => sendAgain(contact, message.key)}>${t("act.retry")}</button>`}
+      ${message.problem && html`<button type="button" class="link" onClick=${() => sendAgain(contact, message.key, onSent)}>${t("act.retry")}</button>`}
       ${message.problem && html`<button type="button" class="link" onClick=${() => discard(contact, message.key)}>${t("act.discard")}</button>`}
     </p>
   </li>

@@ -34,7 +34,8 @@ export function Folders({ folder, label }) {
     checked: uuid === label,
     onPick: () => go(["inbox"], { label: uuid }),
   }));
+  const exported = may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "messages", folder }) };
   const shown = labels.find(({ uuid }) => uuid === label)?.name ?? t(FOLDERS.find(([name]) => name === folder)?.[1] ?? "folder.all");
-  return html`<${Menu} label=${t("inbox.folders")} items=${[...folders, ...labelled]} text=${html`${shown} <${Icon} name="down" size=${16} />`}
+  return html`<${Menu} label=${t("inbox.folders")} items=${[...folders, ...labelled, exported]} text=${html`${shown} <${Icon} name="down" size=${16} />`}
     className="quiet folder-button" />`;
 }

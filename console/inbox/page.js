@@ -32,12 +32,14 @@ export default function Inbox({ place }) {
     return () => clearTimeout(later);
   }, [typed]);
 
-  const unread = shown.find(({ uuid }) => uuid === chosen)?.unread_count ?? 0;
+  // A conversation that is not in the list is one that somebody was led to: it may be unread.
+  const unread = chosen ? (shown.find(({ contact }) => contact.uuid === chosen)?.unread_count ?? 1) : 0;
+  const isSeen = useSeen();
   useEffect(() => {
-    if (!unread || document.hidden || !may("act_on_conversations")) return;
+    if (!unread || !isSeen || list.loading || !may("act_on_conversations")) return;
     const seen = () => list.change((items) => items.map((item) => (item.uuid === chosen ? { ...item, unread_count: 0 } : item)));
     post("conversations", { contacts: [chosen], action: "read" }).then(seen, () => {});
-  }, [chosen, unread]);
+  }, [chosen, unread, isSeen, list.loading]);
 
   const open = (/** @type {string} */ uuid) => go(["inbox", uuid], place.query);
   useKeys({
@@ -64,4 +66,15 @@ export default function Inbox({ place }) {
         : html`<section class="thread none"><${Empty} icon="inbox" title=${t("inbox.choose")} text=${t("inbox.choose_text")} /></section>`}
     </main>
   `;
+}
+
+/** Whether somebody can see the page. */
+function useSeen() {
+  const [isSeen, setSeen] = useState(!document.hidden);
+  useEffect(() => {
+    const turned = () => setSeen(!document.hidden);
+    document.addEventListener("visibilitychange", turned);
+    return () => document.removeEventListener("visibilitychange", turned);
+  }, []);
+  return isSeen;
 }

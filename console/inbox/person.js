@@ -3,7 +3,7 @@
 import { Icon } from "../parts/icons.js";
 import { Badge } from "../parts/small.js";
 import { useAll } from "../shared/lists.js";
-import { fullTime, listTime, t, word } from "../shared/texts.js";
+import { fullTime, languageName, listTime, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 import { addressOf, displayName } from "../shared/names.js";
 
@@ -19,7 +19,7 @@ export function Person({ contact, onClose }) {
       ${contact.status !== "active" && html`<p><${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//></p>`}
       <dl class="facts">
         ${contact.urns.map((urn) => html`<div><dt>${word("scheme", urn.split(":")[0])}</dt><dd><bdi>${addressOf(urn)}</bdi></dd></div>`)}
-        ${contact.language && html`<div><dt>${t("contact.language")}</dt><dd>${contact.language}</dd></div>`}
+        ${contact.language && html`<div><dt>${t("contact.language")}</dt><dd>${languageName(contact.language)}</dd></div>`}
         ${contact.last_seen_on && html`<div><dt>${t("contact.last_seen")}</dt><dd title=${fullTime(contact.last_seen_on)}>${listTime(contact.last_seen_on)}</dd></div>`}
         <div><dt>${t("contact.since")}</dt><dd>${listTime(contact.created_on)}</dd></div>
         ${fields.map(({ key, name }) => html`<div><dt>${name}</dt><dd dir="auto">${contact.fields[key ?? ""]}</dd></div>`)}

@@ -15,12 +15,18 @@ import { useSavedReplies } from "./saved_replies.js";
 
 const FILES = "image/*,audio/*,video/*,application/pdf";
 
-/** @param {{contact: string, status?: string | null, urn?: string | null, onSent: () => void}} props */
-export function Reply({ contact, status, urn, onSent }) {
-  const draft = `reply.${contact}`;
-  const [text, setText] = useState(() => loadDraft(draft, ""));
-  const [files, setFiles] = useState(/** @type {{uuid: string, filename: string}[]} */ ([]));
-  const [choices, setChoices] = useState(/** @type {string[] | null} */ (null));
+/** @typedef {{text: string, files: {uuid: string, filename: string}[], choices: string[] | null}} Draft */
+
+/** @type {Draft} */
+const NOTHING = { text: "", files: [], choices: null };
+
+/**
+ * @param {{contact: string, status?: string | null, urn?: string | null, newest: number,
+ *   onSent: import("./outbox.js").Sent}} props `newest` is the id of the newest message that is known
+ */
+export function Reply({ contact, status, urn, newest, onSent }) {
+  const [draft, setDraft] = useState(() => ({ ...NOTHING, ...loadDraft(`reply.${contact}`, NOTHING) }));
+  const { text, files, choices } = draft;
   const [uploading, setUploading] = useState(false);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
@@ -28,17 +34,20 @@ export function Reply({ contact, status, urn, onSent }) {
   useEffect(() => resume(contact, onSent), [contact]);
   useEffect(() => fit(area.current), [text]);
 
-  const write = (/** @type {string} */ value) => {
-    setText(value);
-    keepDraft(draft, value);
-  };
+  const change = (/** @type {(old: Draft) => Partial<Draft>} */ edit) =>
+    setDraft((old) => {
+      const changed = { ...old, ...edit(old) };
+      keepDraft(`reply.${contact}`, changed.text || changed.files.length || changed.choices ? changed : null);
+      return changed;
+    });
+  const write = (/** @type {string} */ value) => change(() => ({ text: value }));
   const saved = useSavedReplies(text, (chosen) => (write(chosen), area.current?.focus()));
   const attach = async (/** @type {File[]} */ chosen) => {
     setUploading(true);
     for (const file of chosen) {
       await attempt(async () => {
         const { uuid } = await upload(file);
-        setFiles((old) => [...old, { uuid, filename: file.name }]);
+        change((old) => ({ files: [...old.files, { uuid, filename: file.name }] }));
       });
     }
     setUploading(false);
@@ -48,10 +57,8 @@ export function Reply({ contact, status, urn, onSent }) {
     event.preventDefault();
     if (isEmpty || uploading) return;
     const replies = (choices ?? []).map((choice) => choice.trim()).filter(Boolean).map((choice) => ({ text: choice }));
-    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, problem: "" }, onSent);
-    write("");
-    setFiles([]);
-    setChoices(null);
+    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, problem: "", after: newest }, onSent);
+    change(() => NOTHING);
   };
   const pressed = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
@@ -64,13 +71,13 @@ export function Reply({ contact, status, urn, onSent }) {
     <form class="reply" onSubmit=${submit}
       onDragOver=${(/** @type {DragEvent} */ event) => event.preventDefault()}
       onDrop=${(/** @type {DragEvent} */ event) => (event.preventDefault(), attach([...(event.dataTransfer?.files ?? [])]))}>
-      ${choices && html`<${QuickReplies} choices=${choices} onChange=${setChoices} />`}
+      ${choices && html`<${QuickReplies} choices=${choices} onChange=${(/** @type {string[] | null} */ next) => change(() => ({ choices: next }))} />`}
       ${files.length > 0 &&
       html`<ul class="files">
         ${files.map(
           ({ uuid, filename }) => html`<li key=${uuid}>${filename}
             <button type="button" class="quiet tiny" aria-label=${t("reply.remove_file", { name: filename })}
-              onClick=${() => setFiles(files.filter((file) => file.uuid !== uuid))}><${Icon} name="close" size=${14} /></button></li>`,
+              onClick=${() => change((old) => ({ files: old.files.filter((file) => file.uuid !== uuid) }))}><${Icon} name="close" size=${14} /></button></li>`,
         )}
       </ul>`}
       <textarea ref=${area} rows="1" dir="auto" value=${text} maxlength="4096" aria-label=${t("reply.write")} placeholder=${t("reply.write")}
@@ -81,7 +88,7 @@ export function Reply({ contact, status, urn, onSent }) {
         <button type="button" class="quiet icon-only" aria-label=${t("reply.attach")} title=${t("reply.attach")} disabled=${uploading}
           onClick=${() => picker.current?.click()}><${Icon} name="attach" /></button>
         <button type="button" class="quiet icon-only" aria-label=${t("reply.choices")} title=${t("reply.choices")} aria-pressed=${!!choices}
-          onClick=${() => setChoices(choices ? null : [""])}><${Icon} name="choices" /></button>
+          onClick=${() => change((old) => ({ choices: old.choices ? null : [""] }))}><${Icon} name="choices" /></button>
         <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${saved} />
         <span class="reply-count" id="reply-count">
           ${uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) }) : ""}

@@ -11,7 +11,7 @@ import { Actions } from "./actions.js";
 import { Bubble, Pending } from "./bubble.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { EventLine } from "./event_line.js";
-import { outboxOf } from "./outbox.js";
+import { knownUntil, outboxOf } from "./outbox.js";
 import { Person } from "./person.js";
 import { Reply } from "./reply.js";
 import { keyOf, useThread } from "./thread_data.js";
@@ -45,7 +45,8 @@ export function Thread({ contact, back, children }) {
       </header>
       ${children}
       <${Course} thread=${thread} contact=${contact} />
-      ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn} onSent=${thread.refresh} />`}
+      ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn}
+        newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
     ${showsPerson && person.contact && html`<${Person} contact=${person.contact} onClose=${() => setShowsPerson(false)} />`}
   `;
@@ -79,23 +80,31 @@ function Course({ thread, contact }) {
       ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
       ${thread.loading && html`<${Waiting} />`}
       ${thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
-      <ol class="course-list">${entries(thread)}</ol>
+      <ol class="course-list">${entries(thread, knownUntil(contact))}</ol>
       <ol class="course-list">
-        ${pending.map((message) => html`<${Pending} key=${message.key} contact=${contact} message=${message} />`)}
+        ${pending.map((message) => html`<${Pending} key=${message.key} contact=${contact} message=${message} onSent=${thread.add} />`)}
       </ol>
     </div>
   `;
 }
 
-/** Everything by time, with a line before each day. @param {import("./thread_data.js").Thread} thread */
-function entries({ items, refresh }) {
+/**
+ * Everything by time, with a line before each day; without what people sent after a message with this id.
+ * @param {import("./thread_data.js").Thread} thread
+ * @param {number} known
+ */
+function entries({ items, refresh }, known) {
   let day = "";
   return items.flatMap((item) => {
+    if (isReply(item) && (item.message?.id ?? 0) > known) return [];
     const isNew = dayKey(item.time) !== day;
     day = dayKey(item.time);
     const drawn = item.message
-      ? html`<${Bubble} key=${keyOf(item)} message=${item.message} refresh=${refresh} />`
+      ? html`<${Bubble} key=${keyOf(item)} message=${item.message} reason=${item.failed_reason} refresh=${refresh} />`
       : html`<${EventLine} key=${keyOf(item)} item=${item} />`;
     return isNew ? [html`<li key=${day} class="day"><span>${dayName(item.time)}</span></li>`, drawn] : [drawn];
   });
 }
+
+/** Whether a person wrote it, and no flow and no broadcast. @param {import("./thread_data.js").Item} item */
+const isReply = ({ message }) => message?.direction === "out" && !message.flow && message.broadcast === null;

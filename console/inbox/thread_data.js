@@ -10,7 +10,7 @@ import { useEffect, useRef, useState } from "../shared/ui.js";
  * @typedef {import("../shared/contract.js").Listed<"messages">} Message
  * @typedef {import("../shared/contract.js").Listed<"contact_timeline">} Item
  * @typedef {{items: Item[], messages: Message[], loading: boolean, problem: string, hasOlder: boolean,
- *   older: () => void, refresh: () => Promise<void>}} Thread
+ *   older: () => void, refresh: () => Promise<void>, add: (message: Message | null) => void}} Thread
  */
 
 /** @param {string} contact @returns {Thread} the items are in the order of time, the newest last */
@@ -32,6 +32,9 @@ export function useThread(contact) {
     }
     setLoading(false);
   };
+  const add = (/** @type {Message | null} */ message) => {
+    if (message) setItems((old) => merged(old, [{ type: "message", time: message.created_on, message }]));
+  };
   const refresh = async () => {
     running.current ??= load(undefined).finally(() => (running.current = null));
     await running.current;
@@ -40,12 +43,13 @@ export function useThread(contact) {
     void refresh();
     return onChange(({ kind, record }) => {
       if (kind !== "message" || record.contact?.uuid !== contact) return;
-      setItems((old) => merged(old, [{ type: "message", time: record.created_on, message: record }]));
+      add(record);
+      if (record.status === "failed") void refresh();
     });
   }, [contact]);
   useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === contact);
   const messages = items.flatMap(({ message }) => (message ? [message] : []));
-  return { items, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh };
+  return { items, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh, add };
 }
 
 /** What distinguishes an item. @param {Item} item */

@@ -20,6 +20,7 @@ const PATHS = {
   contacts: "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8M2 21a7 7 0 0 1 14 0M17 4a4 4 0 0 1 0 7M19 14a7 7 0 0 1 3 6",
   double: "M2 12.500 6.500 17 15 8M11 16l1 1 9.500-9.500",
   down: "M6 9l6 6 6-6",
+  download: "M12 4v11M7 11l5 5 5-5M5 20h14",
   failed: "M12 3 2 20h20zM12 9v5M12 17v.500",
   flow: "M5 3h6v5H5zM13 16h6v5h-6zM8 8v4h8v4M16 12h0",
   forward: "M4 12h15M13 6l6 6-6 6",

@@ -59,14 +59,16 @@ export const post = (name, body, query, key = newKey()) =>
 export const remove = (name, query) => request("DELETE", `v2/${name}.json`, { query });
 
 /**
- * Stores a file for messages.
+ * Stores a file: for messages, or another resource that is made of one.
+ * @template {"media" | "contact_imports"} N
  * @param {File} file
- * @returns {Promise<Written<"media">>}
+ * @param {N} [name]
+ * @returns {Promise<Written<N>>}
  */
-export const upload = (file) => {
+export const upload = (file, name = /** @type {N} */ ("media")) => {
   const form = new FormData();
   form.append("file", file, file.name);
-  return request("POST", "v2/media.json", { body: form, extra: { "Idempotency-Key": newKey() } });
+  return request("POST", `v2/${name}.json`, { body: form, extra: { "Idempotency-Key": newKey() } });
 };
 
 export const newKey = () =>

@@ -4,6 +4,8 @@ import { onChange } from "./live.js";
 import { useEffect, useRef } from "./ui.js";
 
 const TOGETHER_MS = 150;
+/** The least time between two works, so that a busy workspace does not ask again and again. */
+const APART_MS = 1000;
 
 /**
  * Does the work when records of these kinds change, while the caller is drawn.
@@ -16,12 +18,14 @@ export function useChanges(kinds, work, concerns = () => true) {
   present.current = { work, concerns };
   useEffect(() => {
     let timer = 0;
+    let next = 0;
     const stop = onChange(({ kind, record }) => {
       if (kind !== "reset" && !(kinds.includes(kind) && present.current.concerns(record))) return;
       timer ||= window.setTimeout(() => {
         timer = 0;
+        next = Date.now() + APART_MS;
         present.current.work();
-      }, TOGETHER_MS);
+      }, Math.max(TOGETHER_MS, next - Date.now()));
     });
     return () => {
       clearTimeout(timer);

@@ -20,6 +20,8 @@ export const PERMISSIONS = {
   act_on_contacts: helpers,
   merge_contacts: editors,
   create_contact_note: helpers,
+  list_contact_imports: editors,
+  list_exports: editors,
   list_labels: staff,
   list_flows: [...staff, "surveyor"],
   create_flow_start: editors,

@@ -29,6 +29,10 @@ export async function startTexts() {
   await showLanguage(wished.find((code) => code in LANGUAGES) ?? "en");
 }
 
+/** How the person's region writes numbers and times in the language that is shown. A system may give the browser a name that
+ *  is no language tag, such as en-US@posix. */
+const locale = () => navigator.languages.find((code) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(code) && code.split("-")[0] === language.value) ?? language.value;
+
 /** @param {string} code */
 export async function showLanguage(code) {
   const response = await fetch(new URL(`../messages/${code}.json`, import.meta.url));
@@ -62,11 +66,11 @@ export function t(key, values) {
 export const word = (family, word) => texts.value[`${family}.${word}`] ?? word.replaceAll("_", " ");
 
 /** @param {number} value @param {Intl.NumberFormatOptions} [options] */
-export const number = (value, options) => new Intl.NumberFormat(language.value, options).format(value);
+export const number = (value, options) => new Intl.NumberFormat(locale(), options).format(value);
 
 /** @param {Date} time @param {Intl.DateTimeFormatOptions} options */
 const format = (time, options) =>
-  new Intl.DateTimeFormat(language.value, { ...options, timeZone: zone.value }).format(time);
+  new Intl.DateTimeFormat(locale(), { ...options, timeZone: zone.value }).format(time);
 
 /** @param {string} time */
 export const clock = (time) => format(new Date(time), { hour: "2-digit", minute: "2-digit" });
@@ -97,7 +101,7 @@ export function listTime(time) {
 }
 
 /** The short name of a day of UTC. @param {string} day as YYYY-MM-DD */
-export const dayLabel = (day) => new Intl.DateTimeFormat(language.value, { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(day));
+export const dayLabel = (day) => new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(day));
 
 /** How long something took, in its largest unit. @param {number} seconds */
 export function duration(seconds) {
@@ -105,4 +109,19 @@ export function duration(seconds) {
   const units = [[86_400, "day"], [3600, "hour"], [60, "minute"]];
   const [size, unit] = units.find(([size]) => seconds >= size) ?? [1, "second"];
   return number(Math.round(seconds / size), { style: "unit", unit, unitDisplay: "short" });
+}
+
+/** How large a file is. @param {number} bytes */
+export function size(bytes) {
+  /** @type {[number, string][]} */
+  const units = [[1_000_000, "megabyte"], [1000, "kilobyte"]];
+  const [one, unit] = units.find(([least]) => bytes >= least) ?? [1, "byte"];
+  return number(bytes / one, { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 1 });
+}
+
+/** The name of a language; its code where the browser knows none. @param {string} code three letters, as in contacts */
+export function languageName(code) {
+  const isCode = /^[a-z]{2,3}$/.test(code);
+  const name = isCode ? new Intl.DisplayNames([language.value], { type: "language", fallback: "none" }).of(code) : undefined;
+  return name ? name.charAt(0).toLocaleUpperCase(language.value) + name.slice(1) : code;
 }

@@ -32,6 +32,22 @@ export const PAGES = [
     load: () => import("../contacts/page.js"),
   },
   {
+    name: "contact_imports",
+    title: "imports.title",
+    icon: "contacts",
+    isFor: () => may("list_contact_imports"),
+    isUnder: "contacts",
+    load: () => import("../contact_imports/page.js"),
+  },
+  {
+    name: "exports",
+    title: "exports.title",
+    icon: "download",
+    isFor: () => may("list_exports"),
+    isUnder: "contacts",
+    load: () => import("../exports/page.js"),
+  },
+  {
     name: "tickets",
     title: "tickets.title",
     icon: "ticket",

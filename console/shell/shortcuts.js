@@ -16,6 +16,7 @@ const KEYS = [
   ["/", "keys.search"],
   ["E", "keys.archive"],
   ["L", "keys.label"],
+  ["T", "keys.ticket"],
   ["Ctrl + Enter", "keys.send"],
   ["Esc", "keys.back"],
 ];

@@ -5,6 +5,7 @@ import { Icon } from "../parts/icons.js";
 import { Problem, Waiting } from "../parts/small.js";
 import { useFigures } from "../overview/figures.js";
 import { go, link } from "../shared/router.js";
+import { may } from "../shared/session.js";
 import { duration, number, t } from "../shared/texts.js";
 import { html, useMemo } from "../shared/ui.js";
 
@@ -19,6 +20,7 @@ export function TicketFigures({ query }) {
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["tickets"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <h1>${t("tickets.figures_title")}</h1><span class="grows"></span>
+        ${may("list_exports") && html`<a class="button" href=${link(["exports"], { type: "tickets" })}><${Icon} name="download" size=${16} /> ${t("exports.tickets")}</a>`}
         <select aria-label=${t("overview.period")} onChange=${(/** @type {any} */ event) => go(["tickets", "figures"], { days: event.target.value })}>
           ${PERIODS.map((days) => html`<option key=${days} value=${days} selected=${days === period}>${t("overview.days", { days: number(Number(days)) })}</option>`)}
         </select>

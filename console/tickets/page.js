@@ -3,13 +3,14 @@
 import { Thread } from "../inbox/thread.js";
 import { Icon } from "../parts/icons.js";
 import { Avatar, Badge, Empty, ListEnd } from "../parts/small.js";
+import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useAll, useList } from "../shared/lists.js";
 import { displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { account, may } from "../shared/session.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
-import { html } from "../shared/ui.js";
+import { html, useEffect, useState } from "../shared/ui.js";
 import { TicketFigures } from "./figures.js";
 import { TicketBar } from "./ticket_bar.js";
 
@@ -33,11 +34,12 @@ function TicketList({ place }) {
   const { view = "", topic = "" } = place.query;
   const chosen = place.parts[0];
   const topics = useAll("topics");
-  const list = useList("tickets", {});
-  useChanges(["ticket"], list.refresh);
-  const email = account.value?.user.email;
-  const shown = list.items.filter((ticket) => isShown(ticket, view, email) && (!topic || ticket.topic.uuid === topic));
-  const ticket = list.items.find(({ uuid }) => uuid === chosen);
+  const list = useList("tickets", { ...filtersOf(view), topic: topic || undefined });
+  const shown = list.items;
+  const [opened, refreshOpened] = useTicket(chosen);
+  const refresh = () => (list.refresh(), refreshOpened());
+  useChanges(["ticket"], refresh);
+  const ticket = opened ?? shown.find(({ uuid }) => uuid === chosen);
   const back = link(["tickets"], place.query);
   return html`
     <main id="main" class=${chosen ? "inbox has-open" : "inbox"} tabindex="-1">
@@ -60,18 +62,28 @@ function TicketList({ place }) {
         </div>
       </section>
       ${ticket
-        ? html`<${Thread} key=${ticket.contact.uuid} contact=${ticket.contact.uuid} back=${back}><${TicketBar} ticket=${ticket} topics=${topics} onDone=${list.refresh} /><//>`
+        ? html`<${Thread} key=${ticket.contact.uuid} contact=${ticket.contact.uuid} back=${back}><${TicketBar} ticket=${ticket} topics=${topics} onDone=${refresh} /><//>`
         : html`<section class="thread none"><${Empty} icon="ticket" title=${t("tickets.choose")} text=${t("tickets.choose_text")} /></section>`}
     </main>
   `;
 }
 
-/** @param {Ticket} ticket @param {string} view @param {string | undefined} email */
-function isShown({ status, assignee }, view, email) {
-  if (view === "closed") return status === "closed";
-  if (view === "mine") return status === "open" && assignee?.email === email;
-  if (view === "nobody") return status === "open" && !assignee;
-  return status === "open";
+/** The filters of a view. @param {string} view */
+function filtersOf(view) {
+  const assignee = view === "mine" ? account.value?.user.email : view === "nobody" ? "nobody" : undefined;
+  return { status: view === "closed" ? "closed" : "open", assignee };
+}
+
+/**
+ * The ticket that is open, also when it is in no list any more, such as after closing it.
+ * @param {string | undefined} uuid
+ * @returns {[Ticket | undefined, () => void]}
+ */
+function useTicket(uuid) {
+  const [ticket, setTicket] = useState(/** @type {Ticket | undefined} */ (undefined));
+  const load = () => void (uuid && get("tickets", { uuid }).then((page) => setTicket(page.results[0]), () => {}));
+  useEffect(load, [uuid]);
+  return [ticket?.uuid === uuid ? ticket : undefined, load];
 }
 
 /** @param {{ticket: Ticket, isChosen: boolean, query: Record<string, string>}} props */

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, and_, literal, or_, select
+from sqlalchemy import ColumnElement, FromClause, Row, String, and_, literal, or_, select
 
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.contacts.notes import NOTE_FIELDS, refer_to_user
@@ -43,6 +43,7 @@ class Kind:
     workspace_id: ColumnElement[int]
     contact_id: ColumnElement[int]
     conditions: Sequence[ColumnElement[bool]] = ()
+    failed_reason: ColumnElement[str | None] | None = None
 
 
 RUN = json_record(
@@ -142,6 +143,7 @@ KINDS = (
         message.c.workspace_id,
         message.c.contact_id,
         [message.c.visibility != DELETED],
+        message.c.failed_reason,
     ),
 )
 """In the order of what comes first at the same time."""
@@ -170,13 +172,19 @@ def read_timeline(
     """A page of the timeline of a contact; one statement for each kind of event."""
     query = ListQuery(tx, workspace)
     found: list[tuple[datetime, int, str]] = []
+    nothing = literal(None, String)
     for rank, kind in enumerate(KINDS):
         limits = [kind.moment <= before] if before is not None else []
         limits += [kind.moment >= after] if after is not None else []
         limits += [] if position is None else [_is_older(kind, rank, position)]
         mine = (kind.workspace_id == workspace.id) & (kind.contact_id == contact_id)
         statement = (
-            select(kind.moment.label("moment"), kind.id.label("id"), as_text(kind.record(query)).label("record"))
+            select(
+                kind.moment.label("moment"),
+                kind.id.label("id"),
+                as_text(kind.record(query)).label("record"),
+                (nothing if kind.failed_reason is None else kind.failed_reason).label("failed_reason"),
+            )
             .select_from(kind.source(query))
             .where(mine, *kind.conditions, *limits)
             .order_by(kind.moment.desc(), kind.id.desc())
@@ -195,6 +203,7 @@ def _is_older(kind: Kind, rank: int, position: Position) -> ColumnElement[bool]:
     return and_(kind.moment <= position.value, or_(kind.moment < position.value, kind.id <= last_id))
 
 
-def _item(kind: Kind, row: Row[datetime, int, str]) -> str:
+def _item(kind: Kind, row: Row[datetime, int, str, str | None]) -> str:
     shown = "" if kind.shown_as is None else f',"{kind.shown_as}":{row.record}'
+    shown += "" if row.failed_reason is None else f',"failed_reason":"{row.failed_reason}"'
     return f'{{"type":"{kind.name}","time":"{time_text(row.moment)}"{shown}}}'

@@ -7,9 +7,10 @@ from sqlalchemy import (
     FromClause,
     func,
     literal_column,
+    select,
 )
 
-from persistence.lists import ListSpec, belongs_to, equals, reversible
+from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.tables.accounts import user
 from persistence.tables.contacts import CONTACT_REF, contact
@@ -17,6 +18,8 @@ from persistence.tables.tickets import TOPIC_REF, ticket, topic
 
 OPENED, ASSIGNED, NOTE_ADDED, TOPIC_CHANGED = "opened", "assigned", "note_added", "topic_changed"
 REOPENED = "reopened"
+NOBODY = "nobody"
+"""In the filter by assignee: tickets without one."""
 
 assignee = user.alias("assignee")
 opener = user.alias("opener")
@@ -49,11 +52,24 @@ TICKET_RECORD = declare_record(
     }
 )
 
+
+def _assigned_to(_query: ListQuery, whom: str) -> ColumnElement[bool]:
+    email = whom.strip().lower()
+    theirs = select(user.c.id).where(user.c.email_key == email).scalar_subquery()
+    return ticket.c.assignee_id.is_(None) if email == NOBODY else ticket.c.assignee_id == theirs
+
+
 TICKETS = ListSpec(
     ticket,
     TICKET_RECORD,
     reversible(ticket.c.modified_on, ticket.c.id),
     source=WITH_REFERENCES,
     options=frozenset({"reverse"}),
-    filters={"uuid": equals(ticket.c.uuid), "contact": belongs_to(ticket.c.contact_id, contact)},
+    filters={
+        "uuid": equals(ticket.c.uuid),
+        "contact": belongs_to(ticket.c.contact_id, contact),
+        "status": lambda _query, status: ticket.c.status == status.strip().lower(),
+        "topic": belongs_to(ticket.c.topic_id, topic),
+        "assignee": _assigned_to,
+    },
 )

@@ -1,17 +1,22 @@
 """People use the console in a real browser: over a real server, worker and simulated phone."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import APIResponse, Route, expect
 
+from persistence.accounts.sign_ins import end_other_sign_ins
+from persistence.users import find_member
 from testbed.running import wait_until
-from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, WIDE, findings, open_page, refused, sign_in
+from tests.console.clinic import PASSWORD, Clinic
+from tests.console.pages import NARROW, WIDE, count_bytes, findings, open_page, refused, sign_in
 
 CALLER = "+250788000111"
+MOST_BYTES = 200_000
 PAGES = (
     "overview",
     "inbox",
     "contacts",
+    "contact_imports",
+    "exports?type=runs",
     "tickets",
     "tickets/figures",
     "broadcasts",
@@ -22,6 +27,15 @@ PAGES = (
     "settings",
     "settings/users",
 )
+
+
+COUNT_REPLIES = """() => {
+    const count = () => [...document.querySelectorAll(".message.out .text")].filter(
+        (text) => text.innerText === "Written in the first tab").length;
+    window.mostReplies = 0;
+    new MutationObserver(() => { window.mostReplies = Math.max(window.mostReplies, count()); }).observe(
+        document.body, {subtree: true, childList: true, characterData: true});
+}"""
 
 
 def texts_of(clinic: Clinic, contact: str) -> list[str]:
@@ -80,14 +94,39 @@ def test_two_tabs_show_the_same_and_end_together(somebody, clinic):
     two.goto(one.url)
     expect(two.locator(".message").first).to_be_visible()
 
+    # The service has the reply and tells both tabs of it, before the first tab gets the answer to its request.
+    held: list[tuple[Route, APIResponse]] = []
+    one.route("**/api/v2/messages.json", lambda route: held.append((route, route.fetch())))
+    one.evaluate(COUNT_REPLIES)
     one.get_by_label("Write an answer").fill("Written in the first tab")
     one.keyboard.press("Control+Enter")
     expect(two.locator(".message.out", has_text="Written in the first tab")).to_be_visible()
+    expect(one.locator(".conversation", has_text="Written in the first tab")).to_be_visible()
+    (route, answer) = held[0]
+    route.fulfill(response=answer)
+    expect(one.locator(".message.out .state", has_text="queued").last).to_be_visible()
+    assert one.evaluate("window.mostReplies") == 1
     one.get_by_role("button", name="You and your language").click()
     one.get_by_role("menuitem", name="Sign out").click()
 
     for page in (one, two):
         expect(page.get_by_role("heading", name="Sign in to Relayboard")).to_be_visible()
+
+
+def test_a_session_that_was_ended_elsewhere_asks_to_sign_in_and_loses_nothing(somebody, clinic):
+    page = sign_in(somebody, clinic, "agent")
+    page.locator(".conversation").nth(7).click()
+    page.get_by_label("Write an answer").fill("Half a sen")
+    with clinic.service.database.writing() as tx:
+        end_other_sign_ins(tx, find_member(tx, clinic.service.workspace.id, clinic.email("agent")) or 0)
+    clinic.phone.receive_sms(CALLER, "Something new")
+    clinic.sync()
+
+    expect(page.get_by_role("heading", name="Sign in to Relayboard")).to_be_visible()
+    page.get_by_label("E-mail address").fill(clinic.email("agent"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_label("Write an answer")).to_have_value("Half a sen")
 
 
 ALL_PAGES = ["Overview", "Inbox", "Contacts", "Tickets", "Messages out", "Flows", "Channels", "Settings"]
@@ -142,8 +181,12 @@ def test_a_person_reads_the_console_in_their_language_from_right_to_left(somebod
 
     expect(page.locator("html[dir=rtl][lang=ar]")).to_have_count(1)
     expect(page.get_by_role("link", name="جهات الاتصال")).to_be_visible()
+    page.set_viewport_size(NARROW)
     page.reload()
     expect(page.get_by_role("link", name="جهات الاتصال")).to_be_visible()
+    for name in ("inbox", "contacts", "tickets", "settings"):
+        open_page(page, clinic, name)
+        assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
 
 
 def test_the_inbox_is_worked_with_the_keyboard_alone(somebody, clinic):
@@ -164,3 +207,15 @@ def test_the_inbox_is_worked_with_the_keyboard_alone(somebody, clinic):
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("3")
     expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
+
+
+def test_the_first_page_is_small_over_the_wire(browser, somebody, clinic):
+    state = sign_in(somebody, clinic, "agent").context.storage_state()
+    context = browser.new_context(storage_state=state)
+    page = context.new_page()
+    loaded = count_bytes(page)
+    page.goto(f"{clinic.service.url}/#/inbox")
+    expect(page.locator(".conversation").first).to_be_visible()
+
+    assert 50_000 < sum(loaded) < MOST_BYTES
+    context.close()

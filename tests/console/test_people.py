@@ -1,10 +1,13 @@
 """People open tickets and merge contacts in a real browser."""
 
+import csv
+
 from playwright.sync_api import expect
 
 from testbed.running import wait_until
-from tests.console.pages import findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
+PEOPLE = "Phone,Name,Village\n+250788000801,Amina,Gasharu\n+250788000802,Bosco,Huye\nnonsense,Carine,Huye\n"
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
 
@@ -50,3 +53,50 @@ def test_two_contacts_become_one_with_the_messages_of_both(somebody, clinic):
     expect(page.locator(".message.in")).to_have_count(2)
     open_page(page, clinic, "contacts", second["uuid"])
     expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
+
+
+def test_a_file_of_people_is_looked_at_imported_and_exported(somebody, clinic):
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Import contacts").click()
+    with page.expect_file_chooser() as chosen:
+        page.get_by_role("button", name="Choose a file").click()
+    chosen.value.set_files({"name": "people.csv", "mimeType": "text/csv", "buffer": PEOPLE.encode()})
+    expect(page.get_by_label("What Phone means")).to_have_value("urn:tel")
+    expect(page.get_by_label("What Village means")).to_have_value("ignore")
+    page.get_by_label("What Phone means").select_option("ignore")
+    expect(page.get_by_role("button", name="Import 3 rows")).to_be_disabled()
+    page.get_by_label("What Phone means").select_option("urn:tel")
+    page.get_by_label("What Village means").select_option("new:Village:text")
+    page.get_by_label("Put everybody of this file into a group").select_option("Expecting mothers")
+    assert findings(page, "columns") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "columns on a phone") == []
+    page.set_viewport_size(WIDE)
+    page.get_by_role("button", name="Import 3 rows").click()
+
+    expect(page.locator(".badge")).to_have_text("imported")
+    assert page.locator(".facts dd").all_inner_texts() == ["2", "0", "1"]
+    assert findings(page, "imported") == []
+    with page.expect_download() as rejected:
+        page.get_by_role("link", name="Download the rejected rows").click()
+    assert "nonsense,Carine" in rejected.value.path().read_text(encoding="utf-8-sig")
+    (amina,) = clinic.service.get(CONTACTS, urn="tel:+250788000801")["results"]
+    assert (amina["fields"]["village"], [group["name"] for group in amina["groups"]]) == (
+        "Gasharu",
+        ["Expecting mothers"],
+    )
+
+    page.get_by_role("link", name="See the contacts").click()
+    page.get_by_label("Name, number or query").fill('village = "Huye"')
+    expect(page.locator(".who")).to_contain_text(["Bosco"])
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Exports").click()
+    expect(page.get_by_label("Query")).to_have_value('village = "Huye"')
+    page.get_by_label("As", exact=True).select_option("csv")
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="Download").click()
+    (bosco,) = csv.DictReader(saved.value.path().read_text(encoding="utf-8-sig").splitlines())
+    assert bosco["Name"] == "Bosco"
+    assert findings(page, "exports") == []

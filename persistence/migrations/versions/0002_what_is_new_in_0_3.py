@@ -22,6 +22,7 @@ branch_labels = None
 depends_on = None
 
 TIME = sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")
+TICKET_FILTERS = {"ix_ticket_status": "status", "ix_ticket_topic": "topic_id", "ix_ticket_desk": "assignee_id"}
 UUID = sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")
 
 
@@ -242,6 +243,8 @@ def _live() -> None:
         postgresql_where=closed,
         sqlite_where=closed,
     )
+    for name, column in TICKET_FILTERS.items():
+        op.create_index(name, "ticket", ["workspace_id", column, "modified_on", "id"])
 
 
 def _pending_touches() -> None:
@@ -335,6 +338,8 @@ def _notes_and_replies() -> None:
 
 
 def _no_live() -> None:
+    for name in TICKET_FILTERS:
+        op.drop_index(name, "ticket")
     op.drop_index("ix_ticket_closed", "ticket")
     op.drop_index("ix_ticket_opened", "ticket")
     op.drop_column("ticket", "replied_on")

@@ -50,6 +50,16 @@ def test_each_kind_is_there_and_pages_neither_lose_nor_repeat(
         assert paged.all_results(PATH, contact=uuid) == whole
 
 
+def test_a_message_that_failed_says_why(api: Api, database: Database, workspace: Workspace) -> None:
+    amina = make_contact(database, workspace)
+    api.post("/api/v2/messages.json", {"contact": amina, "text": "No channel reaches her."})
+
+    said, created = api.results(PATH, contact=amina)
+
+    assert (said["message"]["status"], said["failed_reason"]) == ("failed", "no_route")
+    assert "failed_reason" not in created
+
+
 @pytest.mark.parametrize("uuid", ["00000000-0000-4000-8000-000000000000"])
 def test_an_unknown_contact_has_no_timeline(api: Api, uuid: str) -> None:
     assert api.get(PATH, contact=uuid).status_code == 404

@@ -67,6 +67,31 @@ class TestListTickets:
         assert [each["uuid"] for each in api.results(PATH, uuid=other)] == [other]
         assert api.results(PATH, uuid=other, contact=owner) == []
 
+    def test_a_desk_is_a_status_a_topic_and_an_assignee(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        email = f"administrator@{workspace.uuid[:8]}.example.org"
+        with database.reading() as tx:
+            user_id = find_member(tx, workspace.id, email)
+        mine, theirs, done = (
+            add_ticket(
+                database, workspace, add_contact(database, workspace, f"tel:+25472200011{n}"), assignee_id=assignee
+            )
+            for n, assignee in enumerate((user_id, None, None))
+        )
+        api.post(ACTIONS, {"tickets": [done], "action": "close"})
+        general = api.results("/api/v2/topics.json")[0]["uuid"]
+
+        def found(**filters: str) -> set[str]:
+            return {each["uuid"] for each in api.results(PATH, **filters)}
+
+        assert found(status="open") == {mine, theirs}
+        assert found(status="Closed", topic=general) == {done}
+        assert found(status="open", assignee="nobody") == {theirs}
+        assert found(status="open", assignee=email.upper()) == {mine}
+        for unknown in ({"status": "lost"}, {"topic": NOWHERE}, {"assignee": "who@example.org"}):
+            assert found(**unknown) == set()
+
     @pytest.mark.parametrize("reference", [NOWHERE, "x"])
     def test_an_unknown_contact_has_no_tickets(
         self, api: Api, database: Database, workspace: Workspace, reference: str

@@ -1,0 +1,125 @@
+/** One file of contacts: what its columns mean, how far it is, and what became of its rows. */
+
+import { Icon } from "../parts/icons.js";
+import { Badge, Empty, Field, Problem, Waiting } from "../parts/small.js";
+import { get, newKey, post } from "../shared/api.js";
+import { explain } from "../shared/explain.js";
+import { useAll } from "../shared/lists.js";
+import { useRepeat } from "../shared/repeat.js";
+import { link } from "../shared/router.js";
+import { number, t, word } from "../shared/texts.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { isGoing, TONES } from "./page.js";
+
+/** @typedef {import("./page.js").Import} Import */
+
+const SCHEMES = ["tel", "whatsapp", "telegram", "facebook", "mailto"];
+const TYPES = ["text", "number", "datetime", "state", "district", "ward"];
+
+/** @param {{uuid: string}} props */
+export function ImportPage({ uuid }) {
+  const [file, setFile] = useState(/** @type {Import | null | undefined} */ (undefined));
+  const [problem, setProblem] = useState("");
+  const load = () => get("contact_imports", { uuid }).then((page) => (setFile(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
+  useEffect(() => void load(), [uuid]);
+  useRepeat(isGoing(file), load);
+  return html`
+    <main id="main" class="page" tabindex="-1">
+      <header class="page-header">
+        <a class="button quiet icon-only" href=${link(["contact_imports"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+        <h1 dir="auto">${file?.filename ?? t("imports.title")}</h1>
+        ${file && html`<${Badge} tone=${TONES[file.status]}>${word("import_status", file.status)}<//>`}
+      </header>
+      ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
+      ${file === undefined && !problem && html`<${Waiting} />`}
+      ${file === null && html`<${Empty} icon="contacts" title=${t("imports.gone")} text=${t("imports.gone_text")} />`}
+      ${file?.status === "reading" && html`<p class="waiting" role="status"><span class="spinner" aria-hidden="true"></span>${t("imports.reading")}</p>`}
+      ${file?.status === "ready" && html`<${Columns} file=${file} onStarted=${setFile} />`}
+      ${file && !["reading", "ready"].includes(file.status) && html`<${Course} file=${file} />`}
+    </main>
+  `;
+}
+
+/** @param {{file: Import, onStarted: (file: Import) => void}} props */
+function Columns({ file, onStarted }) {
+  const [targets, setTargets] = useState(() => file.columns.map(({ target }) => target));
+  const [problem, setProblem] = useState("");
+  const [busy, setBusy] = useState(false);
+  const key = useRef(newKey());
+  const fields = useAll("fields");
+  const groups = useAll("groups").filter((group) => !group.query && !group.system);
+  const names = targets.some((target) => target === "uuid" || target.startsWith("urn:"));
+  const start = async (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const group = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("group") ?? "");
+    const columns = file.columns.map(({ header }, at) => ({ header, target: targets[at] }));
+    setBusy(true);
+    try {
+      onStarted(await post("contact_import_actions", { import: file.uuid, action: "start", columns, ...(group ? { group } : {}) }, undefined, key.current));
+    } catch (error) {
+      setProblem(explain(error));
+      key.current = newKey();
+      setBusy(false);
+    }
+  };
+  return html`
+    <form class="card" onSubmit=${start}>
+      <h2>${t("imports.columns")}</h2>
+      <p class="help">${t("imports.columns_help")}</p>
+      <div class="table-box" tabindex="0" role="region" aria-label=${t("imports.columns")}>
+        <table class="table">
+          <thead><tr><th scope="col">${t("imports.column")}</th><th scope="col">${t("imports.means")}</th><th scope="col">${t("imports.examples")}</th></tr></thead>
+          <tbody>${file.columns.map(({ header, examples }, at) => html`<tr key=${at}>
+            <th scope="row" dir="auto">${header}</th>
+            <td><select aria-label=${t("imports.meaning_of", { name: header })}
+              onChange=${(/** @type {any} */ event) => setTargets(targets.map((old, place) => (place === at ? event.target.value : old)))}>
+              ${choices(header, file.columns[at].target, fields).map(([value, text]) => html`<option key=${value} value=${value} selected=${value === targets[at]}>${text}</option>`)}
+            </select></td>
+            <td dir="auto" class="examples">${examples.slice(0, 3).join(" · ")}</td></tr>`)}</tbody>
+        </table>
+      </div>
+      <${Field} label=${t("imports.group")} id="group">
+        <select id="group" name="group"><option value="">–</option>${groups.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select>
+      <//>
+      ${!names && html`<p class="problem" role="alert">${t("imports.needs_address")}</p>`}
+      ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+      <footer class="form-end"><button type="submit" class="primary" disabled=${busy || !names}>${t("imports.start", { count: number(file.row_count) })}</button></footer>
+    </form>
+  `;
+}
+
+/**
+ * What a column can mean, with the texts for it.
+ * @param {string} header @param {string} guessed @param {import("../shared/contract.js").Listed<"fields">[]} fields
+ * @returns {[string, string][]}
+ */
+function choices(header, guessed, fields) {
+  /** @type {[string, string][]} */
+  const known = [
+    ["ignore", t("imports.ignore")],
+    ["name", t("contact.name")],
+    ["language", t("contact.language")],
+    ["uuid", "UUID"],
+    ...SCHEMES.map((scheme) => /** @type {[string, string]} */ ([`urn:${scheme}`, word("scheme", scheme)])),
+    ...fields.map(({ key, name }) => /** @type {[string, string]} */ ([`field:${key}`, t("imports.field", { name: name ?? key ?? "" })])),
+    ...TYPES.map((type) => /** @type {[string, string]} */ ([`new:${header}:${type}`, t("imports.new_field", { type: word("field_type", type) })])),
+  ];
+  return known.some(([value]) => value === guessed) ? known : [[guessed, guessed], ...known];
+}
+
+/** @param {{file: Import}} props */
+function Course({ file }) {
+  /** @type {[import("../shared/texts.js").Key, number][]} */
+  const counts = [["imports.created", file.created], ["imports.updated", file.updated], ["imports.rejected", file.rejected]];
+  return html`
+    <section class="card" aria-label=${t("imports.title")}>
+      ${isGoing(file) && html`<p role="status">${t("imports.progress", { done: number(file.done), total: number(file.row_count) })}</p>
+        <progress max=${Math.max(file.row_count, 1)} value=${file.done} aria-label=${t("imports.title")}></progress>`}
+      ${file.error && html`<p class="problem" role="alert">${file.error}</p>`}
+      <dl class="facts">${counts.map(([text, count]) => html`<div key=${text}><dt>${t(text)}</dt><dd>${number(count)}</dd></div>`)}</dl>
+      ${file.rejects_url && html`<p><a class="button" href=${file.rejects_url} download><${Icon} name="download" size=${16} /> ${t("imports.rejects")}</a></p>
+        <p class="help">${t("imports.rejects_help")}</p>`}
+      ${file.status === "completed" && html`<p><a href=${link(["contacts"])}>${t("imports.see")}</a></p>`}
+    </section>
+  `;
+}
