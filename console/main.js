@@ -6,7 +6,8 @@ import { startTexts } from "./shared/texts.js";
 import { html, render } from "./shared/ui.js";
 import { App } from "./shell/app.js";
 
+const session = startSession().catch(() => {});
 await startTexts();
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
 startLive();
-await startSession().catch(() => {});
+await session;

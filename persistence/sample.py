@@ -15,6 +15,7 @@ from persistence.database import Transaction
 from persistence.groups.groups import create_group
 from persistence.messages.actions import add_label
 from persistence.messages.states import HANDLED, INCOMING, OUTGOING
+from persistence.relayers.delivery_reports import PHONE_FAILED
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -134,6 +135,7 @@ def _message(owner: tuple[int, str], direction: str, status: str, text: str, on:
         "urn": urn,
         "direction": direction,
         "status": status,
+        "failed_reason": PHONE_FAILED if status == "failed" else None,
         "text": text,
         "attachments": [],
         "quick_replies": [],

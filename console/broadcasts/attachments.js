@@ -9,7 +9,7 @@ import { html, useRef, useState } from "../shared/ui.js";
 const FILES = "image/*,audio/*,video/*,application/pdf";
 const MOST = 10;
 
-/** @param {{files: import("./form.js").Named[], onChange: (files: import("./form.js").Named[]) => void}} props */
+/** @param {{files: import("./draft.js").Named[], onChange: (files: import("./draft.js").Named[]) => void}} props */
 export function Attachments({ files, onChange }) {
   const [uploading, setUploading] = useState(false);
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));

@@ -13,17 +13,12 @@ import { languageName, number, t, zone } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
 import { toLocal, toMoment } from "../shared/zone_time.js";
 import { Attachments } from "./attachments.js";
+import { DRAFT, NOTHING } from "./draft.js";
 import { Preview } from "./preview.js";
 import { Recipients } from "./recipients.js";
 
-/**
- * @typedef {{uuid: string, name: string}} Named
- * @typedef {{texts: Record<string, string>, groups: string[], contacts: Named[], query: string, files: Named[], when: string}} Draft
- */
-
-/** @type {Draft} */
-const NOTHING = { texts: {}, groups: [], contacts: [], query: "", files: [], when: "" };
-const NAME = "broadcast.form";
+/** @typedef {import("./draft.js").Named} Named */
+/** @typedef {import("./draft.js").Draft} Draft */
 
 /** The request that creates what is written. @param {Draft} draft @param {string} base */
 export function toBody({ texts, groups, contacts, query, files }, base) {
@@ -39,14 +34,14 @@ export function toBody({ texts, groups, contacts, query, files }, base) {
 
 export function BroadcastForm() {
   const languages = workspace.value?.languages?.length ? workspace.value.languages : ["eng"];
-  const [draft, setDraft] = useState(() => ({ ...NOTHING, ...loadDraft(NAME, NOTHING) }));
+  const [draft, setDraft] = useState(() => ({ ...NOTHING, ...loadDraft(DRAFT, NOTHING) }));
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const key = useRef(newKey());
   const change = (/** @type {Partial<Draft>} */ part) =>
     setDraft((old) => {
       const changed = { ...old, ...part };
-      keepDraft(NAME, changed);
+      keepDraft(DRAFT, changed);
       return changed;
     });
   const isReady = !!draft.texts[languages[0]]?.trim() && (draft.groups.length > 0 || draft.contacts.length > 0 || !!draft.query.trim());
@@ -55,7 +50,7 @@ export function BroadcastForm() {
     setBusy(true);
     try {
       const written = await post("broadcasts", { ...toBody(draft, languages[0]), scheduled_on: toMoment(draft.when) ?? null }, undefined, key.current);
-      keepDraft(NAME, null);
+      keepDraft(DRAFT, null);
       notify(t(draft.when ? "broadcasts.is_scheduled" : "broadcasts.is_sent"));
       go(["broadcasts", written.uuid]);
     } catch (error) {

@@ -9,7 +9,7 @@ import { displayName } from "../shared/names.js";
 import { number, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
-/** @param {{draft: import("./form.js").Draft, onChange: (part: Partial<import("./form.js").Draft>) => void}} props */
+/** @param {{draft: import("./draft.js").Draft, onChange: (part: Partial<import("./draft.js").Draft>) => void}} props */
 export function Recipients({ draft, onChange }) {
   const groups = useAll("groups").filter(({ status }) => status === "ready");
   const words = useQueryWords();

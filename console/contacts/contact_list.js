@@ -3,9 +3,11 @@
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Badge, Empty, Field, ListEnd } from "../parts/small.js";
+import { DRAFT, NOTHING } from "../broadcasts/draft.js";
 import { post } from "../shared/api.js";
+import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { addressOf, displayName } from "../shared/names.js";
-import { link } from "../shared/router.js";
+import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -76,6 +78,11 @@ function Bulk({ chosen, shown, groups, onDone }) {
   const act = (/** @type {"block" | "unblock" | "interrupt" | "archive_messages" | "delete"} */ action) => () => post("contact_actions", { contacts, action });
   const done = async (/** @type {() => Promise<unknown>} */ work) => (await attempt(work, t("contacts.done"))) && onDone();
   const remove = { title: t("contacts.delete"), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await act("delete")(), onDone()) };
+  const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: async () => (await act("block")(), onDone()) };
+  const write = () => {
+    keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), contacts: pair.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) })) });
+    go(["broadcasts", "new"]);
+  };
   const inGroup = async (/** @type {FormData} */ data) => {
     await post("contact_actions", { contacts, action: asks === "remove" ? "remove" : "add", group: String(data.get("group")) });
     onDone();
@@ -83,9 +90,10 @@ function Bulk({ chosen, shown, groups, onDone }) {
   return html`
     <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count: number(contacts.length) })}>
       <strong>${t("contacts.chosen", { count: number(contacts.length) })}</strong>
+      ${may("create_broadcast") && html`<button type="button" onClick=${write}>${t("broadcasts.write")}</button>`}
       <button type="button" onClick=${() => setAsks("add")}>${t("contacts.to_group")}</button>
       <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
-      <button type="button" onClick=${() => done(act("block"))}>${t("contact.block")}</button>
+      <button type="button" onClick=${() => confirmFirst(block)}>${t("contact.block")}</button>
       <button type="button" onClick=${() => done(act("unblock"))}>${t("contact.unblock")}</button>
       <button type="button" onClick=${() => done(act("interrupt"))}>${t("flow.interrupt")}</button>
       <button type="button" onClick=${() => done(act("archive_messages"))}>${t("contacts.archive_messages")}</button>

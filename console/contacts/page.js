@@ -1,5 +1,6 @@
 /** Contacts: the list, and one contact. */
 
+import { useChanges } from "../shared/changes.js";
 import { useList, useAll } from "../shared/lists.js";
 import { go } from "../shared/router.js";
 import { may } from "../shared/session.js";
@@ -25,7 +26,9 @@ function ContactsPage({ query }) {
   const { group = "", search = "" } = query;
   const [typed, setTyped] = useState(search);
   const [adding, setAdding] = useState(false);
-  const groups = useAll("groups");
+  const [counted, setCounted] = useState(0);
+  const groups = useAll("groups", counted);
+  useChanges(["message", "run", "ticket"], () => setCounted((times) => times + 1));
   const list = useList("contacts", { group: group || undefined, query: search || undefined });
   const words = useQueryWords();
   useEffect(() => {
@@ -53,7 +56,7 @@ function ContactsPage({ query }) {
         ]} />
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
       </header>
-      <${ContactList} list=${list} groups=${groups} isFiltered=${!!(group || search)} />
+      <${ContactList} list=${{ ...list, reload: () => (setCounted(counted + 1), list.reload()) }} groups=${groups} isFiltered=${!!(group || search)} />
       ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
     </main>
   `;

@@ -109,13 +109,14 @@ function renewed(old, page) {
  * All records of a short list, such as labels or topics, up to four pages; kept for the page's life.
  * @template {Readable} N
  * @param {N | null} name null asks for nothing
+ * @param {unknown} [state] when it changes, the list is asked for again
  * @returns {Listed<N>[]}
  */
-export function useAll(name) {
+export function useAll(name, state) {
   const [items, setItems] = useState(/** @type {Listed<N>[]} */ ([]));
   useEffect(() => {
     if (name) loadAll(name).then(setItems, () => {});
-  }, [name]);
+  }, [name, state]);
   return items;
 }
 

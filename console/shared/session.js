@@ -32,10 +32,9 @@ export async function startSession() {
   const chosen = sessionStorage.getItem(CHOSEN);
   headers.always = chosen ? { "X-Workspace": chosen } : {};
   try {
-    const found = await get("account");
+    const [found, shown] = await Promise.all([get("account"), get("workspace")]);
     headers.always = { "X-Workspace": found.workspace.uuid };
     headers.writing = { "X-CSRF-Token": found.csrf_token ?? "" };
-    const shown = await get("workspace");
     batch(() => {
       account.value = found;
       workspace.value = shown;

@@ -2,6 +2,8 @@
 
 import gzip
 import hashlib
+import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -16,6 +18,8 @@ from handlers.asgi.plain_responses import PlainResponse, header, wrong_method
 FOLDER = Path(__file__).parents[2] / "console"
 PREFIX = "/console/"
 PAGE = "index.html"
+FIRST = ("main.js", "inbox/page.js")
+IMPORT = re.compile(r'\b(?:from|import)\s*"(\.[^"]+)"')
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -111,8 +115,23 @@ def _file(name: str) -> File:
 
 def _page(name: str) -> File:
     text = (FOLDER / name).read_text(encoding="utf-8")
+    modules = "\n".join(f'<link rel="modulepreload" href="{{files}}/{each}">' for each in imported(*FIRST))
+    text = text.replace("{modules}", modules)
     body = text.replace("{files}", f"{PREFIX.removeprefix('/')}{tree_version()}").encode()
     return _both(body, "text/html; charset=utf-8", PAGE_HEADERS)
+
+
+def imported(*names: str) -> list[str]:
+    """These modules and all that they import, directly or not; not what they load later, nor the declarations of types
+    that their comments import. A browser that knows them asks for all at once, not for one after the other.
+    """
+    found = list(names)
+    for name in found:
+        for path in IMPORT.findall(contents()[name].decode()):
+            module = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+            if module not in found and module in contents():
+                found.append(module)
+    return found
 
 
 def _both(body: bytes, media_type: str, headers: dict[str, str]) -> File:

@@ -196,7 +196,12 @@ class Story:
         phone.sync()
         say(f"  5. The phone holds it ({self._status(message['uuid'])}) and sends it")
         phone.send_waiting()
-        phone.sync()
+
+        def is_delivered() -> bool:
+            phone.sync(force=True)
+            return self._status(message["uuid"]) == "delivered"
+
+        self._wait_until(is_delivered, "the phone to report the answer as delivered")
         self._wait_for_event("mt_sent")
         self._wait_for_event("mt_dlvd")
         came = {event["event"]["event"] for event in self.events}

@@ -207,6 +207,11 @@ def test_the_inbox_is_worked_with_the_keyboard_alone(somebody, clinic):
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("3")
     expect(page.get_by_role("heading", name="Contacts")).to_be_visible()
+    open_page(page, clinic, "inbox?folder=failed")
+    page.keyboard.press("j")
+    expect(page.locator(".state.failed").last).to_have_text("failed: the phone could not send it")
+    page.keyboard.press("t")
+    expect(page.get_by_role("dialog", name="Open a ticket")).to_be_visible()
 
 
 def test_the_first_page_is_small_over_the_wire(browser, somebody, clinic):

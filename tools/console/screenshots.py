@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, FilePayload, Page, expect, sync_playwright
 
 from relayboard.commands.demo_life import People
 from tests.browser.chromium import find_chromium
@@ -25,8 +25,16 @@ SYNCS = 24
 """In which people answer the survey."""
 OPENED = ("contacts", "inbox", "tickets")
 """Pages whose first record is shown too."""
-MORE = {"tickets-times": "tickets/figures", "calendar": "flows/calendar", "broadcast-form": "broadcasts/new"}
+MORE = {
+    "tickets-times": "tickets/figures",
+    "calendar": "flows/calendar",
+    "broadcast-form": "broadcasts/new",
+    "exports": "exports?type=runs",
+    "deliveries": "deliveries",
+}
 """Pages that are not in the navigation."""
+ROWS = "Phone,Name,Village,Birth date\n+250788900001,Amina,Gasharu,1990-01-02\n+250788900002,Bosco,Huye,1991-03-04\n"
+PEOPLE: FilePayload = {"name": "people.csv", "mimeType": "text/csv", "buffer": ROWS.encode()}
 
 
 def main() -> int:
@@ -74,6 +82,18 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
     page.locator(".flow-card h2 a").first.click()
     expect(page.locator(".flow-node").first).to_be_visible()
     written.append(_write(page, "flow"))
+    open_page(page, clinic, "channels")
+    page.locator(".channel-card a, main h2 a").first.click()
+    expect(page.locator(".chart canvas")).to_be_visible()
+    written.append(_write(page, "channel"))
+    open_page(page, clinic, "broadcasts")
+    page.locator("main .stack a").first.click()
+    expect(page.locator("main progress")).to_be_visible()
+    written.append(_write(page, "broadcast"))
+    open_page(page, clinic, "contact_imports")
+    page.locator("input[type=file]").set_input_files(PEOPLE)
+    expect(page.locator("select").first).to_be_visible()
+    written.append(_write(page, "contact-import"))
     page.context.close()
     for title, settings in {
         "inbox-dark": {**LIGHT, "color_scheme": "dark"},
