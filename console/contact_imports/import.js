@@ -1,5 +1,6 @@
 /** One file of contacts: what its columns mean, how far it is, and what became of its rows. */
 
+import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Badge, Empty, Field, Problem, Waiting } from "../parts/small.js";
 import { get, newKey, post } from "../shared/api.js";
@@ -23,12 +24,15 @@ export function ImportPage({ uuid }) {
   const load = () => get("contact_imports", { uuid }).then((page) => (setFile(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
   useEffect(() => void load(), [uuid]);
   useRepeat(isGoing(file), load);
+  const stop = { title: t("imports.cancel"), text: t("imports.cancel_text"), submit: t("imports.cancel"), onYes: async () => setFile(await post("contact_import_actions", { import: uuid, action: "cancel" })) };
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["contact_imports"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <h1 dir="auto">${file?.filename ?? t("imports.title")}</h1>
         ${file && html`<${Badge} tone=${TONES[file.status]}>${word("import_status", file.status)}<//>`}
+        <span class="grows"></span>
+        ${(isGoing(file) || file?.status === "ready") && html`<button type="button" class="danger" onClick=${() => confirmFirst(stop)}>${t("imports.cancel")}</button>`}
       </header>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
       ${file === undefined && !problem && html`<${Waiting} />`}

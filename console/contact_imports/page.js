@@ -16,7 +16,7 @@ import { ImportPage } from "./import.js";
 const FILES = ".xlsx,.xls,.ods,.csv";
 const GOING = ["reading", "pending", "running"];
 /** @type {Record<string, "good" | "bad" | "warn">} */
-export const TONES = { completed: "good", failed: "bad", ready: "warn" };
+export const TONES = { completed: "good", failed: "bad", ready: "warn", cancelled: "bad" };
 export const isGoing = (/** @type {Import | null | undefined} */ each) => !!each && GOING.includes(each.status);
 
 /** @param {{place: import("../shared/router.js").Place}} props */
