@@ -24,6 +24,11 @@ class PhoneError(ValueError):
     """A text is not a phone number that could be reached."""
 
 
+def is_country(code: str) -> bool:
+    """Whether two capital letters are the code of a country with phone numbers."""
+    return code in phonenumbers.SUPPORTED_REGIONS
+
+
 def normalize_number(text: str, country: str = "") -> str:
     """The path of a `tel` URN for a typed number: E.164 if possible, otherwise its letters and digits. Repairs numbers
     that spreadsheets wrote with an exponent, and adds the `+` that people leave out of international numbers, unless

@@ -23,18 +23,20 @@ from persistence.tables.changes import conversation, day_count, flow_count, reco
 from persistence.tables.messages import message
 
 DAY = timedelta(days=1)
+ERRORS = "errors"
 
 
 @dataclass(slots=True)
 class _Noted:
-    """Changed records of a workspace: ids by kind, new messages by UUID, the messages that change conversations, and
-    what runs did, by flow, kind, key and value.
+    """Changed records of a workspace: ids by kind, new messages by UUID, the messages that change conversations, what
+    runs did, by flow, kind, key and value, and failed attempts to send, by channel.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
     new_messages: set[str] = field(default_factory=set)
     moved: set[int] = field(default_factory=set)
     flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
+    errors: Counter[int] = field(default_factory=Counter)
 
 
 class Changes:
@@ -63,7 +65,9 @@ class Changes:
             for kind, changed in sorted(found.ids.items()):
                 _stamp(tx, workspace_id, kind, changed, moment)
             refresh_conversations(tx, workspace_id, found.moved | new)
-            _add_days(tx, workspace_id, _count_new_messages(tx, workspace_id, new))
+            counts = _count_new_messages(tx, workspace_id, new)
+            counts.update({(ERRORS, tx.now.date(), channel_id): number for channel_id, number in found.errors.items()})
+            _add_days(tx, workspace_id, counts)
             _add_flows(tx, workspace_id, found.flows)
 
 
@@ -93,6 +97,12 @@ def note_passes(tx: Transaction, workspace_id: int, passes: Counter[tuple[int, s
     """What runs did: (flow, `exit`, UUID of the exit, "") or (flow, `result`, key, category), and how often."""
     if passes:
         tx.before_commit(Changes).of(tx, workspace_id).flows.update(passes)
+
+
+def note_errors(tx: Transaction, workspace_id: int, channel_id: int, number: int) -> None:
+    """So many attempts to send messages by a channel failed."""
+    if number:
+        tx.before_commit(Changes).of(tx, workspace_id).errors[channel_id] += number
 
 
 def _add_days(tx: Transaction, workspace_id: int, counts: Counter[tuple[str, date, int]]) -> None:

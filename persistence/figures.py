@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import String, func, literal, select
 
+from persistence.changes import ERRORS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.messages.states import IS_UNHANDLED
@@ -22,6 +23,7 @@ from persistence.troubles import find_oldest_delivery, list_failing_webhooks, li
 
 MOST_COUNTED = 10_000
 CAME, WENT, ACTIVE = "came", "went", "active"
+BY_CHANNEL = ("messages_in", "messages_out", "errors")
 EXIT, RESULT = "exit", "result"
 UNFINISHED = (INTERRUPTED, EXPIRED)
 
@@ -38,14 +40,15 @@ def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dic
     channels: dict[int, dict[date, dict[str, int]]] = {}
     rows = day_count.c
     mine = (rows.workspace_id == workspace_id) & (rows.day >= listed[-1])
-    for kind in (CAME, WENT, ACTIVE):
+    for kind in (CAME, WENT, ACTIVE, ERRORS):
         found = tx.execute(select(rows.day, rows.subject, rows.number).where(mine, rows.kind == kind))
-        name = {CAME: "messages_in", WENT: "messages_out", ACTIVE: "active_contacts"}[kind]
+        name = {CAME: "messages_in", WENT: "messages_out", ACTIVE: "active_contacts", ERRORS: "errors"}[kind]
         for day, subject, number in found:
             if day in by_day:
-                by_day[day][name] += number
+                if kind != ERRORS:
+                    by_day[day][name] += number
                 if kind != ACTIVE and subject:
-                    channels.setdefault(subject, {}).setdefault(day, {"messages_in": 0, "messages_out": 0})
+                    channels.setdefault(subject, {}).setdefault(day, dict.fromkeys(BY_CHANNEL, 0))
                     channels[subject][day][name] += number
     _add_tickets(tx, workspace_id, by_day, listed[-1])
     return {

@@ -11,6 +11,7 @@ from persistence.campaigns.fires import trim_fires
 from persistence.campaigns.firing import fire_next, list_firing_workspaces
 from persistence.campaigns.rescheduling import list_rescheduling_workspaces, run_next_pass
 from persistence.channels.alarms import check_alarms, trim_alarms
+from persistence.channels.gateway_calls import trim_calls
 from persistence.data_jobs import remove_old_files
 from persistence.database import Transaction
 from persistence.deliveries.records import trim_deliveries
@@ -203,6 +204,7 @@ TRIMMERS: tuple[Trimmer, ...] = (
     trim_answers,
     trim_syncs,
     trim_alarms,
+    trim_calls,
     trim_registrations,
     trim_forgotten,
     trim_heartbeats,

@@ -15,6 +15,7 @@ from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
 from flows.expressions.json_reading import read_json
 from flows.expressions.templates import cut_text
 from flows.expressions.values import Property, Value, XObject
+from flows.header_values import CONTROL_CHARACTER
 
 HTTP_GONE = 410
 SHOWN_URL_CHARACTERS = 255
@@ -26,7 +27,6 @@ FORBIDDEN_HEADERS = frozenset(
 )
 """These headers control how a request is transferred, which only the sender may decide; wrong ones break the request
 or smuggle another one."""
-CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 

@@ -1,8 +1,11 @@
-"""`/api/v2/channel_settings.json`, an addition to the interface specification."""
+"""`/api/v2/channel_settings.json` and `channel_types.json`, additions to the interface specification."""
 
-from handlers.answers import Answer, ListAnswer, ok
+from handlers.answers import Answer, ListAnswer, as_json, created, no_content, ok
 from handlers.request import Request
 from persistence.channels import settings as channel_settings
+from persistence.channels.config import describe_types
+from persistence.channels.gateways import add_gateway
+from persistence.relayers import relayers
 
 
 def _describe(request: Request, stored: str) -> str:
@@ -12,13 +15,18 @@ def _describe(request: Request, stored: str) -> str:
 list_channel_settings = ListAnswer(channel_settings.CHANNEL_SETTINGS, show=_describe)
 
 
-def change_channel_settings(request: Request, *, uuid: str) -> Answer:
-    record = channel_settings.change_channel_settings(
-        request.tx,
-        request.workspace.id,
-        uuid,
-        changes=request.body,
-        rotates=bool(request.body.get("rotate_secret")),
-        ends_former=bool(request.body.get("end_former_secret")),
-    )
-    return ok(record)
+def read_channel_types(_request: Request) -> Answer:
+    return as_json(200, {"types": describe_types()})
+
+
+def change_channel_settings(request: Request, *, uuid: str | None = None) -> Answer:
+    tx, workspace_id = request.tx, request.workspace.id
+    if uuid is None:
+        made, _ = add_gateway(tx, workspace_id, request.body)
+        return created(channel_settings.read_channel_settings(tx, workspace_id, made))
+    return ok(channel_settings.change_channel_settings(tx, workspace_id, uuid, request.body))
+
+
+def release_channel(request: Request, *, uuid: str) -> Answer:
+    relayers.release_channel(request.tx, request.workspace.id, uuid)
+    return no_content()

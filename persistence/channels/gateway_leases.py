@@ -20,8 +20,9 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.changes import note_messages
+from persistence.changes import note_errors, note_messages
 from persistence.channels.channels import IS_GATEWAY
+from persistence.channels.gateway_calls import GatewayCall, record_calls
 from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
 from persistence.channels.gateway_sends import BULK, CONVERSATION
 from persistence.database import Transaction
@@ -51,6 +52,7 @@ class QueuedPart:
     channel_id: int
     message_id: int
     message_uuid: str
+    contact_id: int
     urn: str
     text: str
     attachments: Sequence[Mapping[str, str]]
@@ -75,11 +77,12 @@ class GatewaySend(QueuedPart):
 
 @dataclass(frozen=True, slots=True)
 class SendOutcome:
-    """The outcome of a part: accepted or not, and whether the message has further parts."""
+    """The outcome of a part: accepted or not, whether the message has further parts, and the call for the log."""
 
     send: GatewaySend
     is_accepted: bool
     has_more: bool = False
+    call: GatewayCall | None = None
 
 
 @dataclass(slots=True)
@@ -161,7 +164,14 @@ def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
     counts = (rows.error_count, rows.parts_begun, rows.parts_accepted)
     text = (message.c.urn, message.c.text, message.c.attachments, message.c.quick_replies)
     state = (message.c.status, message.c.visibility, may_go_out().label("may_go_out"))
-    columns = (rows.id, rows.workspace_id, rows.channel_id, rows.message_id, message.c.uuid.label("message_uuid"))
+    columns = (
+        rows.id,
+        rows.workspace_id,
+        rows.channel_id,
+        rows.message_id,
+        message.c.uuid.label("message_uuid"),
+        message.c.contact_id,
+    )
     statement = (
         select(*columns, *counts, *text, *state)
         .join(message, message.c.id == rows.message_id)
@@ -262,6 +272,7 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
         again = {"parts_accepted": gateway_send.c.parts_begun, "due_on": gateway_send.c.created_on}
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(going_on)).values(**again))
     _note_errors(tx, [outcome.send for outcome in mine if not outcome.is_accepted])
+    record_calls(tx, [outcome.call for outcome in outcomes if outcome.call is not None])
 
 
 def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
@@ -288,6 +299,10 @@ def _wire(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> Non
 
 def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     by_count: dict[int, list[GatewaySend]] = {}
+    for (workspace_id, channel_id), number in sorted(
+        Counter((each.workspace_id, each.channel_id) for each in sends).items()
+    ):
+        note_errors(tx, workspace_id, channel_id, number)
     for send in sends:
         by_count.setdefault(send.error_count + 1, []).append(send)
     for errors, failed in by_count.items():

@@ -1,7 +1,9 @@
-"""Settings of gateways that only administrators see and change: the secrets of their calls, and their rate limits."""
+"""Settings of gateways that only administrators see and change: how they are called, the secrets of their own
+calls, and their rate limits."""
 
 import hmac
 import secrets
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -9,14 +11,16 @@ from typing import Any
 import orjson
 from sqlalchemy import select, update
 
-from persistence.channels.channels import CHANNELS, IS_GATEWAY
+from persistence.channels.channels import CHANNELS, IS_GATEWAY, rename_channel
+from persistence.channels.config import MAY_HOLD_SECRETS, read_config, show_config
 from persistence.channels.types import GATEWAYS, TYPES
 from persistence.database import Transaction
-from persistence.errors import RecordMissing, Refused
+from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import equals
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, time_text
-from persistence.sql.json_sql import declare_record
+from persistence.sql.json_sql import as_text, declare_record
+from persistence.sql.names import check_name
 from persistence.tables.channels import channel
 
 SECRET_BYTES = 24
@@ -28,6 +32,10 @@ SETTINGS_ROW = declare_record(
         "uuid": channel.c.uuid,
         "name": channel.c.name,
         "type": channel.c.type,
+        "address": channel.c.address,
+        "country": channel.c.country,
+        "schemes": channel.c.schemes,
+        "config": sealed_text(channel.c.config),
         "secret": sealed_text(channel.c.secret),
         "rotated_on": channel.c.secret_rotated_on,
         "messages_per_second": channel.c.messages_per_second,
@@ -39,47 +47,76 @@ CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equal
 """The columns that `describe_settings` reads."""
 
 
-def change_channel_settings(
-    tx: Transaction, workspace_id: int, uuid: str, *, changes: dict[str, Any], rotates: bool, ends_former: bool
-) -> str:
-    """Changes a gateway's rate limit if `changes` contains one, and its secret if requested; returns the record as JSON
-    text. The record leaves out the secret, because responses are stored for repeated requests. Raises RecordMissing,
-    and Refused for phones.
+def change_config(tx: Transaction, workspace_id: int, uuid: str, given: Mapping[str, Any]) -> None:
+    """Changes how a gateway is called; `given` has texts by the names of settings. Raises RecordMissing, InvalidInput,
+    and Refused if its settings cannot be decrypted and are not all given.
+    """
+    channel_id, _ = _lock_gateway(tx, workspace_id, uuid)
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id)
+    channel_type, sealed = tx.execute(select(channel.c.type, sealed_text(channel.c.config)).where(mine)).one()
+    former = open_or_none(tx.dialect, channel.c.config, sealed)
+    tx.execute(update(channel).where(mine).values(config=read_config(channel_type, given, former)))
+
+
+def change_channel_settings(tx: Transaction, workspace_id: int, uuid: str, changes: Mapping[str, Any]) -> str:
+    """Changes a channel's name, and a gateway's rate limit, settings and secret, as far as `changes` contains them;
+    returns the record as JSON text. Raises RecordMissing, InvalidInput, and Refused for what cannot be changed.
     """
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
     held = select(channel.c.type).where(mine).with_for_update(key_share=True)
     channel_type = tx.execute(held).scalar_one_or_none()
     if channel_type is None:
         raise RecordMissing
-    if channel_type not in GATEWAYS:
+    fixed = [name for name in ("type", "address", "country", "scheme") if name in changes]
+    if fixed:
+        raise InvalidInput.on(fixed[0], "This cannot be changed. Add another channel.")
+    if channel_type not in GATEWAYS and (changes.keys() - {"name"} or not changes):
         raise Refused("Only gateways have these settings.")
+    if "name" in changes:
+        rename_channel(tx, workspace_id, uuid, check_name(changes["name"]))
     if "messages_per_second" in changes:
         set_limit(tx, workspace_id, uuid, changes["messages_per_second"])
-    if rotates:
-        rotate_gateway_secret(tx, workspace_id, uuid, ends_former=ends_former)
-    columns = (channel.c.name, channel.c.secret_rotated_on, channel.c.messages_per_second)
-    name, rotated_on, per_second = tx.execute(select(*columns).where(mine)).one()
-    shown = {"uuid": uuid.lower(), "name": name, "type": channel_type, "secret": None}
-    shown["rotated_on"] = None if rotated_on is None else time_text(rotated_on)
-    return _describe(tx, shown | {"messages_per_second": per_second}, "")
+    if "settings" in changes:
+        change_config(tx, workspace_id, uuid, changes["settings"])
+    if changes.get("rotate_secret"):
+        rotate_gateway_secret(tx, workspace_id, uuid, ends_former=bool(changes.get("end_former_secret")))
+    return read_channel_settings(tx, workspace_id, uuid)
+
+
+def read_channel_settings(tx: Transaction, workspace_id: int, uuid: str) -> str:
+    """The settings of a channel as JSON text, without what may hold secrets, because responses are stored for repeated
+    requests. Raises RecordMissing.
+    """
+    tx.flush()
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
+    stored = tx.execute(select(as_text(SETTINGS_ROW)).where(mine)).scalar_one_or_none()
+    if stored is None:
+        raise RecordMissing
+    return _describe(tx, orjson.loads(stored) | {"secret": None}, "", MAY_HOLD_SECRETS)
 
 
 def describe_settings(tx: Transaction, stored: str, root: str) -> str:
     """The record made from what CHANNEL_SETTINGS reads; `root` is the URL of the service. Phones have no settings."""
-    return _describe(tx, orjson.loads(stored), root)
+    return _describe(tx, orjson.loads(stored), root, ("secret",))
 
 
-def _describe(tx: Transaction, row: dict[str, Any], root: str) -> str:
-    secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if row["type"] in GATEWAYS else None
+def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[str]) -> str:
+    is_gateway = row["type"] in GATEWAYS
+    secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if is_gateway and row["secret"] else None
+    config = open_or_none(tx.dialect, channel.c.config, row["config"]) if is_gateway and row["config"] else None
     ends_on = None if row["rotated_on"] is None else datetime.fromisoformat(row["rotated_on"]) + OVERLAP
     record = {
         "uuid": row["uuid"],
         "name": row["name"],
         "type": row["type"],
+        "address": row["address"],
+        "country": row["country"],
+        "scheme": row["schemes"][0],
         "callback_url": None if secret is None else root + callback_path(row["type"], row["uuid"], secret),
         "secret": secret,
         "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
         "messages_per_second": row["messages_per_second"],
+        "settings": show_config(row["type"], config or {}, hidden),
     }
     return orjson.dumps(record).decode()
 

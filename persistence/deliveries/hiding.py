@@ -6,11 +6,17 @@ from urllib.parse import urlsplit, urlunsplit
 HIDDEN = "***"
 
 _NAMES = r"[\w.-]*(?:secret|token|passw(?:or)?d|api[_-]?key|apikey|authorization|signature|session|cookie)[\w.-]*"
+_NAME = re.compile(_NAMES, re.I)
 _PAIR = re.compile(
     rf"""(["']?{_NAMES}["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|(?:bearer |basic )?[^\s,;&"'<>}}]+)""", re.I
 )
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.I)
 _QUERY_VALUE = re.compile(r"=[^&;]*")
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a header or a parameter with this name holds a secret."""
+    return _NAME.fullmatch(name) is not None
 
 
 def hide_in_text(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, select, update
 
-from persistence.changes import note_messages
+from persistence.changes import note_errors, note_messages
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, MessageName, message_fields
 from persistence.database import Transaction
@@ -85,6 +85,8 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     statement = update(message).where(message.c.id == bindparam("key"), message.c.channel_id == source.id)
     tx.execute(statement.values(modified_on=later(tx, message), **values), changes)
     note_messages(tx, source.workspace_id, moved)
+    failures = [status for state in moved.values() for status, _ in state.moves if status in (ERRORED, FAILED)]
+    note_errors(tx, source.workspace_id, source.id, len(failures))
     events = [event for key, state in moved.items() for event in _events(source, key, state)]
     record_channel_events(tx, source.workspace_id, source.id, events)
 

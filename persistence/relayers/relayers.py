@@ -13,7 +13,7 @@ from persistence.channels.gateway_sends import drop_sends_of
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import end_trouble
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.states import FAILED, IS_UNSENT
 from persistence.relayers.registrations import (
     Phone,
@@ -129,6 +129,12 @@ def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElemen
     tx.execute(delete(waiting_registration).where(waiting_registration.c.channel_id.in_(released)))
     _leave(tx, workspace_id, released)
     return released
+
+
+def release_channel(tx: Transaction, workspace_id: int, uuid: str) -> None:
+    """Release an active channel; its unsent messages fail. Raises RecordMissing."""
+    if not release_channels(tx, workspace_id, channel.c.uuid == uuid):
+        raise RecordMissing
 
 
 def _leave(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:

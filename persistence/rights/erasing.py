@@ -13,6 +13,7 @@ from persistence.database import Transaction
 from persistence.rights.needles import Person, redact
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
+from persistence.tables.channels import gateway_call
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.data_jobs import FAILED, contact_import, export, rejected_row
 from persistence.tables.deliveries import delivery, resthook_event
@@ -29,7 +30,15 @@ STOPPED_BY_ERASURE = "A person's data was erased while this was waiting: begin a
 
 OWN_ROWS: Mapping[str, Table] = {
     each.name: each
-    for each in (campaign_fire, broadcast_contact, flow_start_contact, trigger_contact, parked_sprint, delivery)
+    for each in (
+        campaign_fire,
+        broadcast_contact,
+        flow_start_contact,
+        trigger_contact,
+        parked_sprint,
+        delivery,
+        gateway_call,
+    )
 }
 """Rows of the contact that delete_contacts leaves; attempts go with their deliveries."""
 MENTIONS: Mapping[str, Column[Any]] = {

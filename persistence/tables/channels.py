@@ -47,6 +47,7 @@ channel_alarm = numbered_table(
     ),
     Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
     Index("ix_channel_alarm_closed", "closed_on", "id"),
+    Index("ix_channel_alarm_page", "workspace_id", "opened_on", "id"),
 )
 """At most one alarm of a kind is open per channel; the unique index decides races between workers."""
 
@@ -136,6 +137,35 @@ channel = numbered_table(
 `persistence.relayers`). Push tokens are sealed because they let a phone register again; `config` contains how a
 gateway is called, with its credentials. The `secret` of a gateway authenticates the gateway's own calls; for a day
 after a rotation the previous one is accepted too."""
+
+
+class GatewayCallColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    contact_id: Named[int] = Column(BigId)
+    message_id: Named[int] = Column(BigId)
+    part: Named[int] = Column(Integer)
+    outcome: Named[str] = Column(String(10))
+    method: Named[str] = Column(String(8))
+    url: Named[str] = Column(Text)
+    headers: Named[Any] = Column(Json, nullable=False)
+    body: Named[str | None] = Column(Text)
+    status: Named[int | None] = Column(Integer)
+    answer: Named[str | None] = Column(Text)
+    error: Named[str | None] = Column(Text)
+    duration_ms: Named[int] = Column(Integer)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+gateway_call = numbered_table(
+    "gateway_call",
+    GatewayCallColumns,
+    Index("ix_gateway_call_page", "workspace_id", "created_on", "id"),
+    Index("ix_gateway_call_channel", "channel_id", "created_on", "id"),
+    Index("ix_gateway_call_outcome", "workspace_id", "outcome", "created_on", "id"),
+    Index("ix_gateway_call_contact", "contact_id"),
+)
+"""The latest calls to gateways, with secrets hidden: a sample if there are many. A call outlives its message for a few
+days, so it has no reference to it."""
 
 
 class ForgottenReportColumns(OwnedColumns):

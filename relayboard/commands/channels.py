@@ -5,6 +5,7 @@ from typing import Any
 from persistence.channels.channels import find_channel_owner, list_channel_facts, read_claimed, rename_channel
 from persistence.channels.settings import (
     callback_path,
+    change_config,
     read_gateway_secret,
     rotate_gateway_secret,
     set_limit,
@@ -15,9 +16,10 @@ from persistence.channels.webhooks import (
     switch_on_webhook,
 )
 from persistence.database import Transaction
+from persistence.errors import RecordMissing
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
-from persistence.tables.channels import channel
+from relayboard.commands.gateway_settings import read_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.commands.secret_input import given_text
 from relayboard.usage.parts import Options
@@ -34,9 +36,15 @@ def run_show(options: Options) -> None:
 
 
 def run_change(options: Options) -> None:
-    name = check_name(options.name)
     with opened_database() as database, database.writing() as tx:
-        rename_channel(tx, _find_channel(tx, options.channel)[0], options.channel, name)
+        workspace_id, channel_type = _find_channel(tx, options.channel)
+        given = read_settings(options, channel_type) | dict.fromkeys(options.reset)
+        if options.name is None and not given:
+            raise CommandFailed("say what to change: --name, or a setting of the gateway")
+        if options.name is not None:
+            rename_channel(tx, workspace_id, options.channel, check_name(options.name))
+        if given:
+            change_config(tx, workspace_id, options.channel, given)
         facts = _facts(tx, options.channel)
     print_json(facts)
 
@@ -95,12 +103,14 @@ def run_webhook(options: Options) -> None:
 
 
 def run_release(options: Options) -> None:
-    from persistence.relayers.relayers import release_channels  # noqa: PLC0415  # see above
+    from persistence.relayers.relayers import release_channel  # noqa: PLC0415  # see above
 
     with opened_database() as database, database.writing() as tx:
         workspace_id, _ = _find_channel(tx, options.channel)
-        if not release_channels(tx, workspace_id, channel.c.uuid == options.channel):
-            raise CommandFailed("the channel is released already")
+        try:
+            release_channel(tx, workspace_id, options.channel)
+        except RecordMissing as error:
+            raise CommandFailed("the channel is released already") from error
     print_json({"released": options.channel})
 
 

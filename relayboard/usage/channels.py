@@ -6,8 +6,8 @@ import click
 
 from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from persistence.channels.types.declaration import Setting
-from relayboard.usage.choices import CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY
-from relayboard.usage.parts import Action, Noun, OneOf, flag, option, text_or_file, workspace
+from relayboard.usage.choices import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY
+from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, workspace
 from relayboard.usage.people import IN
 from relayboard.usage.values import Number, WholeNumber
 
@@ -28,15 +28,23 @@ def list_schemes() -> list[str]:
     return sorted({scheme for name in GATEWAYS for scheme in TYPES[name].schemes})
 
 
-def list_settings() -> list[click.Parameter | OneOf]:
-    """An option for each setting of all types, without repeats: types may share some."""
-    named = {each.name: each for name in GATEWAYS for each in TYPES[name].settings}
-    return [part for each in named.values() for part in _setting(each)]
+def list_settings(*, are_changes: bool = False) -> list[click.Parameter | OneOf]:
+    """An option for each setting of all types, without repeats: types may share some. None is required of changes."""
+    return [part for each in _named().values() for part in _setting(each, are_changes=are_changes)]
 
 
-def _setting(setting: Setting) -> Iterator[click.Parameter | OneOf]:
+def list_setting_names() -> list[str]:
+    return sorted(_named())
+
+
+def _named() -> dict[str, Setting]:
+    return {each.name: each for name in GATEWAYS for each in TYPES[name].settings}
+
+
+def _setting(setting: Setting, *, are_changes: bool) -> Iterator[click.Parameter | OneOf]:
     if setting.kind in ("text", "url"):
-        required = all(setting in TYPES[name].settings for name in GATEWAYS) and setting.is_required
+        is_shared = all(setting in TYPES[name].settings for name in GATEWAYS)
+        required = is_shared and setting.is_required and not are_changes
         metavar = "URL" if setting.kind == "url" else None
         yield text_or_file(setting.flag, setting.help, required=required, metavar=metavar)
     elif setting.kind == "secret":
@@ -54,6 +62,32 @@ CHANNEL = Noun(
     "phones and gateways",
     Action("list", "channels.run_list", "the active channels of a workspace", workspace(), examples=(IN,)),
     Action("show", "channels.run_show", "one channel", channel(), examples=(THIS,)),
+    Action(
+        "health",
+        "channel_health.run_health",
+        "what waits for a channel, its alarms, and what a phone reported hour by hour",
+        channel(),
+        examples=(THIS,),
+    ),
+    Action(
+        "alarms",
+        "channel_health.run_alarms",
+        "the newest alarms of phones",
+        workspace(),
+        option("--channel", "only those of this channel", metavar="UUID"),
+        limit(),
+        examples=(IN,),
+    ),
+    Action(
+        "calls",
+        "channel_health.run_calls",
+        "the newest calls to gateways, with secrets hidden",
+        workspace(),
+        option("--channel", "only those to this channel", metavar="UUID"),
+        option("--outcome", "only these", choices=CALL_OUTCOMES),
+        limit(),
+        examples=(f"{IN} --outcome refused --limit 5",),
+    ),
     Action(
         "claim",
         "channels.run_claim",
@@ -83,12 +117,14 @@ CHANNEL = Noun(
     Action(
         "change",
         "channels.run_change",
-        "rename a channel",
+        "rename a channel, or change how a gateway is called",
         channel(),
-        option("--name", "the new name", required=True),
-        more="The rate limit, the secret and the webhook have commands of their own. A gateway that calls another URL, "
-        "or sends from another address, is a new channel.",
-        examples=(f"{THIS} --name 'Front desk'",),
+        option("--name", "the new name"),
+        list_settings(are_changes=True),
+        option("--reset", "this setting gets its default; repeat", choices=list_setting_names(), several=True),
+        more="The rate limit, the secret and the webhook have commands of their own. A gateway that sends from another "
+        "address is a new channel.",
+        examples=(f"{THIS} --name 'Front desk'", f"{THIS} --send-url https://sms.example.org/v2/send --reset method"),
     ),
     Action(
         "limit",

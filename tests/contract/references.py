@@ -41,6 +41,9 @@ TABLES = {
     "campaign_events": "campaign_event",
     "campaigns": "campaign",
     "channel_events": "channel_event",
+    "channel_alarms": "channel_alarm",
+    "channel_calls": "gateway_call",
+    "channel_health": "channel",
     "channel_settings": "channel",
     "channels": "channel",
     "classifiers": "classifier",
@@ -123,6 +126,8 @@ PARAMETERS: Mapping[str, Forms] = {
     "campaign": (by_uuid("campaign"),),
     "campaign_uuid": (by_uuid("campaign"),),
     "channel": CHANNEL,
+    **dict.fromkeys(("channel_calls.channel", "channel_alarms.channel"), (by_uuid("channel"),)),
+    "channel_calls.outcome": NOTHING,
     "contact": (by_uuid("contact"),),
     "data_requests.contact": (by_text("data_request", "contact_uuid", UNKNOWN_UUID),),
     "email": (BY_EMAIL,),
@@ -191,6 +196,7 @@ FIELDS: Mapping[str, Forms] = {
     "name": NAME,
     "relative_to": FIELD_KEY,
     "relayers.name": NOTHING,
+    "channel_settings.name": NOTHING,
     "deliveries": (by_uuid("delivery"),),
     "receiver": RECEIVER,
     "resthook": (by_text("resthook", "slug"),),
@@ -215,11 +221,11 @@ FIELDS: Mapping[str, Forms] = {
     "workspace_settings.name": NOTHING,
 } | dict.fromkeys(
     words(
-        "action after agent_access base_language before claim_code columns country date_style delivery_hour "
-        "end_former_secret events exclude_active extra folder is_on language languages message "
+        "action address after agent_access base_language before claim_code columns country date_style "
+        "delivery_hour end_former_secret events exclude_active extra folder is_on language languages message "
         "messages_per_second note offset params phone query quick_replies requests_per_second "
-        "restart_participants retry_delays_seconds rotate_secret scheduled_on signature since target_url text "
-        "timezone type unit url value value_type"
+        "restart_participants retry_delays_seconds rotate_secret scheduled_on scheme settings signature since "
+        "target_url text timezone type unit url value value_type"
     ),
     NOTHING,
 )

@@ -22,9 +22,6 @@ class GatewayRequest:
 class Sender(Protocol):
     """The interface of the module `request` of a channel type; `config` holds the channel's settings."""
 
-    def check_config(self, config: Config) -> None:
-        """Raises SendFailed for settings with which no message could be sent."""
-
     def make_requests(self, send: GatewaySend, config: Config) -> list[GatewayRequest]:
         """One request for each part of a message, all with the message's id."""
 

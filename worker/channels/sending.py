@@ -1,11 +1,13 @@
 """Sends messages to HTTP gateways, by a dispatcher of due message parts."""
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from persistence.channels.gateway_leases import GatewaySend, SendOutcome, lease_sends, list_due_gateways, record_sends
 from persistence.database import Transaction
+from worker.channels.call_log import CallSampler, describe_call, outcome_of
 from worker.channels.senders import sender_of
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching, do_nothing
 from worker.http.errors import SendFailed
@@ -32,6 +34,7 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
 
     def __init__(self, runtime: Runtime) -> None:
         self._http = runtime.http
+        self._sampler = CallSampler()
         self._lease = timedelta(seconds=runtime.http.total_timeout_seconds * LEASE_FACTOR)
 
     def list_due(self, tx: Transaction) -> list[str]:
@@ -42,14 +45,14 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
         return Leased([(f"{send.workspace_id} {send.channel_id}", send) for send in leased.sends], leased.look_again_on)
 
     def call(self, item: GatewaySend) -> tuple[SendOutcome, bool]:
-        return hand_over(self._http, item)
+        return hand_over(self._http, item, self._sampler)
 
     def record(self, tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
         record_sends(tx, [each.result or SendOutcome(each.item, is_accepted=False) for each in finished])
         return do_nothing
 
 
-def hand_over(http: SafeHttp, send: GatewaySend) -> tuple[SendOutcome, bool]:
+def hand_over(http: SafeHttp, send: GatewaySend, sampler: CallSampler) -> tuple[SendOutcome, bool]:
     """Sends one part to its gateway, and returns whether there was a response."""
     if send.config is None:
         logger.warning("message %s cannot be sent: the settings of its gateway cannot be read", send.message_id)
@@ -61,12 +64,18 @@ def hand_over(http: SafeHttp, send: GatewaySend) -> tuple[SendOutcome, bool]:
     if send.part > len(requests):  # the lease of the last part belonged to a worker that died
         return SendOutcome(send, is_accepted=True), True
     request = requests[send.part - 1]
+    started, response, failure = time.monotonic(), None, None
     try:
-        answer = http.send(request.method, request.url, headers=request.headers, body=request.body)
+        response = http.send(request.method, request.url, headers=request.headers, body=request.body)
+        is_accepted = sender.is_accepted(send.config, response.status, response.body)
+        if not is_accepted:
+            logger.warning("message %s was refused with status %s", send.message_id, response.status)
     except SendFailed as error:
+        is_accepted, failure = False, str(error)
         logger.warning("message %s could not be handed over: %s", send.message_id, error)
-        return SendOutcome(send, is_accepted=False), False
-    if not sender.is_accepted(send.config, answer.status, answer.body):
-        logger.warning("message %s was refused with status %s", send.message_id, answer.status)
-        return SendOutcome(send, is_accepted=False), True
-    return SendOutcome(send, is_accepted=True, has_more=send.part < len(requests)), True
+    seconds, is_answered = time.monotonic() - started, response is not None
+    outcome = outcome_of(is_accepted=is_accepted, is_answered=is_answered)
+    call = None
+    if sampler.takes(send.channel_id, outcome):
+        call = describe_call(send, request, outcome=outcome, response=response, error=failure, seconds=seconds)
+    return SendOutcome(send, is_accepted, has_more=is_accepted and send.part < len(requests), call=call), is_answered

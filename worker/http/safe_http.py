@@ -16,7 +16,8 @@ import requests
 from urllib3 import HTTPResponse
 from urllib3.exceptions import HTTPError, SSLError
 
-from flows.engine.webhook_calls import CONTROL_CHARACTER, FORBIDDEN_HEADERS
+from flows.engine.webhook_calls import FORBIDDEN_HEADERS
+from flows.header_values import is_header_value
 from relayboard.base.tracing import CLIENT, span
 from worker.http.addresses import Network
 from worker.http.checked_connections import CheckedAdapter
@@ -66,12 +67,8 @@ def check_headers(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if name.strip().lower() in FORBIDDEN_HEADERS:
             raise SendFailed("header", f"The header {name} may not be set.")
-        if not HEADER_NAME.match(name) or CONTROL_CHARACTER.search(value) or not _is_latin(value):
+        if not HEADER_NAME.match(name) or not is_header_value(value):
             raise SendFailed("header", f"The header {name[:64]!r} is not valid.")
-
-
-def _is_latin(value: str) -> bool:
-    return all(character <= "\xff" for character in value)
 
 
 class SafeHttp:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 class Setting:
     """One setting of a gateway: the stored `config` has it under its name, and `channel create` has an option for it. A
     `text` may contain a secret, so it can also be read from a file; a `url` is such a text with {{variables}}; a
-    `secret` is only read from a file; a `number` is between two bounds.
+    `secret` is only read from a file; a `number` is between two bounds. `is_header`: the value is sent in a header.
     """
 
     name: str
@@ -19,6 +19,7 @@ class Setting:
     is_required: bool = False
     choices: tuple[str, ...] | None = None
     bounds: tuple[int, int] = (0, 0)
+    is_header: bool = False
 
     @property
     def flag(self) -> str:

@@ -36,9 +36,11 @@ def upgrade() -> None:
     op.add_column("media", sa.Column("former_contact_id", ID, nullable=True))
     op.add_column("contact", sa.Column("merged_into_id", ID, nullable=True))
     op.add_column("contact_urn", sa.Column("former_contact_id", ID, nullable=True))
+    _gateway_calls()
 
 
 def downgrade() -> None:
+    _no_gateway_calls()
     op.drop_column("contact_urn", "former_contact_id")
     op.drop_column("contact", "merged_into_id")
     op.drop_column("media", "former_contact_id")
@@ -267,6 +269,43 @@ def _pending_touches() -> None:
         ),
         sqlite_autoincrement=True,
     )
+
+
+def _gateway_calls() -> None:
+    """Older programs neither write nor read it: the log of a gateway lacks the calls that they make."""
+    op.create_table(
+        "gateway_call",
+        sa.Column("id", ID, autoincrement=True, nullable=False),
+        sa.Column("workspace_id", sa.Integer(), nullable=False),
+        sa.Column("channel_id", sa.Integer(), nullable=False),
+        sa.Column("contact_id", ID, nullable=False),
+        sa.Column("message_id", ID, nullable=False),
+        sa.Column("part", sa.Integer(), nullable=False),
+        sa.Column("outcome", sa.String(length=10), nullable=False),
+        sa.Column("method", sa.String(length=8), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("headers", sa.JSON(none_as_null=True), nullable=False),
+        sa.Column("body", sa.Text(), nullable=True),
+        sa.Column("status", sa.Integer(), nullable=True),
+        sa.Column("answer", sa.Text(), nullable=True),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("duration_ms", sa.Integer(), nullable=False),
+        sa.Column("created_on", TIME, nullable=False),
+        sa.ForeignKeyConstraint(["channel_id"], ["channel.id"], name=op.f("fk_gateway_call_channel_id")),
+        sa.ForeignKeyConstraint(["workspace_id"], ["workspace.id"], name=op.f("fk_gateway_call_workspace_id")),
+        keys.primary_key("gateway_call", "id"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_gateway_call_page", "gateway_call", ["workspace_id", "created_on", "id"])
+    op.create_index("ix_gateway_call_channel", "gateway_call", ["channel_id", "created_on", "id"])
+    op.create_index("ix_gateway_call_outcome", "gateway_call", ["workspace_id", "outcome", "created_on", "id"])
+    op.create_index("ix_gateway_call_contact", "gateway_call", ["contact_id"])
+    op.create_index("ix_channel_alarm_page", "channel_alarm", ["workspace_id", "opened_on", "id"])
+
+
+def _no_gateway_calls() -> None:
+    op.drop_index("ix_channel_alarm_page", "channel_alarm")
+    op.drop_table("gateway_call")
 
 
 def _conversation() -> None:

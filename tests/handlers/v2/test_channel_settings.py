@@ -12,7 +12,9 @@ from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import claimed_phone
 
-PATH = "/api/v2/channel_settings.json"
+PATH, TYPES = "/api/v2/channel_settings.json", "/api/v2/channel_types.json"
+SETTINGS = {"send_url": "https://sms.example.org/send?key=s3cret", "send_authorization": "Bearer s3cret"}
+NEW = {"type": "external", "name": "Aggregator", "address": "8181", "country": "RW", "settings": SETTINGS}
 
 
 @pytest.fixture
@@ -33,10 +35,14 @@ def test_administrators_read_the_address_a_gateway_calls(api: Api, gateway: str)
         "uuid": gateway,
         "name": "Gateway",
         "type": "external",
+        "address": "+250788000000",
+        "country": "RW",
+        "scheme": "tel",
         "callback_url": f"http://testserver/c/ex/{gateway}/{SECRET}/",
         "secret": SECRET,
         "former_secret_until": None,
         "messages_per_second": None,
+        "settings": {"send_url": "http://127.0.0.1:1/"},
     }
 
 
@@ -46,6 +52,9 @@ def test_nobody_else_may_read_or_change_it(api: Api, gateway: str, role: str) ->
 
     assert other.get(PATH).status_code == 403
     assert other.post(PATH, {"rotate_secret": True}, uuid=gateway).status_code == 403
+    assert other.post(PATH, NEW).status_code == 403
+    assert other.delete(PATH, uuid=gateway).status_code == 403
+    assert other.get(TYPES).status_code == (403 if role == "agent" else 200)
 
 
 def test_a_rotation_gives_a_new_secret_and_tells_it_in_the_list_only(api: Api, gateway: str, clock: Clock) -> None:
@@ -75,8 +84,75 @@ def test_a_phone_shows_no_secret_and_has_nothing_to_change(api: Api) -> None:
 
     assert (record["type"], record["secret"], record["callback_url"]) == ("android", None, None)
     assert api.post(PATH, {"rotate_secret": True}, uuid=record["uuid"]).status_code == 400
+    assert api.post(PATH, {"name": "Front desk"}, uuid=record["uuid"]).json()["name"] == "Front desk"
+    assert api.delete(PATH, uuid=record["uuid"]).status_code == 204
 
 
 def test_gateways_of_others_do_not_exist(other_api: Api, gateway: str) -> None:
     assert other_api.results(PATH, uuid=gateway) == []
     assert other_api.post(PATH, {"rotate_secret": True}, uuid=gateway).status_code == 404
+    assert other_api.delete(PATH, uuid=gateway).status_code == 404
+
+
+def test_an_added_gateway_is_listed_and_its_secrets_are_not_told(api: Api) -> None:
+    made = api.post(PATH, NEW | {"messages_per_second": 5})
+
+    told = settings_of(api, made.json()["uuid"])
+    assert (made.status_code, made.json()["callback_url"]) == (201, None)
+    assert "s3cret" not in made.text
+    assert told["settings"] == SETTINGS | {
+        "method": "POST",
+        "content_type": "urlencoded",
+        "max_length": "160",
+        "send_authorization": "***",
+    }
+    assert (told["scheme"], told["address"], told["country"], told["messages_per_second"]) == ("tel", "8181", "RW", 5)
+    form = {"from": "+250788000111", "text": "hi"}
+    assert api.client.post(told["callback_url"] + "receive", data=form).status_code == 200
+    assert [each["uuid"] for each in api.results("/api/v2/channels.json")] == [told["uuid"]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "field"),
+    [
+        ({"type": "nonsense"}, "type"),
+        ({"type": "android"}, "type"),
+        ({"name": " "}, "name"),
+        ({"address": "  "}, "address"),
+        ({"country": "QQ"}, "country"),
+        ({"scheme": "nonsense"}, "scheme"),
+        ({"settings": {"send_url": "nonsense"}}, "settings"),
+        ({"settings": {}}, "settings"),
+        *(({name: None}, name) for name in ("type", "name", "address")),
+    ],
+)
+def test_a_gateway_that_could_not_send_is_not_added(api: Api, changed: dict[str, Any], field: str) -> None:
+    wanted = {name: value for name, value in (NEW | changed).items() if value is not None}
+    answer = api.post(PATH, wanted)
+
+    assert (answer.status_code, list(answer.json())) == (400, [field])
+    assert api.results(PATH) == []
+
+
+def test_what_is_changed_about_a_gateway_is_what_its_next_message_uses(api: Api, gateway: str) -> None:
+    body = {"name": "New name", "settings": {"send_url": "http://127.0.0.1:2/", "max_length": "300"}}
+    answer = api.post(PATH, body, uuid=gateway)
+
+    assert (answer.status_code, answer.json()["settings"]["send_url"]) == (200, "***")
+    assert settings_of(api, gateway)["settings"] == body["settings"]
+    assert settings_of(api, gateway)["name"] == "New name"
+    assert api.post(PATH, {"settings": {"max_length": "1"}}, uuid=gateway).status_code == 400
+    assert api.post(PATH, {"address": "8282"}, uuid=gateway).status_code == 400
+
+
+def test_a_released_channel_is_gone_and_can_not_be_released_again(api: Api, gateway: str) -> None:
+    assert api.delete(PATH, uuid=gateway).status_code == 204
+    assert (api.results(PATH), api.delete(PATH, uuid=gateway).status_code) == ([], 404)
+
+
+def test_the_types_say_what_a_form_must_ask(api: Api) -> None:
+    types = {each["type"]: each for each in api.get(TYPES).json()["types"]}
+
+    required = [each["name"] for each in types["external"]["settings"] if each["is_required"]]
+    assert required == ["send_url"]
+    assert types["android"]["is_phone"]

@@ -38,6 +38,7 @@ def test_days_count_messages_by_channel_and_each_contact_once(
     assert counts == [(1, 0, 1), (4, 1, 2)]
     (by_channel,) = found["channels"]
     assert [(each["messages_in"], each["messages_out"]) for each in by_channel["days"]] == [(1, 0), (4, 1)]
+    assert [each["errors"] for each in by_channel["days"]] == [0, 0]
     assert found["oldest_unsent_on"] is not None and found["oldest_unhandled_on"] is None
 
 

@@ -64,7 +64,13 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("secrets", "renew"): ("",),
     ("channel", "list"): ("--workspace {workspace}",),
     ("channel", "show"): ("--channel {channel}",),
-    ("channel", "change"): ("--channel {gateway} --name 'Old gateway'",),
+    ("channel", "health"): ("--channel {channel}",),
+    ("channel", "alarms"): ("--workspace {workspace} --channel {channel}",),
+    ("channel", "calls"): ("--workspace {workspace} --channel {gateway} --outcome refused --limit 5",),
+    ("channel", "change"): (
+        "--channel {gateway} --name 'Old gateway'",
+        "--channel {gateway} --send-url https://sms.example.org/v2/send --max-length 300 --reset method",
+    ),
     ("channel", "claim"): (
         "--workspace {workspace} --claim-code {claim_code} --phone +250788123123 --name 'Front desk'",
     ),

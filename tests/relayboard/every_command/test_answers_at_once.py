@@ -39,7 +39,6 @@ DO_JOBS = {("contact", "copy"), ("contact", "erase"), ("contact", "import"), ("e
 """They do at once what a worker does with the same request of the API."""
 NEEDS: dict[Leaf, set[str]] = {
     ("broadcast", "create"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
-    ("channel", "create"): {"requests", "flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
     ("ticket", "open"): {"flows.queries"},
     ("ticket", "change"): {"flows.queries"},
     ("field", "delete"): {"flows.queries"},
@@ -51,7 +50,7 @@ NEEDS: dict[Leaf, set[str]] = {
     ("archive", "import"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
     ("export",): {"flows.queries"},
 }
-"""What a command cannot do without: an expression in a text, a trial of a gateway's request, the query of a group that
+"""What a command cannot do without: an expression in a text, the query of a group that
 follows tickets or may name the field."""
 LIGHT = [words for words in GOOD if words not in READ_DEFINITIONS | CALL_SERVERS | DO_JOBS | {("completion",)}]
 

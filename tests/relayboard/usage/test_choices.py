@@ -5,6 +5,7 @@ import pytest
 from flows.definition.exports import Dependencies
 from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
 from persistence.audit import witness
+from persistence.channels import gateway_calls
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.tables import deliveries
 from persistence.triggers import schedules, triggers
@@ -22,6 +23,7 @@ SAME = {
     "TRIGGER_TYPES": triggers.TYPES,
     "KEYWORD_MATCHES": triggers.KEYWORD_MATCHES,
     "REPEATS": schedules.REPEATS,
+    "CALL_OUTCOMES": (gateway_calls.ACCEPTED, gateway_calls.REFUSED, gateway_calls.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,
     "DATE_STYLES": workspaces.DATE_STYLES,
     "DEPENDENCIES": [each.value for each in Dependencies],

@@ -9,9 +9,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, text, update
 
+from persistence.changes import ERRORS
 from persistence.channels.gateway_leases import lease_sends
 from persistence.database import Database
-from persistence.tables.channels import channel
+from persistence.tables.changes import day_count
+from persistence.tables.channels import channel, gateway_call
 from persistence.tables.messages import gateway_send, message
 from persistence.workspaces import Workspace
 from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
@@ -71,6 +73,11 @@ class TestOutcomes:
 
         wait_for(runtime.database, ids, GIVEN_UP)
         assert len(receiver.received) == 3
+        with runtime.database.reading() as tx:
+            rows, days = gateway_call.c, day_count.c
+            found = select(rows.message_id, rows.outcome, rows.status).where(rows.workspace_id == workspace.id)
+            assert [tuple(call) for call in tx.execute(found)] == [(ids[0], "refused", 500)] * 3
+            assert tx.execute(select(func.sum(days.number)).where(days.kind == ERRORS)).scalar_one() == 3
 
     def test_an_answer_without_the_check_text_is_an_error(
         self, runtime: Runtime, workspace: Workspace, receiver: Receiver

@@ -11,7 +11,6 @@ import phonenumbers
 from persistence.channels.gateway_leases import GatewaySend
 from persistence.channels.types.external import PART_LENGTH
 from worker.channels.senders import Config, GatewayRequest, split_text
-from worker.http.safe_http import check_headers
 
 CONTENT_TYPES = {
     "urlencoded": "application/x-www-form-urlencoded",
@@ -26,12 +25,6 @@ JSON_PIECE = re.compile(r'"\{\{\s*(\w+)\s*\}\}"|\{\{\s*(\w+)\s*\}\}|\\.|"')
 PLAIN_VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 XML_QUOTES = {'"': "&quot;", "'": "&apos;"}
 PART_HEADER = "Idempotency-Key"
-
-
-def check_config(config: Config) -> None:
-    """Raises SendFailed for settings with which no message could be sent."""
-    authorization, content_type = config.get("send_authorization") or "", config.get("content_type") or ""
-    check_headers({"Authorization": authorization, "Content-Type": content_type})
 
 
 def is_accepted(config: Config, status: int, body: bytes) -> bool:

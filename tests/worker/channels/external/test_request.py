@@ -23,6 +23,7 @@ def requests_with(text: str = "Kaze & ikaze", **config: Any) -> list[GatewayRequ
         channel_type="external",
         message_id=7,
         message_uuid=MESSAGE_UUID,
+        contact_id=5,
         urn="tel:+250788000111",
         text=text,
         attachments=(),

@@ -1,0 +1,50 @@
+"""New gateways."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import func, select
+
+from flows.phones import is_country
+from persistence.channels.channels import IS_GATEWAY, create_gateway
+from persistence.channels.config import read_config
+from persistence.channels.settings import new_gateway_secret
+from persistence.channels.types import GATEWAYS, TYPES
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, LimitReached
+from persistence.sql.names import OBJECTS_PER_WORKSPACE, check_name
+from persistence.tables.channels import channel
+from persistence.workspaces import hold_workspace
+
+ADDRESS_LENGTH = 255
+SCHEME = "tel"
+
+
+def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> tuple[str, str]:
+    """Creates a gateway from its `type`, `name`, `address` and, perhaps, `country`, `scheme`, `settings` (as texts) and
+    `messages_per_second`; returns its UUID and the secret of its own calls. Raises InvalidInput, LimitReached.
+    """
+    for needed in ("type", "name", "address"):
+        if needed not in new:
+            raise InvalidInput.on(needed, "This field is required.")
+    channel_type, scheme, country = new["type"], new.get("scheme", SCHEME), new.get("country") or None
+    if channel_type not in GATEWAYS:
+        raise InvalidInput.on("type", f"One of these: {', '.join(GATEWAYS)}.")
+    if scheme not in TYPES[channel_type].schemes:
+        raise InvalidInput.on("scheme", "This type does not serve this scheme.")
+    if country is not None and not is_country(country):
+        raise InvalidInput.on("country", "Not the code of a country.")
+    values = {
+        "name": check_name(new["name"]),
+        "address": check_name(new["address"], "address", ADDRESS_LENGTH),
+        "country": country,
+        "schemes": [scheme],
+        "config": read_config(channel_type, new.get("settings") or {}),
+        "secret": new_gateway_secret(),
+        "messages_per_second": new.get("messages_per_second"),
+    }
+    hold_workspace(tx, workspace_id)
+    mine = (channel.c.workspace_id == workspace_id) & IS_GATEWAY & channel.c.is_active
+    if tx.execute(select(func.count()).where(mine)).scalar_one() >= OBJECTS_PER_WORKSPACE:
+        raise LimitReached(f"A workspace has at most {OBJECTS_PER_WORKSPACE} gateways.")
+    return create_gateway(tx, workspace_id, channel_type, **values), values["secret"]

@@ -1,0 +1,158 @@
+"""The health of channels: what waits, what is wrong, and what was said to gateways."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import insert, select, update
+
+from persistence.channels import gateway_calls
+from persistence.channels.alarms import check_alarms
+from persistence.channels.channels import Source
+from persistence.channels.gateway_calls import GatewayCall, record_calls, trim_calls
+from persistence.database import Database
+from persistence.relayers.commands import DeliveryReport
+from persistence.relayers.delivery_reports import record_delivery_reports
+from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.channels import channel, gateway_call, sync_record
+from persistence.workspaces import Workspace
+from tests.api import Api
+from tests.channel_rows import add_channel, add_contact, add_outgoing, change_channel
+from tests.conftest import Clock
+
+CALLS, ALARMS, HEALTH = (f"/api/v2/channel_{name}.json" for name in ("calls", "alarms", "health"))
+FIGURES = "/api/v2/workspace_figures.json"
+
+
+def uuid_of(database: Database, channel_id: int) -> str:
+    with database.reading() as tx:
+        return str(tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one())
+
+
+def call_of(workspace: Workspace, channel_id: int, **values: Any) -> GatewayCall:
+    call = GatewayCall(
+        workspace_id=workspace.id, channel_id=channel_id, contact_id=1, message_id=7, part=1, outcome="accepted",
+        method="POST", url="https://sms.example.org/?to=0788000111", headers={"Content-Type": "text/plain"},
+        body="to=0788000111", status=200, answer="OK 0788000111", error=None, duration_ms=12,
+    )  # fmt: skip
+    return replace(call, **values)
+
+
+def test_calls_of_a_gateway_are_told_newest_first(
+    api: Api, database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    channel_id, other = add_channel(database, workspace), add_channel(database, workspace)
+    for call in (
+        call_of(workspace, channel_id),
+        call_of(workspace, channel_id, outcome="unanswered", status=None, answer=None, error="Silence."),
+        call_of(workspace, other),
+    ):
+        clock.advance(seconds=1)
+        with database.writing() as tx:
+            record_calls(tx, [call])
+
+    latest, first = api.results(CALLS, channel=uuid_of(database, channel_id))
+
+    assert (latest["outcome"], latest["response"], latest["error"]) == ("unanswered", None, "Silence.")
+    assert first["request"]["body"] == "to=0788000111"
+    assert first["response"] == {"status": 200, "body": "OK 0788000111"}
+    assert [each["id"] for each in api.results(CALLS, channel=uuid_of(database, channel_id), outcome="accepted")] == [
+        first["id"]
+    ]
+
+
+def test_an_anonymous_workspace_is_not_told_whom_a_call_was_for(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    channel_id = add_channel(database, workspace)
+    with database.writing() as tx:
+        record_calls(tx, [call_of(workspace, channel_id)])
+        tx.execute(update(workspace_table).where(workspace_table.c.id == workspace.id).values(is_anonymous=True))
+
+    answer = api.get(CALLS, channel=uuid_of(database, channel_id))
+
+    assert answer.json()["results"][0]["request"]["url"] == "***"
+    assert "0788000111" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("role", "statuses"), [("editor", [200] * 3), ("viewer", [403, 200, 200]), ("agent", [403] * 3)]
+)
+def test_viewers_see_health_and_alarms_but_no_bodies(
+    api: Api, database: Database, workspace: Workspace, role: str, statuses: list[int]
+) -> None:
+    uuid = uuid_of(database, add_channel(database, workspace))
+    other = api.as_role(role)
+    answers = [other.get(CALLS, channel=uuid), other.get(ALARMS, channel=uuid), other.get(HEALTH, uuid=uuid)]
+
+    assert [each.status_code for each in answers] == statuses
+
+
+def test_the_log_keeps_the_latest_calls_of_each_channel(
+    database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateway_calls, "KEPT_CALLS", 3)
+    busy, quiet = add_channel(database, workspace), add_channel(database, workspace)
+    with database.writing() as tx:
+        record_calls(tx, [call_of(workspace, busy, message_id=number) for number in range(1, 6)])
+        record_calls(tx, [call_of(workspace, quiet, message_id=9)])
+        assert trim_calls(tx, 1000) == 2
+        assert trim_calls(tx, 1000) == 0
+        rows = gateway_call.c
+        assert sorted(tx.execute(select(rows.message_id)).scalars()) == [3, 4, 5, 9]
+
+
+def test_the_health_of_a_phone_tells_what_waits_and_what_is_wrong(
+    api: Api, database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    phone = add_channel(database, workspace)
+    since = clock.moment
+    for minutes in (0, 5):
+        add_outgoing(database, workspace, phone, add_contact(database, workspace, f"+25472200011{minutes}"), since)
+    clock.advance(hours=1)
+    change_channel(database, phone, power_level=12, power_status="DIS")
+    reports = [(0, 80, 1), (30, 40, 0), (60, 12, 2)]
+    with database.writing() as tx:
+        for minutes, level, pending in reports:
+            row = {"workspace_id": workspace.id, "channel_id": phone, "power_level": level, "pending_count": pending}
+            counts = dict.fromkeys(("retry_count", "incoming_count", "outgoing_count"), 0)
+            moment = since.replace(minute=0) + timedelta(minutes=minutes)
+            tx.execute(insert(sync_record).values(row | counts | {"created_on": moment}))
+        check_alarms(tx)
+
+    health = api.get(HEALTH, uuid=uuid_of(database, phone)).json()
+
+    assert health["pending"] == 2
+    assert [each["kind"] for each in health["alarms"]] == ["battery", "lost_contact"]
+    assert [(each["power_level"], each["pending"]) for each in health["hours"]] == [(12, 2), (40, 0)]
+    alarms = api.results(ALARMS, channel=uuid_of(database, phone))
+    assert {(each["kind"], each["closed_on"]) for each in alarms} == {("battery", None), ("lost_contact", None)}
+
+
+def test_each_failed_attempt_of_a_phone_counts_on_its_day(
+    api: Api, database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    phone = add_channel(database, workspace)
+    contacts = [add_contact(database, workspace, f"+25472200011{number}") for number in range(2)]
+    sent = [add_outgoing(database, workspace, phone, contact, clock.moment) for contact in contacts]
+    source = Source(phone, uuid_of(database, phone), workspace.id, None, None)
+    reports = [DeliveryReport("mt_error", sent[0], clock.moment), DeliveryReport("mt_fail", sent[1], clock.moment)]
+    for _ in range(2):
+        with database.writing() as tx:
+            record_delivery_reports(tx, source, reports)
+
+    (told,) = api.get(FIGURES, days=1).json()["channels"]
+
+    assert [each["errors"] for each in told["days"]] == [2]
+
+
+def test_channels_of_others_tell_nothing(other_api: Api, database: Database, workspace: Workspace) -> None:
+    channel_id = add_channel(database, workspace)
+    with database.writing() as tx:
+        record_calls(tx, [call_of(workspace, channel_id)])
+    uuid = uuid_of(database, channel_id)
+
+    assert other_api.results(CALLS, channel=uuid) == other_api.results(CALLS) == []
+    assert other_api.results(ALARMS, channel=uuid) == []
+    assert other_api.get(HEALTH, uuid=uuid).status_code == 404
