@@ -1,31 +1,30 @@
-/** One channel: whether it is alive, what it carries, and a test message. */
+/** One channel: whether it is alive, what it carries, what was said, and what can be done with it. */
 
-import { Chart } from "../parts/chart.js";
-import { FormDialog } from "../parts/dialog.js";
+import { confirmFirst, FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Field, Problem, Waiting } from "../parts/small.js";
-import { useFigures } from "../overview/figures.js";
-import { get, newKey, post } from "../shared/api.js";
+import { notify } from "../parts/notices.js";
+import { get, newKey, post, remove } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
-import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
+import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { Alarms } from "./alarms.js";
+import { Calls } from "./calls.js";
+import { HealthCard } from "./health.js";
 import { Card } from "./page.js";
-
-const DAYS = 30;
+import { SettingsCard } from "./settings_card.js";
 
 /** @param {{uuid: string}} props */
 export function ChannelPage({ uuid }) {
   const [channel, setChannel] = useState(/** @type {import("./page.js").Channel | null | undefined} */ (undefined));
   const [problem, setProblem] = useState("");
   const [testing, setTesting] = useState(false);
-  const { figures } = useFigures(DAYS);
   const load = () => get("channels", { uuid }).then((page) => (setChannel(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
   useEffect(() => void load(), [uuid]);
   useChanges(["channel", "channel_gone"], load);
-  const plotted = useMemo(() => figures && bySeries(figures, uuid), [figures, uuid]);
   if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("channels.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;
   if (channel === undefined) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   if (!channel) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="channel" title=${t("error.gone")} /></main>`;
@@ -35,23 +34,32 @@ export function ChannelPage({ uuid }) {
         <a class="button quiet icon-only" href=${link(["channels"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <h1>${channel.name}</h1><span class="grows"></span>
         ${may("create_message") && may("write_contact") && html`<button type="button" onClick=${() => setTesting(true)}><${Icon} name="send" size=${16} /> ${t("channels.test")}</button>`}
+        ${may("release_channel") && html`<button type="button" class="quiet" onClick=${() => askToRelease(channel)}><${Icon} name="trash" size=${16} /> ${t("channels.release")}</button>`}
       </header>
       <div class="two">
-        <ul><${Card} channel=${channel} /></ul>
-        ${plotted && html`<${Chart} title=${t("broadcasts.messages")} days=${plotted.days} series=${plotted.series} />`}
+        <div class="channel-facts"><ul><${Card} channel=${channel} /></ul>
+          ${may("list_channel_settings") && html`<${SettingsCard} uuid=${uuid} onChange=${load} />`}</div>
+        <${HealthCard} uuid=${uuid} />
       </div>
+      ${channel.device || !may("list_channel_calls") ? null : html`<${Calls} channel=${uuid} />`}
+      ${channel.device && html`<${Alarms} channel=${uuid} />`}
       ${testing && html`<${TestDialog} onClose=${() => setTesting(false)} />`}
     </main>
   `;
 }
 
-/** @param {import("../overview/figures.js").Figures} figures @param {string} uuid */
-function bySeries(figures, uuid) {
-  const days = figures.days.map(({ day }) => day).reverse();
-  const counts = new Map(figures.channels.find(({ channel }) => channel.uuid === uuid)?.days.map((each) => [each.day, each]));
-  const values = (/** @type {"messages_in" | "messages_out"} */ what) => days.map((day) => counts.get(day)?.[what] ?? 0);
-  return { days, series: [{ name: t("channels.in"), values: values("messages_in") }, { name: t("channels.out"), values: values("messages_out") }] };
-}
+/** @param {import("./page.js").Channel} channel */
+const askToRelease = (channel) =>
+  confirmFirst({
+    title: t("channels.release_ask", { name: channel.name ?? channel.address ?? "" }),
+    text: t("channels.release_text"),
+    submit: t("channels.release"),
+    onYes: async () => {
+      await remove("channel_settings", { uuid: channel.uuid });
+      notify(t("channels.released"));
+      go(["channels"]);
+    },
+  });
 
 /** @param {{onClose: () => void}} props */
 function TestDialog({ onClose }) {

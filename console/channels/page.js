@@ -6,12 +6,13 @@ import { Badge, Empty, Field, ListEnd } from "../parts/small.js";
 import { request } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useList } from "../shared/lists.js";
-import { link } from "../shared/router.js";
+import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { duration, fullTime, listTime, number, t } from "../shared/texts.js";
+import { duration, fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
 import { QrCode } from "../parts/qr_code.js";
 import { ChannelPage } from "./channel.js";
+import { GatewayDialog } from "./gateway_form.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"channels">} Channel */
 
@@ -26,24 +27,32 @@ export default function Channels({ place }) {
 
 function ChannelList() {
   const list = useList("channels", {});
-  const [adding, setAdding] = useState(false);
-  useChanges(["channel", "channel_gone"], list.refresh);
+  const alarms = useList("channel_alarms", {});
+  const [adding, setAdding] = useState(/** @type {"" | "phone" | "gateway"} */ (""));
+  useChanges(["channel", "channel_gone"], () => (list.refresh(), alarms.refresh()));
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
-  const add = may("claim_relayer") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("channels.add_phone")}</button>`;
+  const add = html`
+    ${may("change_channel_settings") && html`<button type="button" onClick=${() => setAdding("gateway")}><${Icon} name="plus" size=${18} /> ${t("gateway.add")}</button>`}
+    ${may("claim_relayer") && html`<button type="button" class="primary" onClick=${() => setAdding("phone")}><${Icon} name="plus" size=${18} /> ${t("channels.add_phone")}</button>`}
+  `;
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header"><h1>${t("channels.title")}</h1><span class="grows"></span>
         ${may("list_deliveries") && html`<a class="button" href=${link(["deliveries"])}>${t("deliveries.title")}</a>`}${add}</header>
       ${isEmpty && html`<${Empty} icon="channel" title=${t("channels.empty")} text=${t("channels.empty_text")}>${add}<//>`}
-      <ul class="cards">${list.items.map((channel) => html`<${Card} key=${channel.uuid} channel=${channel} />`)}</ul>
+      <ul class="cards">${list.items.map((channel) => html`<${Card} key=${channel.uuid} channel=${channel} alarms=${openOf(alarms.items, channel.uuid)} />`)}</ul>
       <${ListEnd} list=${list} />
-      ${adding && html`<${ClaimDialog} onClose=${() => (setAdding(false), list.reload())} />`}
+      ${adding === "phone" && html`<${ClaimDialog} onClose=${() => (setAdding(""), list.reload())} />`}
+      ${adding === "gateway" && html`<${GatewayDialog} onDone=${(/** @type {string} */ uuid) => go(["channels", uuid])} onClose=${() => setAdding("")} />`}
     </main>
   `;
 }
 
-/** What is known of the state of a channel. @param {{channel: Channel}} props */
-export function Card({ channel }) {
+/** What is wrong with a channel now. @param {import("../shared/contract.js").Listed<"channel_alarms">[]} alarms @param {string} uuid */
+const openOf = (alarms, uuid) => alarms.filter((each) => !each.closed_on && each.channel?.uuid === uuid).map(({ kind }) => kind);
+
+/** What is known of the state of a channel. @param {{channel: Channel, alarms?: string[]}} props */
+export function Card({ channel, alarms = [] }) {
   const device = channel.device;
   const silence = channel.last_seen ? (Date.now() - Date.parse(channel.last_seen)) / 1000 : 0;
   const isSilent = !!device && silence > SILENT_SECONDS;
@@ -58,6 +67,7 @@ export function Card({ channel }) {
       </header>
       <dl class="facts">
         <div><dt>${t("channels.type")}</dt><dd>${channel.type}</dd></div>
+        ${alarms.length > 0 && html`<div><dt>${t("alarms.title")}</dt><dd>${alarms.map((kind) => html`<${Badge} key=${kind} tone="bad">${word("alarm_kind", kind)}<//> `)}</dd></div>`}
         ${channel.last_seen && html`<div><dt>${t("contact.last_seen")}</dt><dd><time title=${fullTime(channel.last_seen)}>${listTime(channel.last_seen)}</time></dd></div>`}
         ${device && html`<div><dt>${t("channels.device")}</dt><dd>${device.name}</dd></div>`}
         ${device && html`<div><dt>${t("channels.power")}</dt><dd><${Power} level=${device.power_level ?? -1} isCharging=${device.power_status === "CHA" || device.power_status === "FUL"} /></dd></div>`}

@@ -5,8 +5,9 @@ import { attempt } from "../parts/notices.js";
 import { Badge, Empty, ListEnd } from "../parts/small.js";
 import { post } from "../shared/api.js";
 import { may } from "../shared/session.js";
-import { fullTime, number, t, word } from "../shared/texts.js";
+import { duration, fullTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
+import { ReceiverDialog } from "./receiver_form.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"webhook_receivers">} Receiver
@@ -22,10 +23,13 @@ export const nameOf = (receiver) => receiver.channel?.name || receiver.resthook 
 /** @param {{list: import("../shared/lists.js").List<Receiver>, onChange: () => void}} props */
 export function Receivers({ list, onChange }) {
   const [secret, setSecret] = useState(/** @type {Secret | null} */ (null));
-  if (list.items.length === 0 && !list.loading && !list.problem) {
-    return html`<${Empty} icon="channel" title=${t("deliveries.empty")} text=${t("deliveries.empty_text")} />`;
-  }
+  const [adding, setAdding] = useState(false);
+  const taken = list.items.flatMap(({ channel }) => (channel ? [channel.uuid] : []));
+  const add = may("write_webhook_receiver") && html`<button type="button" onClick=${() => setAdding(true)}>${t("receiver.add")}</button>`;
+  const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   return html`
+    ${isEmpty ? html`<${Empty} icon="channel" title=${t("deliveries.empty")} text=${t("deliveries.empty_text")}>${add}<//>` : html`<p class="add-receiver">${add}</p>`}
+    ${adding && html`<${ReceiverDialog} taken=${taken} onDone=${onChange} onClose=${() => setAdding(false)} />`}
     <ul class="cards">
       ${list.items.map((receiver) => html`<${Card} key=${receiver.receiver} receiver=${receiver} onChange=${onChange} onSecret=${setSecret} />`)}
     </ul>
@@ -40,6 +44,7 @@ export function Receivers({ list, onChange }) {
 /** @param {{receiver: Receiver, onChange: () => void, onSecret: (secret: Secret) => void}} props */
 function Card({ receiver, onChange, onSecret }) {
   const name = nameOf(receiver);
+  const [changing, setChanging] = useState(false);
   const isOff = receiver.health === "off";
   const key = { receiver: receiver.receiver };
   const test = async () => {
@@ -66,11 +71,20 @@ function Card({ receiver, onChange, onSecret }) {
         <${Badge} tone=${TONES[receiver.health]}>${word("receiver_health", receiver.health)}<//></header>
       ${receiver.failing_since && html`<p>${t("deliveries.given_up", { count: number(receiver.given_up), time: fullTime(receiver.failing_since) })}</p>`}
       ${receiver.switched_off_reason && html`<p dir="auto">${receiver.switched_off_reason}</p>`}
+      <dl class="facts">
+        <div><dt>${t("receiver.events")}</dt><dd>${receiver.events ? receiver.events.map((event) => word("webhook_event", event)).join(", ") : t("receiver.all_events")}</dd></div>
+        <div><dt>${t("receiver.delays")}</dt><dd>${receiver.retry_delays_seconds ? receiver.retry_delays_seconds.map((delay) => duration(delay)).join(", ") : t("receiver.usual")}</dd></div>
+        <div><dt>${t("receiver.limit")}</dt><dd>${receiver.requests_per_second === null ? t("gateway.no_limit") : number(receiver.requests_per_second)}</dd></div>
+        <div><dt>${t("receiver.signature")}</dt><dd>${word("signature", receiver.signature)}</dd></div>
+      </dl>
+      ${receiver.public_key && html`<p class="help">${t("receiver.public_key")} <code class="secret" dir="ltr">${receiver.public_key}</code></p>`}
       <p class="actions">
+        ${may("write_webhook_receiver") && html`<button type="button" onClick=${() => setChanging(true)}>${t("receiver.change")}</button>`}
         ${may("send_webhook_test") && html`<button type="button" onClick=${test}>${t("deliveries.test")}</button>`}
         ${may("write_webhook_receiver") && html`<button type="button" onClick=${askToTurn}>${isOff ? t("deliveries.switch_on") : t("deliveries.switch_off")}</button>`}
         ${may("rotate_webhook_secret") && html`<button type="button" class="quiet" onClick=${askToRotate}>${t("deliveries.new_secret")}</button>`}
       </p>
+      ${changing && html`<${ReceiverDialog} receiver=${receiver} taken=${[]} onDone=${onChange} onClose=${() => setChanging(false)} />`}
     </li>
   `;
 }

@@ -3,13 +3,14 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, true
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
+from persistence.channels.types import GATEWAYS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, belongs_to
-from persistence.messages.states import IS_UNSENT, PENDING_COUNT
+from persistence.messages.states import IS_UNSENT, WIRED
 from persistence.sql.columns import time_text
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
@@ -40,24 +41,30 @@ ALARMS = ListSpec(
 def read_health(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, Any]:
     """The health of an active channel. Raises RecordMissing."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
-    row = tx.execute(select(channel.c.id, channel.c.uuid, channel.c.name, PENDING_COUNT).where(mine)).first()
+    row = tx.execute(select(channel.c.id, channel.c.uuid, channel.c.name, channel.c.type).where(mine)).first()
     if row is None:
         raise RecordMissing
-    channel_id, channel_uuid, name, pending = row
+    channel_id, channel_uuid, name, channel_type = row
+    pending, oldest = _count_waiting(tx, workspace_id, channel_id, is_gateway=channel_type in GATEWAYS)
     return {
         "channel": {"uuid": channel_uuid, "name": name},
         "pending": pending,
-        "oldest_pending_on": _find_oldest(tx, workspace_id, channel_id),
+        "oldest_pending_on": None if oldest is None else time_text(oldest),
         "alarms": _list_open(tx, workspace_id, channel_id),
         "hours": _list_hours(tx, workspace_id, channel_id),
     }
 
 
-def _find_oldest(tx: Transaction, workspace_id: int, channel_id: int) -> str | None:
+def _count_waiting(
+    tx: Transaction, workspace_id: int, channel_id: int, *, is_gateway: bool
+) -> tuple[int, datetime | None]:
+    """How many messages wait to be sent, and since when the oldest does. A gateway sends what it has (`wired`); a phone
+    may still have to."""
     its = (message.c.workspace_id == workspace_id) & (message.c.channel_id == channel_id)
-    waiting = select(func.min(message.c.created_on)).where(its, IS_UNSENT, message.c.visibility == VISIBLE)
-    oldest = tx.execute(waiting).scalar_one()
-    return None if oldest is None else time_text(oldest)
+    here = message.c.status != WIRED if is_gateway else true()
+    found = select(func.count(), func.min(message.c.created_on)).where(its, IS_UNSENT, message.c.visibility == VISIBLE)
+    number, oldest = tx.execute(found.where(here)).one()
+    return number, oldest
 
 
 def _list_open(tx: Transaction, workspace_id: int, channel_id: int) -> list[dict[str, Any]]:

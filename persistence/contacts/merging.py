@@ -14,7 +14,7 @@ from persistence.groups.smart_groups import refresh_contacts
 from persistence.labels import hold_messages
 from persistence.stamps import later, stamped
 from persistence.tables.changes import conversation
-from persistence.tables.channels import channel_event
+from persistence.tables.channels import channel_event, gateway_call
 from persistence.tables.contacts import ACTIVE, contact, contact_note, contact_urn, group, group_membership
 from persistence.tables.flow_starts import flow_start_contact
 from persistence.tables.messages import broadcast_contact, message
@@ -119,7 +119,7 @@ def _move_history(tx: Transaction, workspace: Workspace, kept_id: int, other_id:
     _join_conversations(tx, workspace, kept_id, other_id)
     moving = update(message).where(theirs).values(contact_id=kept_id, modified_on=later(tx, message))
     note_messages(tx, workspace.id, tx.execute(moving.returning(message.c.id)).scalars())
-    for table in (channel_event, contact_note):
+    for table in (channel_event, contact_note, gateway_call):
         tx.execute(update(table).where(_of(table, workspace, other_id)).values(contact_id=kept_id))
 
 

@@ -156,3 +156,14 @@ def test_channels_of_others_tell_nothing(other_api: Api, database: Database, wor
     assert other_api.results(CALLS, channel=uuid) == other_api.results(CALLS) == []
     assert other_api.results(ALARMS, channel=uuid) == []
     assert other_api.get(HEALTH, uuid=uuid).status_code == 404
+
+
+def test_what_a_gateway_has_waits_no_more(api: Api, database: Database, workspace: Workspace, clock: Clock) -> None:
+    contact, times = add_contact(database, workspace), []
+    for channel_type in ("external", "android"):
+        channel_id = add_channel(database, workspace, type=channel_type)
+        for status in ("wired", "queued"):
+            add_outgoing(database, workspace, channel_id, contact, clock.moment, status)
+        times.append(api.get(HEALTH, uuid=uuid_of(database, channel_id)).json()["pending"])
+
+    assert times == [1, 2]

@@ -1,0 +1,54 @@
+/** What only administrators see of a gateway: the address that it calls, its limit, and how it is called. */
+
+import { confirmFirst } from "../parts/dialog.js";
+import { attempt, notify } from "../parts/notices.js";
+import { Problem } from "../parts/small.js";
+import { get, post } from "../shared/api.js";
+import { explain } from "../shared/explain.js";
+import { fullTime, number, t, word } from "../shared/texts.js";
+import { html, useEffect, useState } from "../shared/ui.js";
+import { GatewayDialog } from "./gateway_form.js";
+
+/** @typedef {import("./gateway_form.js").Settings} Settings */
+
+/** Nothing for phones. @param {{uuid: string, onChange: () => void}} props */
+export function SettingsCard({ uuid, onChange }) {
+  const [settings, setSettings] = useState(/** @type {Settings | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const [changing, setChanging] = useState(false);
+  const load = () => get("channel_settings", { uuid }).then(({ results }) => (setSettings(results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
+  useEffect(() => void load(), [uuid]);
+  if (problem) return html`<${Problem} text=${problem} onRetry=${load} />`;
+  if (!settings?.callback_url) return null;
+  const url = settings.callback_url;
+  const copy = () => attempt(() => navigator.clipboard.writeText(url), t("gateway.copied"));
+  const askToRotate = () =>
+    confirmFirst({
+      title: t("deliveries.new_secret"),
+      text: t("gateway.rotate_text"),
+      submit: t("deliveries.new_secret"),
+      onYes: async () => {
+        await post("channel_settings", { rotate_secret: true }, { uuid });
+        notify(t("gateway.rotated"));
+        await load();
+      },
+    });
+  return html`
+    <section class="card" aria-labelledby="gateway-title">
+      <header><h2 id="gateway-title">${t("gateway.title")}</h2></header>
+      <p class="help">${t("gateway.callback_help")}</p>
+      <p><code class="secret" dir="ltr">${url}receive</code></p>
+      ${settings.former_secret_until && html`<p class="help">${t("gateway.former_until", { time: fullTime(settings.former_secret_until) })}</p>`}
+      <dl class="facts">
+        <div><dt>${t("gateway.limit")}</dt><dd>${settings.messages_per_second === null ? t("gateway.no_limit") : number(settings.messages_per_second)}</dd></div>
+        ${Object.entries(settings.settings).map(([name, value]) => html`<div key=${name}><dt>${word("gateway_setting", name)}</dt><dd><bdi class="url">${value}</bdi></dd></div>`)}
+      </dl>
+      <p class="actions">
+        <button type="button" onClick=${() => setChanging(true)}>${t("gateway.change")}</button>
+        <button type="button" onClick=${copy}>${t("gateway.copy")}</button>
+        <button type="button" class="quiet" onClick=${askToRotate}>${t("deliveries.new_secret")}</button>
+      </p>
+      ${changing && html`<${GatewayDialog} present=${settings} onDone=${() => (load(), onChange())} onClose=${() => setChanging(false)} />`}
+    </section>
+  `;
+}
