@@ -34,17 +34,18 @@ def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> t
         raise InvalidInput.on("scheme", "This type does not serve this scheme.")
     if country is not None and not is_country(country):
         raise InvalidInput.on("country", "Not the code of a country.")
-    values = {
+    secret = new_gateway_secret()
+    values: dict[str, Any] = {
         "name": check_name(new["name"]),
         "address": check_name(new["address"], "address", ADDRESS_LENGTH),
         "country": country,
         "schemes": [scheme],
         "config": read_config(channel_type, new.get("settings") or {}),
-        "secret": new_gateway_secret(),
+        "secret": secret,
         "messages_per_second": new.get("messages_per_second"),
     }
     hold_workspace(tx, workspace_id)
     mine = (channel.c.workspace_id == workspace_id) & IS_GATEWAY & channel.c.is_active
     if tx.execute(select(func.count()).where(mine)).scalar_one() >= OBJECTS_PER_WORKSPACE:
         raise LimitReached(f"A workspace has at most {OBJECTS_PER_WORKSPACE} gateways.")
-    return create_gateway(tx, workspace_id, channel_type, **values), values["secret"]
+    return create_gateway(tx, workspace_id, channel_type, **values), secret
