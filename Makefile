@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions bench faults fuzz picture docs screenshots sdks clean
+.PHONY: serve test test-partitions bench faults fuzz soak mutants picture docs screenshots sdks clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -21,6 +21,12 @@ faults: $(VENV)/.bench-installed
 
 fuzz: $(VENV)/.bench-installed
 	@$(BIN)/python -m tests.fuzz --write
+
+soak: $(VENV)/.bench-installed
+	@$(BIN)/python -m bench.soak --write
+
+mutants: $(VENV)/.bench-installed
+	@$(BIN)/python -m tools.mutants --write
 
 picture: $(VENV)/.bench-installed
 	@$(BIN)/python -m tools.picture > docs/architecture.svg

@@ -46,6 +46,25 @@ def write_page(root: Path) -> str:
     return TITLE + "\n".join(lines) + "\n"
 
 
+def find_testers(root: Path) -> dict[str, list[str]]:
+    """By the path of each module the test files that test it: its own one, those that import it, or the nearest one;
+    those of its room first.
+    """
+    modules = {_name_of(path, root): path for room in ROOMS for path in sorted((root / room).rglob("*.py"))}
+    tests = {_name_of(path, root): path for path in sorted((root / "tests").rglob("*.py"))}
+    users, testers = _users_of(modules, modules), _users_of(modules, tests)
+    found = {}
+    for name, path in modules.items():
+        own, room = _own_test(name, tests), f"tests.{name.split('.')[0]}"
+        direct = [test for test in testers[name] if test.rpartition(".")[2].startswith("test_") and test != own]
+        ordered = [*([own] if own else []), *sorted(direct, key=lambda test: (not test.startswith(room), test))]
+        files = [tests[test].relative_to(root).as_posix() for test in ordered]
+        found[path.relative_to(root).as_posix()] = files or (
+            [_find_test(name, users, testers, tests)] if _has_code(path) else []
+        )
+    return found
+
+
 def _name_of(path: Path, root: Path) -> str:
     parts = path.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

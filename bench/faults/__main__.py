@@ -23,14 +23,15 @@ from bench.faults.kinds import FAULTS, NEEDS_DISK, hit, start_the_dead
 from bench.faults.neighbors import compare
 from bench.faults.page import describe
 from bench.faults.receivers import SHARES, FaultyReceiver
-from bench.faults.run import Run, is_over
+from bench.faults.run import CREATED, Run, is_over
 from bench.faults.surroundings import pause, surroundings
 from testbed.quality_page import PAGE, write_section
 from testbed.running import RunningService, running_service, wait_until
 
 PATIENCE_SECONDS = 7200.0
 LEAST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.5, 2.5
-SETTINGS = {"WEBHOOK_TIMEOUT_SECONDS": "1", "WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.2,0.4"}
+SETTINGS = {"WEBHOOK_TIMEOUT_SECONDS": "5", "WEBHOOK_RETRY_DELAYS_SECONDS": "0.2,1,3"}
+"""Long enough for receivers of this process on a machine that does other work too."""
 
 
 def main(arguments: Sequence[str], page: Path = PAGE) -> int:
@@ -90,8 +91,8 @@ def hurt(
     clients = run.begin_clients({behavior: receiver.url for behavior, receiver in receivers.items()}, planned)
     first = chance.sample(list(names), len(names))
     try:
-        wait_until(lambda: run.answers.total() > 0, "the first answer")
         while run.hits.total() < faults and not is_over(run, count):
+            wait_for_work(run, count)
             name = first.pop() if first else chance.choices(names, [FAULTS[each][1] for each in names])[0]
             hit(run, name, chance)
             start_the_dead(run)
@@ -101,6 +102,16 @@ def hurt(
         run.ending.set()
         for client in clients:
             client.join()
+
+
+def wait_for_work(run: Run, count: int) -> None:
+    """Until a client gets the next answer: what was hit before works again. Not if all events are made."""
+    before = run.answers[CREATED]
+    wait_until(
+        lambda: run.answers[CREATED] > before or sum(map(len, run.made.values())) == count,
+        "the service to work again",
+        PATIENCE_SECONDS,
+    )
 
 
 def is_finished(run: Run, count: int) -> bool:

@@ -1,24 +1,40 @@
 """Compares what clients, receivers and the service know after a run."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
+
+from sqlalchemy import select
 
 from bench.faults.receivers import ACCEPTING, FaultyReceiver
 from bench.faults.run import Run, read_ledger
 from persistence.deliveries.ledger import Ledger
+from persistence.tables.deliveries import FAILED, delivery
 
 ALLOWED_ANSWERS = {0, 201, 503}
 """What clients may get: the event, that they shall try again, and nothing when the API was killed."""
 
 
 def judge(run: Run, receivers: dict[str, FaultyReceiver], count: int) -> dict[str, Any]:
+    wrongly = why_failed(run, [uuid for behavior in ACCEPTING for uuid in run.made.get(behavior, ())])
     return judge_counts(
         run.made, {name: each.ids for name, each in receivers.items()}, read_ledger(run), run.answers, count
     ) | {
         "faults_that_hit": dict(run.hits),
         "faults_that_hit_nothing": dict(run.misses),
         "restarted": dict(run.restarted),
+        "failed_wrongly": wrongly,
     }
+
+
+def why_failed(run: Run, uuids: Sequence[str]) -> dict[str, int]:
+    """The last errors of those of these events that failed, with how many have each."""
+    failed = select(delivery.c.uuid, delivery.c.last_error).where(
+        delivery.c.workspace_id == run.service.workspace.id, delivery.c.status == FAILED
+    )
+    expected = set(uuids)
+    with run.service.database.reading() as tx:
+        return dict(Counter(str(error) for uuid, error in tx.execute(failed) if uuid in expected))
 
 
 def judge_counts(

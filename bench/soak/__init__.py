@@ -1,0 +1,1 @@
+"""`python -m bench.soak`: a steady day's traffic for hours, and whether anything grows."""

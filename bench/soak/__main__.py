@@ -1,0 +1,126 @@
+"""`python -m bench.soak`: a steady day's traffic for hours, and whether anything grows.
+
+Contacts write and a flow answers them, broadcasts go out, a campaign writes to those who get a date, a receiver gets
+an event for each message, and people read lists: so many rounds per second. Samples show memory, open files, tables
+and waits. The run fails (status 1) if one of them grows, or a request fails.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from bench.fairness.tenants import service
+from bench.soak.plot import draw
+from bench.soak.samples import Growth, Sample, judge, take_sample
+from bench.soak.traffic import CONTACTS, Soaking
+from testbed.quality_page import PAGE, write_section
+from testbed.running import RunningService
+
+SAMPLES = 60
+LEAST_SECONDS, MOST_SECONDS = 0.5, 60.0
+"""Between two samples."""
+TEXT = """
+<!-- not run: the whole run takes hours -->
+
+    make soak
+
+lets contacts write that a flow answers, sends broadcasts, lets a campaign write to those who get a date, delivers an
+event for each message and reads lists, at a steady rate for three hours, on PostgreSQL. The run fails if a request
+fails, or if one of these grows between the second and the last third of the run (the first warms up): memory by more
+than 10 % and 5 MB, open files by more than 5 % and 8, a p99 by more than half and 20 ms, or the room that a table needs
+for the same number of messages by more than a quarter and 256 kB.
+
+The figures below are of `python -m bench.soak --minutes {minutes:g} --per-second {rate:g}`: {rounds:,} rounds,
+{requests:,} messages, on two processors that did other work too.
+
+![Memory, open files, waits and tables over time](soak.svg)
+
+| Measure | Second third | Last third | May be |
+|---|---|---|---|
+{rows}
+
+Of the {tables} tables, the five that grew most are shown{flat}.
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run: its samples, what grew, and what failed."""
+
+    samples: Sequence[Sample]
+    growths: Sequence[Growth]
+    failed: Sequence[str]
+    rounds: int
+
+    @property
+    def problems(self) -> list[str]:
+        grown = [
+            f"{one.name}: {one.end:.1f} after {one.middle:.1f}, {one.allowed:.1f} are allowed"
+            for one in self.growths
+            if not one.is_flat
+        ]
+        return grown + list(self.failed[:5])
+
+
+def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], object] = print) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=180, help="how long (default 180)")
+    parser.add_argument("--per-second", type=float, default=5, help="rounds of traffic per second (default 5)")
+    parser.add_argument("--write", action="store_true", help="write docs/quality.md and docs/soak.svg")
+    options = parser.parse_args(arguments)
+    with service("postgresql") as running:
+        outcome = soak(running, options.minutes, options.per_second, say)
+    for problem in outcome.problems:
+        say(problem)
+    if options.write and not outcome.problems:
+        page.with_name("soak.svg").write_text(draw(outcome.samples), encoding="utf-8")
+        write_section("Soak", describe(outcome, options.minutes, options.per_second), page)
+    return 1 if outcome.problems else 0
+
+
+def soak(
+    running: RunningService,
+    minutes: float,
+    per_second: float,
+    say: Callable[[str], object],
+    contacts: int = CONTACTS,
+) -> Outcome:
+    """The outcome of traffic for so many minutes; says each sample."""
+    soaking = Soaking.begin(running, contacts)
+    pause = min(MOST_SECONDS, max(LEAST_SECONDS, minutes * 60 / SAMPLES))
+    samples: list[Sample] = []
+    began = time.monotonic()
+    with soaking.flowing(per_second):
+        while (passed := time.monotonic() - began) < minutes * 60:
+            soaking.stopping.wait(min(pause, minutes * 60 - passed))
+            samples.append(take_sample(soaking, (time.monotonic() - began) / 60))
+            one = samples[-1]
+            say(
+                f"{one.minutes:.1f} min: {one.messages} messages, memory {one.memory}, files {one.files}, p99 {one.p99}"
+            )
+    soaking.outside.close()
+    return Outcome(samples, judge(samples), soaking.failed, soaking.rounds)
+
+
+def describe(outcome: Outcome, minutes: float, per_second: float) -> str:
+    tables = [one for one in outcome.growths if "table" in one.name]
+    others = [one for one in outcome.growths if "table" not in one.name]
+    grown = sorted(tables, key=lambda one: -max(one.middle, one.end))[:5]
+    rows = [f"| {one.name} | {one.middle:,.1f} | {one.end:,.1f} | {one.allowed:,.1f} |" for one in (*others, *grown)]
+    return TEXT.format(
+        minutes=minutes,
+        rate=per_second,
+        rounds=outcome.rounds,
+        requests=outcome.samples[-1].messages,
+        rows="\n".join(rows),
+        tables=len(tables),
+        flat="; none of the others grew more than is allowed",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], say=partial(print, flush=True)))

@@ -1,0 +1,117 @@
+"""What a service takes at a moment: memory, files, rows and bytes of its tables, and how long it lets people wait."""
+
+import contextlib
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import text
+
+from bench.faults.neighbors import percentile
+from bench.soak.traffic import Soaking
+
+MEGABYTE = 1024 * 1024
+TABLES = "SELECT relname, pg_total_relation_size(relid) FROM pg_stat_user_tables"
+MESSAGES = "SELECT count(*) FROM message"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """`memory` is in MB and `files` counts open ones, both of all processes of a kind; `tables` are bytes; the p99s of
+    the time since the last sample are in milliseconds.
+    """
+
+    minutes: float
+    memory: Mapping[str, float]
+    files: Mapping[str, int]
+    tables: Mapping[str, int]
+    messages: int
+    p99: Mapping[str, float]
+
+
+def take_sample(soaking: Soaking, minutes: float) -> Sample:
+    service = soaking.tenant.running
+    families = {name: family(process.pid) for name, process in service.processes.items()}
+    with service.database.reading() as tx:
+        tables = {name: int(size) for name, size in tx.execute(text(TABLES))}
+        messages = int(tx.execute(text(MESSAGES)).scalar_one())
+    waits = dict(zip(("request", "reply", "delivery"), soaking.take(), strict=True))
+    return Sample(
+        minutes,
+        {name: round(sum(map(resident_bytes, pids)) / MEGABYTE, 1) for name, pids in families.items()},
+        {name: sum(map(count_files, pids)) for name, pids in families.items()},
+        tables,
+        messages,
+        {name: round(percentile(values, 99) * 1000, 1) for name, values in waits.items() if values},
+    )
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    found = [pid]
+    for one in found:
+        with contextlib.suppress(OSError):
+            for children in Path(f"/proc/{one}/task").glob("*/children"):
+                found += map(int, children.read_text().split())
+    return found
+
+
+def resident_bytes(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:")), 0)
+    return 0
+
+
+def count_files(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    return 0
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A measure at the middle and at the end of a run, as medians of a third of the samples each."""
+
+    name: str
+    middle: float
+    end: float
+    allowed: float
+
+    @property
+    def is_flat(self) -> bool:
+        return self.end <= self.allowed
+
+
+def judge(samples: Sequence[Sample]) -> list[Growth]:
+    """The first third of the samples warms up. Memory may grow by 10 % and 5 MB, open files by 5 % and 8, a p99 by a
+    half and 20 ms; and no table may need a quarter more room for each message than before (and 256 kB more)."""
+    found = []
+    for kind in sorted(samples[-1].memory):
+        found.append(_compare(samples, f"memory of the {kind} (MB)", lambda one, kind=kind: one.memory[kind], 1.1, 5))
+        found.append(_compare(samples, f"open files of the {kind}", lambda one, kind=kind: one.files[kind], 1.05, 8))
+    for kind in sorted(samples[-1].p99):
+        found.append(_compare(samples, f"p99 of a {kind} (ms)", lambda one, kind=kind: one.p99.get(kind), 1.5, 20))
+    tables = sorted(samples[-1].tables, key=lambda name: -samples[-1].tables[name])
+    return found + [_of_table(samples, name) for name in tables]
+
+
+def _compare(samples: Sequence[Sample], name: str, read: Callable[[Sample], Any], factor: float, more: float) -> Growth:
+    third = len(samples) // 3
+    middle, end = (
+        statistics.median([value for one in part if (value := read(one)) is not None] or [0.0])
+        for part in (samples[third : 2 * third], samples[2 * third :])
+    )
+    return Growth(name, middle, end, middle * factor + more)
+
+
+def _of_table(samples: Sequence[Sample], name: str) -> Growth:
+    """How many bytes a table grew in the second and the last third; the last for as many messages as the second."""
+    third = len(samples) // 3
+    at = [samples[place] for place in (third, 2 * third, -1)]
+    sizes, messages = [one.tables.get(name, 0) for one in at], [one.messages for one in at]
+    middle = sizes[1] - sizes[0]
+    end = (sizes[2] - sizes[1]) * (messages[1] - messages[0]) / max(1, messages[2] - messages[1])
+    return Growth(f"growth of the table {name} (kB)", middle / 1024, end / 1024, max(middle, 0) / 1024 * 1.25 + 256)

@@ -1,0 +1,89 @@
+"""`python -m tools.mutants` at a size that a test can afford."""
+
+import json
+
+import pytest
+
+from tools.mutants import __main__ as command
+from tools.mutants.choosing_tests import near_tests, room_tests
+from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED, judge
+from tools.mutants.page import describe, part_noticed
+from tools.mutants.sampling import choose, find_mutants, modules_below, mutate
+
+CODE = "def larger(a, b):\n    while a > b and True:\n        return a\n    return b + 1 if b < 0 else b\n"
+TEST = "from code_under_test import larger\n\ndef test_it():\n    assert (larger(2, 1), larger(1, 1)) == (2, 1)\n"
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "code_under_test.py").write_text(CODE)
+    (tmp_path / "test_it.py").write_text(TEST)
+    (tmp_path / "test_nothing.py").write_text("def test_nothing():\n    assert True\n")
+    return tmp_path
+
+
+@pytest.fixture
+def mutants(tree):
+    return list(find_mutants(tree, modules_below(tree, ".")[:1]))
+
+
+def of(mutants, operator):
+    return next(mutant for mutant in mutants if mutant.operator == f"core/{operator}")
+
+
+def test_a_sample_follows_from_its_seed_and_has_one_mutant_of_a_place(mutants):
+    sample = choose(mutants, 4, 16)
+
+    assert sample == choose(mutants, 4, 16) != choose(mutants, 4, 17)
+    assert len({(mutant.line, mutant.column) for mutant in sample}) == 4
+    assert all(mutate(CODE, mutant) != CODE for mutant in mutants)
+
+
+def test_tests_notice_a_mutant_or_it_lives_on_and_the_code_is_as_before(tree, mutants):
+    changed = of(mutants, "ReplaceComparisonOperator_Gt_Lt")
+    unseen = of(mutants, "ReplaceBinaryOperator_Add_Sub")
+
+    assert judge(tree, changed, [["test_nothing.py"], ["test_it.py"]], 60) == KILLED
+    assert judge(tree, unseen, [["test_it.py"]], 60) == SURVIVED
+    assert judge(tree, unseen, [[]], 60) == UNTESTED
+    assert (tree / "code_under_test.py").read_text() == CODE
+
+
+def test_a_mutant_that_never_ends_is_noticed(tree, mutants):
+    (tree / "test_it.py").write_text("import threading\n\ndef test_it():\n    threading.Event().wait()\n")
+
+    assert judge(tree, mutants[0], [["test_it.py"]], 1) == TIMED_OUT
+
+
+def test_a_module_has_its_own_tests_first_and_its_room_after_them(tmp_path):
+    imports = "from worker.pool import run"
+    files = {
+        "worker/pool.py": "def run(): ...",
+        "tests/worker/test_pool.py": imports,
+        "tests/worker/test_jobs.py": imports,
+        "tests/acceptance/test_all.py": imports,
+        "tests/worker/helpers.py": imports,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    own, same_room, other = "tests/worker/test_pool.py", "tests/worker/test_jobs.py", "tests/acceptance/test_all.py"
+    assert near_tests(tmp_path) == {"worker/pool.py": [own, same_room, other]}
+    assert "tests/flows/engine" in room_tests("flows/engine/loop.py")
+    assert room_tests("persistence/deliveries/leases.py") == ["tests/persistence/deliveries"]
+
+
+def test_the_command_fails_below_85_of_100_and_reads_explained_ones(tmp_path, monkeypatch):
+    state, page = tmp_path / "mutants.json", tmp_path / "quality.md"
+    page.write_text("# Quality\n")
+    killed = {"folder": "worker", "mutant": "worker/a.py:1 X 0", "path": "worker/a.py", "verdict": KILLED, "change": ""}
+    alive = killed | {"mutant": "worker/a.py:2 X 0", "verdict": SURVIVED, "change": "-a < 1\n+a < 2"}
+
+    state.write_text(json.dumps([killed] * 17 + [alive] * 3))
+    assert command.main(["worker", "--count", "0", "--state", str(state), "--write"], page) == 0
+    assert "| `worker` | 20 | 17 | 0 | 3 | 0 | 0 | 85% |" in page.read_text() and "+a < 2" in page.read_text()
+    state.write_text(json.dumps([killed] * 16 + [alive] * 3))
+    assert command.main(["worker", "--count", "0", "--state", str(state)], page) == 1
+    monkeypatch.setattr("tools.mutants.page.read_explained", lambda: [("worker/a.py", "a < 2", "A reason.")])
+    assert part_noticed([killed, alive]) == 1 and "a < 2" not in describe([killed, alive], 16)

@@ -1,0 +1,1 @@
+"""`python -m tools.mutants`: small changes to the code that tests should notice, in a sample."""

@@ -1,0 +1,68 @@
+"""The section about mutants in docs/quality.md, and the survivors that have a reason."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED
+
+LEAST_PART = 0.85
+EXPLAINED = Path(__file__).with_name("explained.txt")
+TEXT = """
+<!-- not run: the whole run takes hours -->
+
+    make mutants
+
+changes the code in small ways, 500 of each of `flows/engine`, `persistence` and `worker`, and runs tests that should
+notice. [Cosmic Ray](https://pypi.org/project/cosmic-ray/) makes the mutants; each place in the code has the same
+chance. Its runner knows one command for all mutants, and mutmut needs a run of the whole suite to learn which tests
+belong to which function, and follows no process that tests start. So a runner of our own forks a process that has
+imported the packages of others, and shows a mutant first to the tests that import its module, then to those of its
+room. The command fails if fewer than 85 of 100 are noticed. Mutants that change nothing anybody can see have their
+reason in `tools/mutants/explained.txt` and are left out.
+
+So far, with seed {seed}:
+
+| Folder | Mutants | Noticed | of these by time | Live on | Without a test | Explained | Noticed of the others |
+|---|---|---|---|---|---|---|---|
+{rows}
+{survivors}"""
+
+
+def read_explained() -> list[tuple[str, str, str]]:
+    """Path, a part of the changed line, and the reason."""
+    lines = EXPLAINED.read_text(encoding="utf-8").splitlines()
+    found = [line.split(" | ") for line in lines if line and not line.startswith("#")]
+    return [(path, part, reason) for path, part, reason in found]
+
+
+def is_explained(change: str, path: str) -> bool:
+    changed = "\n".join(line for line in change.splitlines() if line.startswith("+"))
+    return any(path == where and part in changed for where, part, _ in read_explained())
+
+
+def part_noticed(verdicts: Sequence[dict[str, Any]]) -> float:
+    counted = [each for each in verdicts if not _is_left_out(each)]
+    return sum(each["verdict"] in (KILLED, TIMED_OUT) for each in counted) / max(1, len(counted))
+
+
+def _is_left_out(verdict: dict[str, Any]) -> bool:
+    return verdict["verdict"] not in (KILLED, TIMED_OUT) and is_explained(verdict["change"], verdict["path"])
+
+
+def describe(verdicts: Sequence[dict[str, Any]], seed: int) -> str:
+    folders = sorted({each["folder"] for each in verdicts})
+    open_ones = [each for each in verdicts if each["verdict"] not in (KILLED, TIMED_OUT) and not _is_left_out(each)]
+    changed = [f"{each['mutant']}\n{each['change']}" for each in open_ones]
+    survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if open_ones else ""
+    rows = [_row(folder, [each for each in verdicts if each["folder"] == folder]) for folder in folders]
+    return TEXT.format(seed=seed, rows="\n".join(rows), survivors=survivors)
+
+
+def _row(folder: str, verdicts: Sequence[dict[str, Any]]) -> str:
+    def count(*kinds: str) -> int:
+        return sum(each["verdict"] in kinds for each in verdicts)
+
+    numbers = [len(verdicts), count(KILLED, TIMED_OUT), count(TIMED_OUT), count(SURVIVED), count(UNTESTED)]
+    numbers.append(sum(_is_left_out(each) for each in verdicts))
+    return f"| `{folder}` | {' | '.join(map(str, numbers))} | {part_noticed(verdicts):.0%} |"

@@ -1,0 +1,62 @@
+"""Which mutants there are, and a sample of them. The operators are those of Cosmic Ray."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+LEFT_OUT = ("core/ReplaceBinaryOperator_BitOr", "core/Variable")
+"""`|` stands in annotations nearly always, where each mutant dies at the import; variables need a list of names."""
+
+
+@dataclass(frozen=True, order=True)
+class Mutant:
+    """The `occurrence`th place in a module where an operator fits; `line` counts from 1."""
+
+    path: str
+    line: int
+    column: int
+    operator: str
+    occurrence: int
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.operator.removeprefix('core/')} {self.occurrence}"
+
+
+def find_mutants(root: Path, paths: Sequence[str]) -> Iterator[Mutant]:
+    """All mutants of these modules."""
+    operators = {name: get_operator(name)() for name in sorted(operator_names()) if not name.startswith(LEFT_OUT)}
+    for path in paths:
+        nodes = list(ast_nodes(get_ast((root / path).read_text(encoding="utf-8"))))
+        for name, operator in operators.items():
+            places = [start for node in nodes for start, _ in operator.mutation_positions(node)]
+            for occurrence, (line, column) in enumerate(places):
+                yield Mutant(path, line, column, name, occurrence)
+
+
+def choose(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
+    """A sample in which each place of the code has the same chance, however many operators fit there."""
+    chance = random.Random(seed)
+    by_place: dict[tuple[str, int, int], list[Mutant]] = {}
+    for mutant in sorted(mutants):
+        by_place.setdefault((mutant.path, mutant.line, mutant.column), []).append(mutant)
+    places = chance.sample(sorted(by_place), min(count, len(by_place)))
+    return [chance.choice(by_place[place]) for place in places]
+
+
+def modules_below(root: Path, folder: str) -> list[str]:
+    return sorted(path.relative_to(root).as_posix() for path in (root / folder).rglob("*.py"))
+
+
+def mutate(source: str, mutant: Mutant) -> str:
+    """The code with this change. Raises ValueError if there is no such place."""
+    operator: Any = get_operator(mutant.operator)()
+    changed = mutate_code(source, operator, mutant.occurrence)
+    if changed is None or changed == source:
+        raise ValueError(f"nothing to change: {mutant}")
+    return str(changed)
