@@ -2,10 +2,9 @@
 
 import contextlib
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import text
 
@@ -90,19 +89,19 @@ def judge(samples: Sequence[Sample]) -> list[Growth]:
     half and 20 ms; and no table may need a quarter more room for each message than before (and 256 kB more)."""
     found = []
     for kind in sorted(samples[-1].memory):
-        found.append(_compare(samples, f"memory of the {kind} (MB)", lambda one, kind=kind: one.memory[kind], 1.1, 5))
-        found.append(_compare(samples, f"open files of the {kind}", lambda one, kind=kind: one.files[kind], 1.05, 8))
-    for kind in sorted(samples[-1].p99):
-        found.append(_compare(samples, f"p99 of a {kind} (ms)", lambda one, kind=kind: one.p99.get(kind), 1.5, 20))
+        found.append(_compare(f"memory of the {kind} (MB)", [one.memory[kind] for one in samples], 1.1, 5))
+        found.append(_compare(f"open files of the {kind}", [one.files[kind] for one in samples], 1.05, 8))
+    for kind in sorted({kind for one in samples for kind in one.p99}):
+        found.append(_compare(f"p99 of a {kind} (ms)", [one.p99.get(kind) for one in samples], 1.5, 20))
     tables = sorted(samples[-1].tables, key=lambda name: -samples[-1].tables[name])
     return found + [_of_table(samples, name) for name in tables]
 
 
-def _compare(samples: Sequence[Sample], name: str, read: Callable[[Sample], Any], factor: float, more: float) -> Growth:
-    third = len(samples) // 3
+def _compare(name: str, values: Sequence[float | None], factor: float, more: float) -> Growth:
+    third = len(values) // 3
     middle, end = (
-        statistics.median([value for one in part if (value := read(one)) is not None] or [0.0])
-        for part in (samples[third : 2 * third], samples[2 * third :])
+        statistics.median([value for value in part if value is not None] or [0.0])
+        for part in (values[third : 2 * third], values[2 * third :])
     )
     return Growth(name, middle, end, middle * factor + more)
 

@@ -15,8 +15,10 @@ from pathlib import Path
 from tools.mutants.sampling import Mutant, mutate
 
 KILLED, SURVIVED, TIMED_OUT, UNTESTED = "killed", "survived", "timed out", "untested"
-PRELOADED = ("pytest", "hypothesis", "sqlalchemy.dialects.postgresql", "psycopg2", "connexion", "starlette.testclient")
-PRELOADED += ("huey", "jsonschema_rs", "openapi_spec_validator", "phonenumbers", "babel", "pycountry", "cryptography")
+PRELOADED = (
+    *("pytest", "hypothesis", "sqlalchemy.dialects.postgresql", "psycopg2", "connexion", "starlette.testclient"),
+    *("huey", "jsonschema_rs", "openapi_spec_validator", "phonenumbers", "babel", "pycountry", "cryptography"),
+)
 TESTS_FAILED, NO_TESTS = 1, 5
 MEMORY_BYTES = 6 * 1024**3
 LOOK_SECONDS = 0.02
