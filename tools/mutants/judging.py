@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import itertools
 import os
 import resource
 import signal
@@ -22,6 +23,7 @@ PRELOADED = (
 TESTS_FAILED, NO_TESTS = 1, 5
 MEMORY_BYTES = 6 * 1024**3
 LOOK_SECONDS = 0.02
+_TIMES = itertools.count(1_000_000_000)
 
 
 @contextlib.contextmanager
@@ -52,7 +54,9 @@ def judge(tree: Path, mutant: Mutant, stages: Sequence[Sequence[str]], seconds: 
     """What becomes of a mutant: each stage is shown it until one notices."""
     path = tree / mutant.path
     source = path.read_text(encoding="utf-8")
+    before = path.stat().st_mtime
     path.write_text(mutate(source, mutant), encoding="utf-8")
+    os.utime(path, times=(before, next(_TIMES)))  # Python keeps compiled code by the second and the length
     try:
         outcomes = [UNTESTED]
         for tests in stages:
@@ -62,6 +66,7 @@ def judge(tree: Path, mutant: Mutant, stages: Sequence[Sequence[str]], seconds: 
                 return outcomes[-1]
     finally:
         path.write_text(source, encoding="utf-8")
+        os.utime(path, times=(before, before))
     return SURVIVED if SURVIVED in outcomes else UNTESTED
 
 
@@ -96,7 +101,6 @@ def _be_child(tree: Path, tests: Sequence[str]) -> None:
         for name in [each for each in sys.modules if each.split(".")[0] in ours]:
             del sys.modules[name]
         sys.path.insert(0, str(tree))
-        sys.dont_write_bytecode = True
         pytest = importlib.import_module("pytest")
         code = int(pytest.main(["-x", "-p", "no:cacheprovider", "-W", "ignore", *tests]))
     except BaseException:
