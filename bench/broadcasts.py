@@ -22,7 +22,8 @@ from sqlalchemy import func, insert, select, text
 
 from bench.data import Row, contact_rows, urn_rows, write_rows
 from persistence.audience import Audience
-from persistence.broadcasts.v2 import COMPLETED, NewBroadcast, create_broadcast
+from persistence.broadcasts.v2 import COMPLETED
+from persistence.broadcasts.writes import NewBroadcast, create_broadcast
 from persistence.channels.types import RELAYER
 from persistence.database import Database
 from persistence.groups.groups import create_group

@@ -15,7 +15,7 @@ import xlsxwriter
 from bench.__main__ import SECRET_KEY, _database
 from persistence.data_jobs import take_next
 from persistence.database import Database
-from persistence.fields import create_field
+from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, start_import

@@ -20,7 +20,8 @@ from flows.engine import Assets, start
 from flows.environment import Environment
 from persistence.audience import Audience
 from persistence.database import Database
-from persistence.flow_starts.flow_starts import COMPLETED, MANUAL, NewStart, create_start
+from persistence.flow_starts.flow_starts import COMPLETED, NewStart, create_start
+from persistence.flow_starts.states import MANUAL
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.contacts import contact

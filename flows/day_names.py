@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Any
-
-from babel import Locale
+from typing import TYPE_CHECKING, Any
 
 from flows.environment import Environment
-from flows.languages import find_locale
+
+if TYPE_CHECKING:
+    from babel import Locale
 
 NOON_HOUR = 12
 
@@ -56,7 +56,11 @@ def _names_of(environment: Environment) -> DayNames:
 def _find_names(language: str, country: str) -> DayNames:
     table = _load_table()
     known = table.get(f"{language}-{country}") or table.get(language)
-    return DayNames(**known) if known else _read_locale(find_locale(language, country))
+    if known:
+        return DayNames(**known)
+    from flows.locales import find_locale  # noqa: PLC0415  # it loads much, and most languages are in the table
+
+    return _read_locale(find_locale(language, country))
 
 
 @cache
@@ -65,7 +69,7 @@ def _load_table() -> dict[str, Any]:
     return table
 
 
-def _read_locale(locale: Locale) -> DayNames:
+def _read_locale(locale: "Locale") -> DayNames:
     days, months = locale.days["format"], locale.months["format"]
     halves = locale.day_periods["format"]["wide"]
     return DayNames(

@@ -1,11 +1,10 @@
 """Languages by their three-letter ISO 639-3 codes, as used in contacts and translations."""
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-import pycountry
-from babel import Locale, UnknownLocaleError
-
-FALLBACK_LOCALE = "en"
+if TYPE_CHECKING:
+    import pycountry
 
 
 def is_language(code: str) -> bool:
@@ -15,6 +14,8 @@ def is_language(code: str) -> bool:
 
 def is_language_of_translations(code: str) -> bool:
     """Whether a code names a language, including codes that libraries use and that old flows have."""
+    import pycountry  # noqa: PLC0415  # it loads much, and few commands check a language
+
     is_code = len(code) == 3 and code.islower()
     return is_code and (_find(code) is not None or pycountry.languages.get(bibliographic=code) is not None)
 
@@ -26,17 +27,8 @@ def make_locale_tag(language: str, country: str = "") -> str:
     return f"{short}-{country}" if short and country else short
 
 
-@lru_cache(maxsize=256)
-def find_locale(language: str, country: str = "") -> Locale:
-    """The locale of a language in a country, otherwise of the language, otherwise of English."""
-    for tag in (make_locale_tag(language, country), make_locale_tag(language)):
-        try:
-            return Locale.parse(tag, sep="-")
-        except (UnknownLocaleError, ValueError):
-            continue
-    return Locale.parse(FALLBACK_LOCALE)
-
-
 @lru_cache(maxsize=1024)
-def _find(code: str) -> pycountry.db.Data | None:
+def _find(code: str) -> "pycountry.db.Data | None":
+    import pycountry  # noqa: PLC0415  # see above
+
     return pycountry.languages.get(alpha_3=code)

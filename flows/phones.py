@@ -5,9 +5,6 @@ locally is not possible. Countries are two-letter ISO 3166 codes, or empty.
 
 import re
 
-import phonenumbers
-from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, ValidationResult
-
 INTERNATIONAL_DIGITS_MIN = 11
 SENDER_NAME_LENGTH_MAX = 64
 REREADINGS_MAX = 3
@@ -72,20 +69,16 @@ def find_phones(text: str, country: str = "") -> list[str]:
 
 def national_format(number: str) -> str:
     """An E.164 number as people in its country write it; anything else is returned unchanged."""
-    try:
-        parsed = phonenumbers.parse(number, None)
-    except NumberParseException:
-        return number
-    return phonenumbers.format_number(parsed, PhoneNumberFormat.NATIONAL)
+    from flows import numbering  # noqa: PLC0415  # it loads all numbering plans, which few commands need
+
+    return numbering.national_format(number)
 
 
 def country_of(number: str) -> str:
     """The country that an E.164 number belongs to, or empty text."""
-    try:
-        parsed = phonenumbers.parse(number, None)
-    except NumberParseException:
-        return ""
-    return phonenumbers.region_code_for_number(parsed) or ""
+    from flows import numbering  # noqa: PLC0415  # it loads all numbering plans, which few commands need
+
+    return numbering.country_of(number)
 
 
 def _clean(text: str) -> tuple[str, str]:
@@ -116,7 +109,11 @@ def _read_dialled(dialled: str, country: str) -> str:
 
 def _is_assigned(number: str) -> bool:
     """Whether an E.164 number (or an empty string) matches its country's numbering plan in more than its length."""
-    return number != "" and phonenumbers.is_valid_number(phonenumbers.parse(number, None))
+    if number == "":
+        return False
+    from flows import numbering  # noqa: PLC0415  # it loads all numbering plans, which few commands need
+
+    return numbering.is_assigned(number)
 
 
 def _read_possible(dialled: str, country: str) -> str:
@@ -135,10 +132,8 @@ def _read_possible(dialled: str, country: str) -> str:
 
 
 def _format_if_possible(dialled: str, country: str) -> str:
-    try:
-        parsed: PhoneNumber = phonenumbers.parse(dialled, country or None)
-    except NumberParseException:
+    if dialled == "":
         return ""
-    if phonenumbers.is_possible_number_with_reason(parsed) != ValidationResult.IS_POSSIBLE:
-        return ""
-    return phonenumbers.format_number(parsed, PhoneNumberFormat.E164)
+    from flows import numbering  # noqa: PLC0415  # it loads all numbering plans, which few commands need
+
+    return numbering.format_if_possible(dialled, country)

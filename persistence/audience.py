@@ -7,18 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, func, insert, select, union
+from sqlalchemy import Select, Table, func, insert, select, union
 
 from flows.urns import UrnError, parse
-from persistence.contacts.actions import find_contacts
+from persistence.audience_tables import AudienceTables
 from persistence.contacts.addresses import read_recipients
+from persistence.contacts.finding import find_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.sql.names import find_all_called, find_ids
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
-from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
-from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group
 from persistence.workspaces import Workspace
 
 
@@ -32,36 +31,6 @@ class Audience:
     address_ids: Sequence[int] = ()
     query: str | None = None
     excluded_group_ids: Sequence[int] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AudienceTables:
-    """The tables of the audiences of broadcasts or of starts: the main table, and those that link it to contacts and
-    groups. `link` is the column of both that refers to the main table.
-    """
-
-    thing: Table
-    contacts: Table
-    groups: Table
-    link: str
-
-    def list_contacts(self, shown: ColumnElement[Any]) -> Select[Any]:
-        """The contacts of a broadcast or start, for its record."""
-        links = self.contacts.c
-        named = select(shown.label("item")).join(self.contacts, links.contact_id == contact.c.id)
-        mine = named.where(links[self.link] == self.thing.c.id, links.is_named)
-        return mine.order_by(contact.c.id).correlate(self.thing)
-
-    def list_groups(self, shown: ColumnElement[Any]) -> Select[Any]:
-        """The groups of a broadcast or start, for its record."""
-        links = self.groups.c
-        chosen = select(shown.label("item")).join(self.groups, links.group_id == group.c.id)
-        mine = chosen.where(links[self.link] == self.thing.c.id, ~links.is_excluded)
-        return mine.order_by(group.c.id).correlate(self.thing)
-
-
-OF_BROADCAST = AudienceTables(broadcast, broadcast_contact, broadcast_group, "broadcast_id")
-OF_START = AudienceTables(flow_start, flow_start_contact, flow_start_group, "start_id")
 
 
 def check_audience(body: Mapping[str, Any], *, allows_query: bool = False) -> None:

@@ -10,16 +10,13 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, literal, null, or_, select, union_all
 
-from persistence.channels.alarms import LOST_AFTER
-from persistence.channels.call_handling import IS_PENDING as IS_PENDING_CALL
-from persistence.channels.channels import IS_RELAYER
+from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
-from persistence.flow_starts.batches import IS_PENDING as IS_PENDING_BATCH
-from persistence.flow_starts.flow_starts import IS_UNFINISHED, UNFINISHED, is_one_of
+from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED, UNFINISHED, is_one_of
 from persistence.messages.states import ERRORED, IS_UNHANDLED, IS_UNSENT, QUEUED
-from persistence.sessions.sessions import IS_WAITING
+from persistence.sessions.states import IS_WAITING
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.campaigns import IS_UNFIRED, campaign_fire
@@ -239,7 +236,7 @@ _QUEUES = (
         "calls",
         channel_event.c.workspace_id,
         channel_event.c.created_on,
-        IS_PENDING_CALL,
+        channel_event.c.is_pending,
         (channel_event.c.created_on,),
     ),
     *(

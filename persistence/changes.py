@@ -19,8 +19,9 @@ from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.columns import split
 from persistence.stamps import Stamps
-from persistence.tables.changes import conversation, day_count, flow_count, record_stamp
+from persistence.tables.changes import conversation, day_count, flow_count
 from persistence.tables.messages import message
+from persistence.tables.stamps import record_stamp
 
 DAY = timedelta(days=1)
 ERRORS = "errors"

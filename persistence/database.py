@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar, TypeVarTuple, overload
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, overload
 
 from sqlalchemy import (
     ClauseElement,
@@ -14,7 +14,7 @@ from sqlalchemy import (
     insert,
     text,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.selectable import TypedReturnsRows
@@ -25,6 +25,9 @@ from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.engines import IMPATIENT, MAX_OVERFLOW, PATIENT, WRITING, create_pooled_engine, watch_pool
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 ATTEMPTS = 8
 
@@ -110,7 +113,7 @@ class Transaction:
         number: int = self.execute(statement, values).scalar_one()
         return number
 
-    def upsert(self, table: Table) -> sqlite.Insert | postgresql.Insert:
+    def upsert(self, table: Table) -> "sqlite.Insert | postgresql.Insert":
         """An insert statement; its `on_conflict_do_nothing` or `on_conflict_do_update` says what happens to existing
         rows."""
         return upsert(table, is_sqlite=self.sqlite)
@@ -144,9 +147,13 @@ class Transaction:
         return frozenset(self._kinds)
 
 
-def upsert(table: Table, *, is_sqlite: bool) -> sqlite.Insert | postgresql.Insert:
+def upsert(table: Table, *, is_sqlite: bool) -> "sqlite.Insert | postgresql.Insert":
     """See `Transaction.upsert`."""
-    return sqlite.insert(table) if is_sqlite else postgresql.insert(table)
+    if is_sqlite:
+        return sqlite.insert(table)
+    from sqlalchemy.dialects import postgresql  # noqa: PLC0415  # it loads every driver of PostgreSQL
+
+    return postgresql.insert(table)
 
 
 class Database:

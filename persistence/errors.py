@@ -45,6 +45,15 @@ class InvalidInput(RuleBroken):
         return cls({"non_field_errors": [message]})
 
 
+class NothingFound(InvalidInput):
+    """A reference in a field, such as `groups`, that names no record."""
+
+    def __init__(self, field: str, reference: str, index: int | None = None) -> None:
+        self.field, self.reference = field, reference[:64]
+        message = [f'Nothing found for "{self.reference}".']
+        super().__init__({field: message if index is None else {str(index): message}})
+
+
 def _list_sentences(errors: object, place: str = "") -> Iterator[str]:
     """Each message of a tree of errors with its place, like `urns.0: No address.`."""
     if isinstance(errors, Mapping):

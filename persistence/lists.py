@@ -16,7 +16,7 @@ from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
 from persistence.sql.snapshots import one_snapshot
-from persistence.tables.changes import record_stamp
+from persistence.tables.stamps import record_stamp
 from persistence.workspaces import Workspace
 
 RECORDS_PER_STATEMENT = 250

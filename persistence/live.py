@@ -13,15 +13,15 @@ from sqlalchemy import ColumnElement, Table, select
 from persistence.broadcasts.v2 import BROADCASTS
 from persistence.channels.channels import CHANNELS
 from persistence.database import Transaction
-from persistence.flow_starts.flow_starts import IS_BY_USER
+from persistence.flow_starts.states import IS_BY_USER
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES
 from persistence.runs.v2 import RUNS
 from persistence.sql.json_sql import as_text
-from persistence.tables.changes import record_stamp
 from persistence.tables.channels import channel
 from persistence.tables.service import workspace_clock
+from persistence.tables.stamps import record_stamp
 from persistence.tickets.tickets import TICKETS
 from persistence.workspaces import Workspace
 

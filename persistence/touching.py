@@ -13,11 +13,11 @@ from sqlalchemy import ColumnElement, Table, bindparam, case, literal, or_, sele
 
 from persistence.changes import note_changed
 from persistence.database import Transaction
-from persistence.flow_starts.flow_starts import IS_BY_USER
+from persistence.flow_starts.states import IS_BY_USER
 from persistence.messages.states import FAILED, OUTGOING
 from persistence.sql.columns import UtcDateTime
 from persistence.stamps import TICK, later, stamped
-from persistence.tables.changes import pending_touch, record_stamp
+from persistence.tables.changes import pending_touch
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start, flow_start_contact
 from persistence.tables.flows import flow
@@ -30,6 +30,7 @@ from persistence.tables.messages import (
     template_translation,
 )
 from persistence.tables.runs import flow_run
+from persistence.tables.stamps import record_stamp
 from persistence.tables.tickets import ticket
 from persistence.touches import ADDRESS, ALL_FIELDS, CHANNEL, CONTACT, COUNTS, FLOW, GROUP, USER, Touches
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, func, literal, select
 
-from persistence.channels.alarms import LOST_AFTER
-from persistence.channels.channels import IS_RELAYER
+from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
 from persistence.tables.channels import channel

@@ -1,7 +1,5 @@
 """Creates a workspace, with the records that every workspace has."""
 
-from babel.core import get_global
-
 from persistence.database import Transaction
 from persistence.groups.groups import create_system_groups
 from persistence.sql.names import check_name
@@ -42,6 +40,8 @@ def create_workspace(
 
 def find_country(timezone: str) -> str:
     """The two letters of the country of an IANA time zone; empty for a time zone without a country, such as UTC."""
+    from babel.core import get_global  # noqa: PLC0415  # it loads much, and most workspaces are given a country
+
     aliases, territories = get_global("zone_aliases"), get_global("zone_territories")
     country: str = territories.get(timezone) or territories.get(aliases.get(timezone, "")) or ""
     # ZZ and 001 mean no country and the whole world.

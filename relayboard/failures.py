@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 from persistence.backups.errors import BackupError
-from persistence.errors import DatabaseError, RuleBroken, reason_of
+from persistence.errors import DatabaseError, NothingFound, RuleBroken, reason_of
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from relayboard.base.settings import SettingError
@@ -29,6 +29,8 @@ EXPECTED = (
 
 def describe_failure(error: Exception) -> str:
     """One line that says what went wrong. For an error in the program it names the file with the traceback."""
+    if isinstance(error, NothingFound):
+        return _one_line(f'there is no {error.field.removesuffix("s")} "{error.reference}"')
     if isinstance(error, EXPECTED):
         return _one_line(str(error))
     if isinstance(error, DatabaseError):

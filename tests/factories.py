@@ -9,7 +9,7 @@ from flows.urns import Urn
 from persistence.changes import note_new_messages
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
-from persistence.fields import create_field
+from persistence.field_writes import create_field
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key

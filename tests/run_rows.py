@@ -8,7 +8,8 @@ from sqlalchemy import insert, select, update
 
 from persistence.audience import Audience
 from persistence.database import Database
-from persistence.flow_starts.flow_starts import API, NewStart, create_start
+from persistence.flow_starts.flow_starts import NewStart, create_start
+from persistence.flow_starts.states import API
 from persistence.runs.runs import ACTIVE, COMPLETED, WAITING, RunState, save_runs
 from persistence.sessions.sessions import SessionState, save_sessions
 from persistence.sql.columns import new_uuid

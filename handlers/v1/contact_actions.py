@@ -3,6 +3,7 @@
 from handlers.answers import Answer, no_content
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
+from persistence.contacts.finding import find_contacts
 from persistence.contacts.writes import delete_contacts
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups, hold_contacts
@@ -21,7 +22,7 @@ WITHOUT_GROUP = {
 def act_on_contacts(request: Request) -> Answer:
     workspace = request.workspace
     action, given = request.body["action"], request.body["contacts"]
-    contact_ids = contact_actions.find_contacts(request.tx, workspace, [given] if isinstance(given, str) else given)
+    contact_ids = find_contacts(request.tx, workspace, [given] if isinstance(given, str) else given)
     if not contact_ids:
         raise InvalidInput.on("contacts", "An empty value is not allowed.")
     group_id = _find_group(request, action)

@@ -2,13 +2,14 @@
 
 from handlers.answers import Answer, ListAnswer, created_record
 from handlers.request import Request
-from persistence.broadcasts import v2 as broadcasts
+from persistence.broadcasts import writes
 from persistence.broadcasts.form import read_form
+from persistence.broadcasts.v2 import BROADCASTS
 
-list_broadcasts = ListAnswer(broadcasts.BROADCASTS)
+list_broadcasts = ListAnswer(BROADCASTS)
 
 
 def create_broadcast(request: Request) -> Answer:
     workspace = request.workspace
-    broadcast_id = broadcasts.create_broadcast(request.tx, workspace.id, read_form(request.tx, workspace, request.body))
-    return created_record(request, broadcasts.BROADCASTS, broadcast_id)
+    broadcast_id = writes.create_broadcast(request.tx, workspace.id, read_form(request.tx, workspace, request.body))
+    return created_record(request, BROADCASTS, broadcast_id)

@@ -3,6 +3,7 @@
 from handlers.answers import Answer, changed_record, no_content
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
+from persistence.contacts.finding import find_contacts
 from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import delete_contacts
@@ -23,7 +24,7 @@ WITHOUT_GROUP = {
 def act_on_contacts(request: Request) -> Answer:
     workspace = request.workspace
     action, group = request.body["action"], request.body.get("group")
-    contact_ids = contact_actions.find_contacts(request.tx, workspace, request.body["contacts"])
+    contact_ids = find_contacts(request.tx, workspace, request.body["contacts"])
     if action in WITH_GROUP:
         if not group:
             raise InvalidInput.across(f'The action "{action}" needs a group.')
@@ -41,7 +42,7 @@ def merge_contacts(request: Request) -> Answer:
     workspace = request.workspace
     references = [request.body["contact"], request.body["other"]]
     found = [
-        contact_actions.find_contacts(request.tx, workspace, [reference], field=name)[0]
+        find_contacts(request.tx, workspace, [reference], field=name)[0]
         for name, reference in zip(("contact", "other"), references, strict=True)
     ]
     merge(request.tx, workspace, *found, user_id=request.credentials.user_id)

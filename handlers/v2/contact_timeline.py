@@ -7,7 +7,7 @@ import orjson
 
 from handlers.answers import Answer
 from handlers.request import Request
-from persistence.contacts.actions import find_contact
+from persistence.contacts.finding import find_contact
 from persistence.contacts.timeline import read_timeline as read_page
 from persistence.errors import RecordMissing
 from persistence.sql.pages import InvalidCursor, Order, decode_cursor, encode_cursor

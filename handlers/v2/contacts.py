@@ -8,9 +8,9 @@ from flows.urns import Urn
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence.contacts import writes as contact_writes
-from persistence.contacts.actions import find_contact
 from persistence.contacts.addresses import read_lookup, read_urns
-from persistence.contacts.urns import hold_owners
+from persistence.contacts.finding import find_contact
+from persistence.contacts.owners import hold_owners
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing

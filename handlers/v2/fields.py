@@ -2,10 +2,11 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
-from persistence import fields
+from persistence import field_writes
 from persistence.errors import InvalidInput
+from persistence.fields import FIELDS
 
-list_fields = ListAnswer(fields.FIELDS)
+list_fields = ListAnswer(FIELDS)
 
 
 def write_field(request: Request, *, key: str | None = None) -> Answer:
@@ -13,17 +14,17 @@ def write_field(request: Request, *, key: str | None = None) -> Answer:
     name, kind = _either(request, "name", "label"), _either(request, "type", "value_type")
     kind = "number" if kind == "numeric" else kind
     if key is None:
-        field_id = fields.create_field(request.tx, workspace.id, name, kind)
+        field_id = field_writes.create_field(request.tx, workspace.id, name, kind)
     else:
-        field_id = fields.change_field(request.tx, workspace.id, key, name, kind)
+        field_id = field_writes.change_field(request.tx, workspace.id, key, name, kind)
     if "agent_access" in request.body:
-        fields.set_agent_access(request.tx, workspace.id, field_id, request.body["agent_access"])
-    return (created_record if key is None else changed_record)(request, fields.FIELDS, field_id)
+        field_writes.set_agent_access(request.tx, workspace.id, field_id, request.body["agent_access"])
+    return (created_record if key is None else changed_record)(request, FIELDS, field_id)
 
 
 def delete_field(request: Request, *, key: str) -> Answer:
     workspace = request.workspace
-    fields.delete_field(request.tx, workspace, key)
+    field_writes.delete_field(request.tx, workspace, key)
     return no_content()
 
 

@@ -2,26 +2,25 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
-from persistence import globals as global_values
+from persistence import global_writes
 from persistence.errors import InvalidInput
+from persistence.globals import GLOBALS
 
-list_globals = ListAnswer(global_values.GLOBALS)
+list_globals = ListAnswer(GLOBALS)
 
 
 def write_global(request: Request, *, key: str | None = None) -> Answer:
     workspace = request.workspace
     name, value = request.body.get("name"), request.body["value"]
     if key is not None:
-        global_id = global_values.change_global(request.tx, workspace.id, key, value, name)
-        return changed_record(request, global_values.GLOBALS, global_id)
+        global_id = global_writes.change_global(request.tx, workspace.id, key, value, name)
+        return changed_record(request, GLOBALS, global_id)
     if name is None:
         raise InvalidInput.on("name", "A value is required.")
-    return created_record(
-        request, global_values.GLOBALS, global_values.create_global(request.tx, workspace.id, name, value)
-    )
+    return created_record(request, GLOBALS, global_writes.create_global(request.tx, workspace.id, name, value))
 
 
 def delete_global(request: Request, *, key: str) -> Answer:
     workspace = request.workspace
-    global_values.delete_global(request.tx, workspace.id, key)
+    global_writes.delete_global(request.tx, workspace.id, key)
     return no_content()

@@ -3,7 +3,7 @@
 from handlers.answers import Answer
 from handlers.people import answer_session, door_of
 from handlers.request import PersonRequest
-from persistence.accounts.invitations import Guest, accept_invitation
+from persistence.accounts.accepting import Guest, accept_invitation
 
 
 def create_invitation_session(request: PersonRequest) -> Answer:

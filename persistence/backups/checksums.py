@@ -13,9 +13,8 @@ from typing import Any
 import orjson
 from sqlalchemy import Boolean, Column, Connection, Float, Table, text
 from sqlalchemy.dialects import postgresql
-from sqlalchemy.types import JSON
 
-from persistence.sql.columns import UtcDateTime, UuidText
+from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
 
 ROWS_AT_ONCE = 5000
 WIDTH = 16
@@ -56,7 +55,7 @@ def _plain(column: Column[Any]) -> str:
         return f"CAST({name} AS integer)"
     if isinstance(kind, Float):
         return name
-    if isinstance(kind, UuidText) or kind.dialect_impl(POSTGRES).python_type is not int:
+    if isinstance(kind, UuidText | JsonIndexed) or kind.dialect_impl(POSTGRES).python_type is not int:
         return f"CAST({name} AS text)"
     return name
 
@@ -80,7 +79,7 @@ def _sum(table: Table, rows: Iterable[Sequence[object]]) -> Checksum:
 
 
 def _is_taken_apart(column: Column[Any]) -> bool:
-    return isinstance(column.type, JSON) and isinstance(column.type.dialect_impl(POSTGRES), postgresql.JSONB)
+    return isinstance(column.type, JsonIndexed)
 
 
 def _sorted(document: object) -> object:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, literal, select, update
 
 from flows.queries import QueryError
-from persistence.audience import OF_BROADCAST, SavedAudience
+from persistence.audience import SavedAudience
+from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.personal_texts import Wording, Writer
 from persistence.broadcasts.v2 import COMPLETED, FAILED, PENDING, QUEUED, STARTED
 from persistence.changes import note_changed

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement
 
 from persistence.audience import check_audience, read_audience
 from persistence.broadcasts.personal_texts import Wording
-from persistence.broadcasts.v2 import NewBroadcast
+from persistence.broadcasts.writes import NewBroadcast
 from persistence.contacts.query_scope import match_query
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, Refused

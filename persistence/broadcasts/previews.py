@@ -9,9 +9,9 @@ from flows.segments import measure
 from persistence.audience import check_audience, find_groups
 from persistence.broadcasts.form import check_query, read_wording
 from persistence.broadcasts.personal_texts import Writer
-from persistence.contacts.actions import find_contacts
 from persistence.contacts.addresses import read_recipients
-from persistence.contacts.urns import find_owners
+from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_owners
 from persistence.database import Transaction
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.tables.contacts import ACTIVE, contact, group_membership

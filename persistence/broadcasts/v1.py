@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column
 
-from persistence.audience import OF_BROADCAST
+from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.v2 import COMPLETED, PENDING, QUEUED, STARTED
 from persistence.lists import Condition, ListQuery, ListSpec, one_of, within
 from persistence.messages.states import IS_UNDELIVERED

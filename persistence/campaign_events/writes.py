@@ -9,7 +9,8 @@ from persistence.campaign_events.v2 import SYSTEM_DATES, living_events_of
 from persistence.campaigns.rescheduling import request_passes
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.fields import create_field, find_fields, make_key
+from persistence.field_writes import create_field, make_key
+from persistence.fields import find_fields
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist, name_key
 from persistence.tables.campaigns import INTERRUPT, campaign_event

@@ -17,8 +17,8 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.channels.channels import IS_RELAYER
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
+from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.database import Transaction
 from persistence.deliveries.outbox import record_channel_event
 from persistence.messages.states import DELIVERED, IS_UNSENT, PENDING_COUNT, READ, SENT
@@ -31,7 +31,6 @@ BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
 BATTERY_LEVEL = 25
 DRAINING_STATUSES = ("DIS", "UNK", "NOT")
 CHARGED_STATUSES = ("CHA", "FUL")
-LOST_AFTER = timedelta(minutes=30)
 UNSENT_AFTER, UNSENT_UNTIL = timedelta(minutes=30), timedelta(hours=24)
 KEPT_FOR = timedelta(days=90)
 QUIET_FOR = timedelta(hours=6)

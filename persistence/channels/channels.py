@@ -7,7 +7,6 @@ from sqlalchemy import insert, select, update
 
 from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
-from persistence.channels.types import GATEWAYS, RELAYERS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, by_change, changed_after, equals
@@ -16,9 +15,6 @@ from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
-
-IS_RELAYER = channel.c.type.in_(RELAYERS)
-IS_GATEWAY = channel.c.type.in_(GATEWAYS)
 
 
 @dataclass(frozen=True, slots=True)

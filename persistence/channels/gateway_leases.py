@@ -21,10 +21,10 @@ from sqlalchemy import (
 )
 
 from persistence.changes import note_errors, note_messages
-from persistence.channels.channels import IS_GATEWAY
 from persistence.channels.gateway_calls import GatewayCall, record_calls
 from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
 from persistence.channels.gateway_sends import BULK, CONVERSATION
+from persistence.channels.states import IS_GATEWAY
 from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, WIRED

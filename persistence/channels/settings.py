@@ -11,8 +11,9 @@ from typing import Any
 import orjson
 from sqlalchemy import select, update
 
-from persistence.channels.channels import CHANNELS, IS_GATEWAY, rename_channel
+from persistence.channels.channels import CHANNELS, rename_channel
 from persistence.channels.config import MAY_HOLD_SECRETS, read_config, show_config
+from persistence.channels.states import IS_GATEWAY
 from persistence.channels.types import GATEWAYS, TYPES
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused

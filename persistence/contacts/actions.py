@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import select, update
+from sqlalchemy import update
 
 from persistence.changes import note_messages
-from persistence.contacts.addresses import HIDDEN, find_urns
-from persistence.contacts.urns import hold_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.members import add_members, hold_contacts, leave_all_groups, remove_members
@@ -16,45 +14,10 @@ from persistence.messages.outgoing import fail_waiting
 from persistence.messages.states import INCOMING
 from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
-from persistence.sql.columns import is_uuid
-from persistence.sql.names import must_exist
 from persistence.stamps import later, stamped
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact
 from persistence.tables.messages import ARCHIVED, VISIBLE, message
-from persistence.workspaces import Workspace, find_workspace
-
-
-def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
-    """The id of a contact that is not deleted."""
-    mine = (contact.c.workspace_id == workspace_id) & (contact.c.uuid == uuid) & ~contact.c.is_deleted
-    return tx.execute(select(contact.c.id).where(mine)).scalar_one_or_none()
-
-
-def find_contacts(
-    tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
-) -> list[int]:
-    """The ids of contacts given by UUID or URN, without repeats; contacts given by URN are locked, because URNs can
-    move. Raises InvalidInput for the first one that is not found; deleted contacts are not found. In an anonymous
-    workspace URNs are not allowed: the response would tell whose they are.
-    """
-    uuids = {reference.lower() for reference in references if is_uuid(reference)}
-    urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
-    found: dict[str, int] = {}
-    living = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
-    if uuids:
-        rows = tx.execute(select(contact.c.uuid, contact.c.id).where(living, contact.c.uuid.in_(uuids)))
-        found = {uuid: contact_id for uuid, contact_id in rows}
-    wanted = list(urns.values())
-    if wanted and workspace.is_anonymous:
-        raise InvalidInput.on(field, HIDDEN)
-    if wanted:
-        owners = hold_owners(tx, workspace.id, wanted, list(found.values()))
-        found |= {identity: owner.contact_id for identity, owner in owners.items()}
-    ids = []
-    for reference in references:
-        urn = urns.get(reference)
-        ids.append(must_exist(found.get(urn.identity if urn is not None else reference.lower()), field, reference))
-    return list(dict.fromkeys(ids))
+from persistence.workspaces import find_workspace
 
 
 def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import select
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
-from persistence.contacts.urns import is_one_of
+from persistence.contacts.owners import is_one_of
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, Refused
 from persistence.tables.contacts import contact_urn

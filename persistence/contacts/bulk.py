@@ -10,7 +10,7 @@ from sqlalchemy import Text, bindparam, func, insert, select, update
 
 from flows.urns import Urn
 from persistence.contacts.addresses import BAD_URN, find_urns
-from persistence.contacts.urns import hold_owners, is_one_of
+from persistence.contacts.owners import hold_owners, is_one_of
 from persistence.contacts.values import LEVELS, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN
 from persistence.database import Transaction

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, select
 
 from persistence.contacts.addresses import find_urns
-from persistence.contacts.urns import is_one_of
+from persistence.contacts.owners import is_one_of
 from persistence.errors import Refused
 from persistence.lists import Condition, ListQuery, Rule, never
 from persistence.sql.columns import is_uuid

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, case, delete, insert, select, update
 
 from flows.urns import Urn
 from persistence.changes import note_messages
-from persistence.contacts.urns import find_owners
+from persistence.contacts.owners import find_owners
 from persistence.contacts.values import read_place_values, read_value
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace

@@ -11,7 +11,7 @@ from flows.asset_kinds import FLOW, KINDS, is_relinked
 from flows.definition.exports import clean_name
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
-from persistence.fields import RESERVED_KEYS, create_field
+from persistence.field_writes import RESERVED_KEYS, create_field
 from persistence.flows.assets import STORED
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group

@@ -8,7 +8,6 @@ from sqlalchemy import ColumnElement, func, select
 
 from persistence.database import Transaction
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery
-from relayboard.base.metrics import deliveries
 
 MADE, SENT_AGAIN = "made", "sent_again"
 
@@ -42,4 +41,10 @@ def count_made(tx: Transaction, number: int) -> None:
 def count_moved(tx: Transaction, state: str, number: int) -> None:
     """Counts deliveries that got another status, or are sent again."""
     if number > 0:
-        tx.after_commit(partial(deliveries.labels(state).inc, number))
+        tx.after_commit(partial(_count, state, number))
+
+
+def _count(state: str, number: int) -> None:
+    from relayboard.base.metrics import deliveries  # noqa: PLC0415  # it loads much, and few commands move deliveries
+
+    deliveries.labels(state).inc(number)

@@ -16,22 +16,20 @@ from persistence.flow_starts.flow_starts import (
     COMPLETED,
     DONE,
     INTERRUPTED,
-    IS_UNFINISHED,
     START_COLUMNS,
     StartRow,
-    is_one_of,
     list_wishes,
 )
+from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.runs.runs import IS_OPEN, close_runs
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import PENDING, flow_start, flow_start_batch
+from persistence.tables.flow_starts import flow_start, flow_start_batch
 from persistence.tables.runs import flow_run
 
 LEASE = timedelta(minutes=2)
 BUSY_DELAY = timedelta(seconds=1)
-IS_PENDING = is_one_of(flow_start_batch.c.status, (PENDING,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ class StartBatch:
 def list_starting_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a due batch."""
     rows = flow_start_batch.c
-    return list_due_workspaces(tx, rows.workspace_id, IS_PENDING, _is_free(tx.now))
+    return list_due_workspaces(tx, rows.workspace_id, IS_PENDING_BATCH, _is_free(tx.now))
 
 
 def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
@@ -66,7 +64,7 @@ def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
     rows = flow_start_batch.c
     due = (
         select(rows.id)
-        .where(rows.workspace_id == workspace_id, IS_PENDING, _is_free(tx.now))
+        .where(rows.workspace_id == workspace_id, IS_PENDING_BATCH, _is_free(tx.now))
         .order_by(rows.number, rows.id)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -89,7 +87,7 @@ def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch 
     statement = (
         select(rows.id, rows.workspace_id, *of_start, *given, rows.attempts, rows.leased_until)
         .join(flow_start, (start.workspace_id == rows.workspace_id) & (start.id == rows.start_id))
-        .where(rows.workspace_id == workspace_id, rows.id == batch_id, IS_PENDING)
+        .where(rows.workspace_id == workspace_id, rows.id == batch_id, IS_PENDING_BATCH)
     )
     found = tx.execute(statement).first()
     return None if found is None else StartBatch(*found)
@@ -156,7 +154,7 @@ def leave_parked(tx: Transaction, batch: StartBatch) -> None:
 
 def has_pending(tx: Transaction, start_id: int) -> bool:
     """Whether a start has unfinished batches."""
-    pending = (flow_start_batch.c.start_id == start_id) & IS_PENDING
+    pending = (flow_start_batch.c.start_id == start_id) & IS_PENDING_BATCH
     return tx.execute(select(flow_start_batch.c.id).where(pending).limit(1)).first() is not None
 
 
@@ -196,7 +194,7 @@ def _is_free(now: datetime) -> ColumnElement[bool]:
 
 def _is_held(batch: StartBatch) -> ColumnElement[bool]:
     rows = flow_start_batch.c
-    return (rows.id == batch.id) & (rows.leased_until == batch.leased_until) & IS_PENDING
+    return (rows.id == batch.id) & (rows.leased_until == batch.leased_until) & IS_PENDING_BATCH
 
 
 def _runs_of(workspace_id: int, start_id: int) -> ColumnElement[bool]:

@@ -4,23 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, exists, insert, select
+from sqlalchemy import ColumnElement, exists, insert, select
 
-from persistence.audience import OF_START, Audience, save_audience
+from persistence.audience import Audience, save_audience
+from persistence.audience_tables import OF_START
 from persistence.database import Transaction
-from persistence.sessions.sessions import IS_WAITING
+from persistence.sessions.states import IS_WAITING
 from persistence.sql.columns import columns_for, new_uuid
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact
-from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start
+from persistence.tables.flow_starts import PENDING, flow_start
 from persistence.tables.runs import flow_run, flow_session
 
 COMPLETED, FAILED, INTERRUPTED = "completed", "failed", "interrupted"
-UNFINISHED = (PENDING, QUEUED, STARTED)
 
-MANUAL, API, API_V1 = "manual", "api", "api_v1"
 TRIGGER, CAMPAIGN, FLOW_ACTION, TICKET = "trigger", "campaign", "flow_action", "ticket"
-BY_USERS = (MANUAL, API, API_V1)
 DONE = "done"
 WAKE = "starts"
 
@@ -44,16 +42,6 @@ class StartRow:
 
 
 START_COLUMNS = columns_for(StartRow, flow_start)
-
-
-def is_one_of(column: ColumnElement[str], words: Sequence[str]) -> ColumnElement[bool]:
-    """Whether a column has one of these values, written as literals as partial indexes need it."""
-    listed: BindParameter[Any] = bindparam(None, tuple(words), expanding=True, literal_execute=True)
-    return column.in_(listed)
-
-
-IS_UNFINISHED = is_one_of(flow_start.c.status, UNFINISHED)
-IS_BY_USER = is_one_of(flow_start.c.start_type, BY_USERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ from sqlalchemy import select
 
 from flows.phones import PhoneError, parse_number
 from persistence.audience import Audience, check_audience, find_groups, read_audience
-from persistence.contacts.actions import find_contacts
 from persistence.contacts.addresses import BAD_URN, read_recipients
+from persistence.contacts.finding import find_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.flow_starts.flow_starts import API, API_V1, NewStart
+from persistence.flow_starts.flow_starts import NewStart
+from persistence.flow_starts.states import API, API_V1
 from persistence.flows.flows import require_active_flow
 from persistence.tables.channels import channel
 from persistence.workspaces import Workspace

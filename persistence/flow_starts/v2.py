@@ -4,8 +4,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement
 
-from persistence.audience import OF_START
-from persistence.flow_starts.flow_starts import IS_BY_USER
+from persistence.audience_tables import OF_START
+from persistence.flow_starts.states import IS_BY_USER
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_list, json_record

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.errors import Refused
-from persistence.lists import ListSpec, contains, equals, named, one_of
+from persistence.lists import ListSpec, contains, one_of
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, name_key, rename_record, require_editable
 from persistence.sql.pages import Order
@@ -22,23 +22,7 @@ from persistence.workspaces import hold_workspace
 
 OPEN_TICKETS = "Open Tickets"
 
-GROUP_RECORD = declare_record(
-    {
-        "uuid": group.c.uuid,
-        "name": group.c.name,
-        "query": group.c.query,
-        "status": group.c.status,
-        "system": group.c.is_system,
-        "count": group.c.member_count,
-    }
-)
 
-GROUPS = ListSpec(
-    group,
-    GROUP_RECORD,
-    Order(group.c.created_on, group.c.id),
-    filters={"uuid": equals(group.c.uuid), "name": named(group)},
-)
 GROUPS_V1 = ListSpec(
     group,
     declare_record({"group": group.c.id, "uuid": group.c.uuid, "name": group.c.name, "size": group.c.member_count}),

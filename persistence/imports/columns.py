@@ -11,7 +11,8 @@ from flows.urn_schemes import SCHEMES
 from persistence.contacts.bulk import ContactRow
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
-from persistence.fields import TYPES, check_field_name, create_field, make_key
+from persistence.field_writes import check_field_name, create_field, make_key
+from persistence.fields import TYPES
 from persistence.imports.reading import Row
 from persistence.sql.names import name_key
 from persistence.tables.contacts import field

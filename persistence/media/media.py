@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Text, cast, delete, select, update
 
 from persistence.database import Database, Transaction
-from persistence.errors import InvalidInput, LimitReached
+from persistence.errors import LimitReached, NothingFound
 from persistence.media.store import MediaStore
 from persistence.sql.columns import is_uuid, split
 from persistence.tables.data_jobs import contact_import
@@ -159,7 +159,7 @@ def find_attachments(
     known = find_media(tx, workspace_id, references)
     for index, reference in enumerate(references):
         if reference not in known:
-            raise InvalidInput.at(field, index, f'Nothing found for "{reference[:64]}".')
+            raise NothingFound(field, reference, index)
     return [known[reference].attachment for reference in references]
 
 

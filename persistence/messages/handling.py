@@ -13,7 +13,7 @@ from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
 from persistence.sessions.parking import find_free_contacts
-from persistence.sessions.sessions import IS_WAITING
+from persistence.sessions.states import IS_WAITING
 from persistence.sql.due_work import list_workspaces
 from persistence.stamps import later
 from persistence.tables.contacts import contact

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Column, select
 
 from persistence.changes import note_new_messages
-from persistence.contacts.urns import UrnOwner
+from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import INCOMING, QUEUED
 from persistence.sql.columns import new_uuid

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
-from persistence.contacts.urns import find_owners
+from persistence.contacts.owners import find_owners
 from persistence.database import Transaction
 from persistence.move.contacts import write_contacts
 from persistence.move.history import write_messages

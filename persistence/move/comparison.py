@@ -15,7 +15,7 @@ from persistence.fields import FIELDS
 from persistence.flow_starts.v2 import STARTS
 from persistence.flows.v2 import FLOWS
 from persistence.globals import GLOBALS
-from persistence.groups.groups import GROUPS
+from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES

@@ -9,7 +9,7 @@ from sqlalchemy import and_, bindparam, delete, insert, or_, select, update
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.campaigns.fires import schedule_contacts
-from persistence.contacts.urns import is_one_of
+from persistence.contacts.owners import is_one_of
 from persistence.contacts.values import LEVELS, read_place_values, read_value
 from persistence.contacts.writes import FREED
 from persistence.database import Transaction

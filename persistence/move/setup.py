@@ -13,7 +13,7 @@ from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets, adopt_uuid
 from persistence.definitions.problems import read_problem
 from persistence.errors import InvalidInput, LimitReached
-from persistence.globals import change_global
+from persistence.global_writes import change_global
 from persistence.groups.smart_groups import check_group_query
 from persistence.labels import create_label
 from persistence.move.moves import (

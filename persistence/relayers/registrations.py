@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, insert, select, update
 
-from persistence.channels.channels import IS_RELAYER, Source, insert_channel
+from persistence.channels.channels import Source, insert_channel
+from persistence.channels.states import IS_RELAYER
 from persistence.channels.types import RELAYER, TYPES
 from persistence.database import Transaction
 from persistence.limits.rate_limits import Origin, count_registration

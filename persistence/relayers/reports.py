@@ -11,7 +11,8 @@ from flows.urns import Urn
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, call_fields, message_fields
 from persistence.channels.events import CALL_TYPES
-from persistence.contacts.urns import UrnOwner, ensure_owners, hold_in_order, note_seen, prefer_channel
+from persistence.contacts.owners import UrnOwner
+from persistence.contacts.urns import ensure_owners, hold_in_order, note_seen, prefer_channel
 from persistence.database import Transaction
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
 from persistence.messages.incoming import Received, find_known_messages, store_received

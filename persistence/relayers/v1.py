@@ -2,7 +2,7 @@
 
 from sqlalchemy import and_
 
-from persistence.channels.channels import IS_RELAYER
+from persistence.channels.states import IS_RELAYER
 from persistence.errors import RecordMissing, Refused
 from persistence.lists import ListQuery, ListSpec, one_of, within
 from persistence.messages.states import PENDING_COUNT

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Text, cast, false, or_, select
 
-from persistence.contacts.actions import find_contacts
 from persistence.contacts.addresses import find_urns
+from persistence.contacts.finding import find_contacts
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist

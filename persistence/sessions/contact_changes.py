@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select, update
 from flows.urns import Urn
 from persistence.contacts.actions import block_contacts, interrupt_contacts, unblock_contacts
 from persistence.contacts.leases import LeasedContact
-from persistence.contacts.urns import find_owners
+from persistence.contacts.owners import find_owners
 from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
 from persistence.groups.members import add_members, leave_all_groups, remove_members

@@ -5,20 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Integer, bindparam, delete, insert, literal, select, true, update
+from sqlalchemy import ColumnElement, Integer, bindparam, delete, insert, literal, select, true, update
 
 from persistence.database import Transaction
-from persistence.runs.runs import INTERRUPTED, IS_OPEN, WAITING, close_runs, delete_runs_of
+from persistence.runs.runs import INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
+from persistence.sessions.states import IS_WAITING, WAITING
 from persistence.sql.columns import split
 from persistence.sql.names import find_ids, lock_rows
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.runs import flow_run, flow_session
-
-_WAITING_WORD: BindParameter[Any] = literal(WAITING, literal_execute=True)
-IS_WAITING: ColumnElement[bool] = flow_session.c.status == _WAITING_WORD
-"""The condition of partial indexes, repeated in statements: SQLite uses such an index only if the statement contains
-it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from sqlalchemy import select, update
 from persistence.database import Transaction
 from persistence.runs.runs import EXPIRED, FAILED
 from persistence.sessions.parking import find_free_contacts
-from persistence.sessions.sessions import IS_WAITING, interrupt_contacts
+from persistence.sessions.sessions import interrupt_contacts
+from persistence.sessions.states import IS_WAITING
 from persistence.sql.due_work import list_due_workspaces
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_session

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     JSON,
+    UUID,
     BigInteger,
     Column,
     DateTime,
@@ -24,9 +25,9 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
 from sqlalchemy.schema import SchemaItem
+from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import TypeEngine
 
 from flows.clock import SYSTEM_CLOCK
@@ -83,7 +84,7 @@ class UuidText(TypeDecorator[str]):
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         if dialect.name == "postgresql":
-            return dialect.type_descriptor(postgresql.UUID(as_uuid=False))
+            return dialect.type_descriptor(UUID(as_uuid=False))
         return dialect.type_descriptor(String(36))
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
@@ -100,8 +101,22 @@ NO_ID = 0
 Json = JSON(none_as_null=True)
 """A document that is stored and returned unchanged."""
 
-JsonIndexed = JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")
-"""A document whose parts queries can read."""
+
+class JsonIndexed(TypeDecorator[Any]):
+    """A document whose parts queries can read: jsonb on PostgreSQL."""
+
+    impl = JSON(none_as_null=True)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        if dialect.name != "postgresql":
+            return dialect.type_descriptor(JSON(none_as_null=True))
+        from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415  # it loads every driver of PostgreSQL
+
+        return dialect.type_descriptor(JSONB(none_as_null=True))
+
+    def coerce_compared_value(self, op: OperatorType | None, value: Any) -> TypeEngine[Any]:
+        return self.impl_instance.coerce_compared_value(op, value)
 
 
 def new_uuid() -> str:
@@ -190,7 +205,12 @@ def split(items: Sequence[Item], size: int = ROWS_PER_STATEMENT) -> Iterator[Seq
         yield items[start : start + size]
 
 
+ON_POSTGRESQL = "where_on_postgresql"
+"""Key of `Index.info`: the condition of a partial index, which `persistence.tables.complete` gives to the index. To
+give it at once would load all drivers of PostgreSQL, also on SQLite."""
+
+
 def partial_index(name: str, *columns: str, where: str, sqlite_where: str | None = None, unique: bool = False) -> Index:
     """An index over the rows that meet a condition; for SQLite it must be written exactly as in the statements."""
     on_sqlite = text(where if sqlite_where is None else sqlite_where)
-    return Index(name, *columns, unique=unique, postgresql_where=text(where), sqlite_where=on_sqlite)
+    return Index(name, *columns, unique=unique, sqlite_where=on_sqlite, info={ON_POSTGRESQL: where})

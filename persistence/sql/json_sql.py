@@ -19,14 +19,13 @@ from sqlalchemy import (
     literal_column,
     null,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.visitors import InternalTraversal
 from sqlalchemy.types import TypeEngine
 
-from persistence.sql.columns import UtcDateTime, UuidText
+from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
 
 
 class Template(FunctionElement[Any]):
@@ -122,7 +121,7 @@ def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options:
         return text
     if isinstance(value, JsonTime) or isinstance(value.type, UuidText):
         return f"""coalesce('"' || {text} || '"', 'null')"""
-    if isinstance(value.type, (JSON, JSONB, Boolean, Float, Integer, Numeric)):
+    if isinstance(value.type, (JSON, JsonIndexed, Boolean, Float, Integer, Numeric)):
         return f"coalesce(({text})::text, 'null')"
     if isinstance(value, Null):
         return "'null'"
@@ -137,7 +136,7 @@ def json_value(value: ColumnElement[Any]) -> ColumnElement[Any]:
         return JsonTime(value)
     if isinstance(value.type, Boolean):
         return JsonBoolean(value)
-    if isinstance(value.type, (JSON, JSONB)):
+    if isinstance(value.type, (JSON, JsonIndexed)):
         return JsonDocument(value)
     return value
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, LimitReached, RecordMissing, SystemRecord
+from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid, split
 from persistence.sql.kept_statements import execute_kept
 
@@ -111,7 +111,7 @@ def is_called(table: Table, reference: str) -> ColumnElement[bool]:
 def must_exist(found: Found | None, field: str, reference: str) -> Found:
     """The record of a reference. Raises InvalidInput for its field if there is none."""
     if found is None:
-        raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+        raise NothingFound(field, reference)
     return found
 
 

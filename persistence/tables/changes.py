@@ -26,24 +26,6 @@ from persistence.sql.columns import (
 from persistence.tables.messages import message
 
 
-class RecordStampColumns(LinkColumns):
-    kind: Named[str] = Column(String(9), primary_key=True)
-    record: Named[int] = Column(BigId, primary_key=True)
-    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
-    stamped_on: Named[datetime] = Column(UtcDateTime)
-
-
-record_stamp = Table(
-    "record_stamp",
-    metadata,
-    RecordStampColumns,
-    Index("ix_record_stamp_page", "workspace_id", "kind", "stamped_on", "record"),
-)
-"""When a message, broadcast or channel (`kind`) last changed, by the clock of its workspace: in the order in which
-changes become visible. The records have no such time themselves, because to write it a second time before the commit
-would lock the rows that they refer to."""
-
-
 class ConversationColumns(OwnedColumns):
     contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
     message_id: Named[int] = Column(Integer)

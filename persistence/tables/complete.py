@@ -1,6 +1,8 @@
 """All tables, loaded so that `metadata` is complete."""
 
-from persistence.sql.columns import metadata
+from sqlalchemy import text
+
+from persistence.sql.columns import ON_POSTGRESQL, metadata
 from persistence.tables import (
     accounts,
     audit,
@@ -17,6 +19,7 @@ from persistence.tables import (
     runs,
     service,
     sign_ins,
+    stamps,
     tickets,
     triggers,
 )
@@ -38,6 +41,12 @@ __all__ = [
     "runs",
     "service",
     "sign_ins",
+    "stamps",
     "tickets",
     "triggers",
 ]
+
+for _table in metadata.tables.values():
+    for _index in _table.indexes:
+        if ON_POSTGRESQL in _index.info:
+            _index.dialect_kwargs["postgresql_where"] = text(_index.info[ON_POSTGRESQL])

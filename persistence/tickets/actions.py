@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select, update
 
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import NothingFound
 from persistence.groups.members import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.sql.columns import is_uuid, new_uuid
@@ -95,7 +95,7 @@ def choose_tickets(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> 
     chosen = {each.uuid: each for each in found}
     for uuid in uuids:
         if uuid.lower() not in chosen:
-            raise InvalidInput.on("tickets", f'Nothing found for "{uuid[:64]}".')
+            raise NothingFound("tickets", uuid)
     return list(chosen.values())
 
 

@@ -1,7 +1,8 @@
 """`relayboard field access`."""
 
 from persistence.errors import RecordMissing
-from persistence.fields import FIELDS, require_field, set_agent_access
+from persistence.field_writes import set_agent_access
+from persistence.fields import FIELDS, require_field
 from persistence.lists import read_record
 from relayboard.commands.output import CommandFailed, print_record, writing_in
 from relayboard.usage.parts import Options

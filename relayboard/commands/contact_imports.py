@@ -12,7 +12,7 @@ from persistence.contacts.bulk import REJECTED, Outcome
 from persistence.data_jobs import take
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
-from persistence.fields import check_field_name
+from persistence.field_writes import check_field_name
 from persistence.imports.columns import IGNORE, NEW, URN, Column, choose_targets, guess_columns, make_fields
 from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, show_columns, start_read
 from persistence.imports.reading import BadFile, opened_rows

@@ -17,7 +17,7 @@ import requests
 
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.database import Database, Transaction
-from persistence.fields import create_field
+from persistence.field_writes import create_field
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import new_uuid
 from persistence.tokens import create_token

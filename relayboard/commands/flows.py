@@ -1,25 +1,16 @@
-"""`relayboard flow list|archive|change|label`."""
+"""`relayboard flow list|change|label`."""
 
 import orjson
 
 from persistence.database import Transaction
 from persistence.flows.flows import find_flow
 from persistence.flows.labels import add_flow_label, remove_flow_label
-from persistence.flows.upkeep import archive_flow, set_ignores_triggers
+from persistence.flows.upkeep import set_ignores_triggers
 from persistence.flows.v2 import FLOWS, list_all_flows
 from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
-from relayboard.commands.output import (
-    CommandFailed,
-    opened_database,
-    print_json,
-    print_record,
-    print_records,
-    reading_in,
-    workspace_named,
-    writing_in,
-)
+from relayboard.commands.output import CommandFailed, print_json, print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 
@@ -27,17 +18,6 @@ def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
         records = list_all_flows(tx, workspace)
     print_records(records)
-
-
-def run_archive(options: Options) -> None:
-    with opened_database() as database:
-        with database.reading() as tx:
-            workspace = workspace_named(tx, options.workspace)
-            flow_id = flow_named(tx, workspace, options.flow)
-        archive_flow(database, workspace.id, flow_id)
-        with database.reading() as tx:
-            record = read_record(tx, FLOWS, workspace, flow_id)
-    print_record(record)
 
 
 def run_change(options: Options) -> None:

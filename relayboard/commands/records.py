@@ -7,7 +7,7 @@ import orjson
 
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_list, find_record, read_record
-from relayboard.commands.kinds.kind import Kind, Write
+from relayboard.commands.kinds.kind import Kind, Write, Writes
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.commands.printing import print_json
 from relayboard.usage.parts import Options
@@ -17,6 +17,12 @@ def kind_of(noun: str) -> Kind:
     """The kind of the records of a noun; loads nothing of the others."""
     kind: Kind = import_module(f"relayboard.commands.kinds.{noun}s").KIND
     return kind
+
+
+def writes_of(noun: str) -> Writes:
+    """How the records of a noun are created, changed and deleted."""
+    writes: Writes = import_module(f"relayboard.commands.kinds.writes.{noun}s").WRITES
+    return writes
 
 
 def run_list(options: Options) -> None:
@@ -38,13 +44,11 @@ def run_show(options: Options) -> None:
 
 
 def run_create(options: Options) -> None:
-    kind = kind_of(options.noun)
-    _write(options, kind, kind.create)
+    _write(options, kind_of(options.noun), writes_of(options.noun).create)
 
 
 def run_change(options: Options) -> None:
-    kind = kind_of(options.noun)
-    _write(options, kind, kind.change)
+    _write(options, kind_of(options.noun), writes_of(options.noun).change)
 
 
 def _write(options: Options, kind: Kind, write: Write | None) -> None:
@@ -59,11 +63,12 @@ def _write(options: Options, kind: Kind, write: Write | None) -> None:
 
 def run_delete(options: Options) -> None:
     kind = kind_of(options.noun)
-    assert kind.delete is not None
+    delete = writes_of(options.noun).delete
+    assert delete is not None
     key = getattr(options, kind.key)
     with writing_in(options) as (tx, workspace):
         try:
-            kind.delete(tx, workspace, key)
+            delete(tx, workspace, key)
         except RecordMissing as error:
             raise _missing(options, kind) from error
     print_json({"deleted": key})

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import requests
 
-from persistence.channels.alarms import LOST_AFTER
+from persistence.channels.states import LOST_AFTER
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings

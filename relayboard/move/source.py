@@ -16,6 +16,8 @@ from relayboard.refusal import CommandFailed
 
 CONNECT_SECONDS, READ_SECONDS = 15, 180
 ATTEMPTS = 12
+EARLY_ATTEMPTS = 3
+"""How often a server is asked that has not answered this command yet: its address may be wrong."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 120.0
 UNSAID_PAUSE_SECONDS = 60.0
 """How long to wait after a 429 that does not say how long."""
@@ -64,6 +66,7 @@ class Source:
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.url = self.origin + path
         self.requests = 0
+        self._has_answered = False
         self.stopped = threading.Event()
         self._wait: Wait = wait or self.stopped.wait
         self._tell = tell
@@ -144,13 +147,14 @@ class Source:
         """Asks until there is an answer that is not a failure of the moment; with its document, unless it is a stream.
         Raises SourceFailed."""
         pause, problem = FIRST_PAUSE_SECONDS, ""
-        attempt = 0
-        while attempt < ATTEMPTS:
+        attempt, attempts = 0, ATTEMPTS
+        while attempt < attempts:
             if self.stopped.is_set():
                 raise SourceFailed("the move was stopped")
             try:
                 response = self._ask(url, stream=stream, is_ours=is_ours)
-                problem = ""
+                problem, attempts = "", ATTEMPTS
+                self._has_answered = True
                 if response.status_code == 429:
                     self._pause(_retry_after(response) or UNSAID_PAUSE_SECONDS, "the other server's limit is reached")
                     continue
@@ -160,10 +164,16 @@ class Source:
                 pause = max(pause, _retry_after(response) or 0.0)
             except (requests.exceptions.RequestException, ValueError) as error:
                 problem = _describe(error)
+                if not self._has_answered and isinstance(error, requests.exceptions.ConnectionError):
+                    attempts = EARLY_ATTEMPTS
             attempt += 1
-            if attempt < ATTEMPTS:
+            if attempt < attempts:
                 self._pause(pause, f"the other server {problem}")
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        if not self._has_answered:
+            raise SourceFailed(
+                f"{self.url} {problem}: look at its address and whether it runs, then run the command again"
+            )
         raise SourceFailed(f"{self.url} {problem}, {ATTEMPTS} times in a row; run the command again to go on")
 
     def _ask(self, url: str, *, stream: bool, is_ours: bool) -> requests.Response:

@@ -63,7 +63,7 @@ FLOW = Noun(
     showing("flow"),
     Action(
         "archive",
-        "flows.run_archive",
+        "flow_archive.run_archive",
         "archive a flow and interrupt the contacts in it",
         workspace(),
         flow(),

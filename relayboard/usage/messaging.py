@@ -45,7 +45,7 @@ CONTACT = Noun(
     Action("show", "contacts.run_show", "one contact", workspace(), contact(), examples=(f"{IN} {NUMBER}",)),
     Action(
         "create",
-        "contacts.run_create",
+        "contact_writes.run_create",
         "a new contact",
         workspace(),
         properties(""),
@@ -53,7 +53,7 @@ CONTACT = Noun(
     ),
     Action(
         "change",
-        "contacts.run_change",
+        "contact_writes.run_change",
         "change a contact",
         workspace(),
         contact(),
@@ -63,7 +63,7 @@ CONTACT = Noun(
     ),
     Action(
         "delete",
-        "contacts.run_delete",
+        "contact_writes.run_delete",
         "delete contacts and their messages",
         workspace(),
         argument("contact", "the UUID or the URN of a contact", several=True),
@@ -89,7 +89,7 @@ MESSAGE = Noun(
     showing("message"),
     Action(
         "send",
-        "messages.run_send",
+        "sending.run_send",
         "send a message to one contact",
         workspace(),
         option("--contact", "the UUID or the URN of the contact", required=True),
@@ -105,7 +105,7 @@ BROADCAST = Noun(
     showing("broadcast"),
     Action(
         "create",
-        "messages.run_broadcast",
+        "sending.run_broadcast",
         "send a message to contacts, groups and addresses",
         workspace(),
         option("--text", "the text, in which @contact.name and other expressions are evaluated", required=True),

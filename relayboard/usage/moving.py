@@ -58,6 +58,7 @@ MOVE = Action(
     more="It can be interrupted at any time and run again: it goes on where it was, and afterward brings what changed "
     "since. Nothing is sent, no flow starts and no webhook is called because of it. The token is a secret and "
     "therefore no argument.",
+    secret_from=f"use --token-file or {TOKEN_VARIABLE}",
     examples=(
         "--workspace 9b1f0c52-5a4e-4c1b-8a7e-2d6f3c1b0a99 --from https://rapidpro.example.org --token-file token.txt",
         "--workspace 9b1f0c52-5a4e-4c1b-8a7e-2d6f3c1b0a99 --verify --report report.html",

@@ -20,6 +20,8 @@ COMPLETING = "_RELAYBOARD_COMPLETE"
 COMMANDS = "relayboard.commands"
 LISTED, MOST_LISTED = 50, 10_000
 WORKSPACE_VARIABLE = "RELAYBOARD_WORKSPACE"
+SECRETS = ("token", "password", "secret", "passphrase")
+"""Words of options that people try for what is not given as an argument."""
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 Options = SimpleNamespace
@@ -50,7 +52,8 @@ Part = click.Parameter | OneOf | Sequence["Part"]
 class Action(click.Command):
     """A command that does something: `work` names a module of `relayboard/commands/` and a function in it. `destroys`
     says what cannot be taken back, with `destroys_with` only when this flag is given, `asks_pipes` whether this must
-    be confirmed by `--yes` where nobody can be asked. `examples` are calls without the words that lead to this command.
+    be confirmed by `--yes` where nobody can be asked. `secret_from` says how a secret is given. `examples` are calls
+    without the words that lead to this command.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Action(click.Command):
         destroys_with: str = "",
         asks_pipes: bool = True,
         is_table: bool = True,
+        secret_from: str = "",
     ) -> None:
         found = list(_flat(parts))
         params = [param for part in found for param in (part.params if isinstance(part, OneOf) else [part])]
@@ -84,6 +88,7 @@ class Action(click.Command):
         self.work, self.examples = work, tuple(examples)
         self.destroys, self.asks_pipes = destroys, asks_pipes
         self.destroys_with = destroys_with
+        self.secret_from = secret_from
         self.groups = [part for part in found if isinstance(part, OneOf)]
 
     def load(self) -> Callable[[Options], object]:
@@ -99,30 +104,29 @@ class Action(click.Command):
         return work
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, list(self._spell_out(ctx, args)))
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._explain(error, ctx) from None
+        except click.UsageError as error:
+            if self.secret_from and "unexpected extra argument" in error.message:
+                raise click.UsageError(f"a secret is no argument: {self.secret_from}", ctx) from None
+            raise
         if not ctx.resilient_parsing:
             for group in self.groups:
                 group.check(ctx)
         return rest
 
-    def _spell_out(self, ctx: click.Context, args: Iterable[str]) -> Iterator[str]:
-        """The arguments with options in full: scripts may write the beginning of one that no other option has."""
-        valued = {
-            name: isinstance(param, click.Option) and not param.is_flag
-            for param in self.get_params(ctx)
-            for name in param.opts
-            if name.startswith("--")
-        }
-        is_value = False
-        for arg in args:
-            name, sign, value = arg.partition("=")
-            alike = [known for known in valued if known.startswith(name)]
-            if is_value or not arg.startswith("--") or name in valued or len(alike) != 1:
-                full = name
-            else:
-                full = alike[0]
-            yield f"{full}{sign}{value}"
-            is_value = not is_value and valued.get(full, False) and not sign
+    def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
+        """What to do instead of giving a secret as an argument, which everybody sees who lists the processes."""
+        words = error.option_name.lstrip("-").split("-")
+        secret = next((word for word in words if word in SECRETS), None)
+        if secret is None:
+            names = [name for param in self.params for name in param.opts if name.startswith(error.option_name)]
+            return click.NoSuchOption(error.option_name, possibilities=names or error.possibilities, ctx=ctx)
+        files = [name for param in self.params for name in param.opts if name.endswith("-file")]
+        instead = self.secret_from or (f"use {' or '.join(files)}" if files else "no option takes it")
+        return click.UsageError(f"a {secret} is a secret and no argument: {instead}", ctx)
 
     def invoke(self, ctx: click.Context) -> object:
         given = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}

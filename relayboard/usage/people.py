@@ -92,7 +92,7 @@ USER = Noun(
     ),
     Action(
         "invite",
-        "accounts.run_invite",
+        "invitations.run_invite",
         "invite somebody to a workspace",
         workspace(),
         option("--email", "the person's e-mail address", required=True),
@@ -109,6 +109,7 @@ USER = Noun(
         flag("--drop-two-factor", "switch two-factor authentication off, for somebody who has lost the phone"),
         more="The password is asked for on a terminal, otherwise read from standard input.",
         examples=("--email ann@example.org", "--email ann@example.org < password.txt"),
+        secret_from="type it when you are asked, or give it on standard input",
     ),
     Action(
         "change",
@@ -188,11 +189,15 @@ INVITATION = Noun(
     "invitation",
     "people who may join a workspace",
     Action(
-        "list", "accounts.run_list_invitations", "invitations that nobody has accepted yet", workspace(), examples=(IN,)
+        "list",
+        "invitations.run_list",
+        "invitations that nobody has accepted yet",
+        workspace(),
+        examples=(IN,),
     ),
     Action(
         "withdraw",
-        "accounts.run_withdraw",
+        "invitations.run_withdraw",
         "delete an invitation",
         workspace(),
         argument("uuid", "the invitation, as `relayboard invitation list` names it", metavar="UUID"),
@@ -204,14 +209,14 @@ SESSION = Noun(
     "browsers in which people are signed in",
     Action(
         "list",
-        "accounts.run_list_sessions",
+        "sessions.run_list",
         "the browsers in which a user is signed in, newest first",
         option("--email", "the user's e-mail address", required=True),
         examples=("--email ann@example.org",),
     ),
     Action(
         "end",
-        "accounts.run_end_sessions",
+        "sessions.run_end",
         "end all sessions of a user, or one",
         option("--email", "the user's e-mail address", required=True),
         option("--session", "only this one, as `relayboard session list` names it", kind=Given(), metavar="UUID"),
@@ -223,7 +228,7 @@ AUDIT = Noun(
     "the audit log",
     Action(
         "list",
-        "accounts.run_list_audit",
+        "audits.run_list",
         "who changed what in a workspace, newest first",
         workspace(),
         option("--resource", "only changes of this resource, such as users or tokens", default=""),

@@ -87,6 +87,7 @@ WEBHOOK = Noun(
         option("--reply", "answer each incoming message with this text", metavar="TEXT"),
         examples=("--port 8090 --reply 'We are open from 8 to 12'",),
         is_table=False,
+        secret_from="use --secret-file",
     ),
 )
 DELIVERY = Noun(

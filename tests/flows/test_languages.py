@@ -1,6 +1,7 @@
 import pytest
 
-from flows.languages import find_locale, is_language, is_language_of_translations, make_locale_tag
+from flows.languages import is_language, is_language_of_translations, make_locale_tag
+from flows.locales import find_locale
 
 
 @pytest.mark.parametrize("code", ["eng", "fra", "kin", "tir", "mul"])

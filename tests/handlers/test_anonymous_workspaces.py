@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from flows.urns import read_urn
-from persistence.contacts.urns import find_owners
+from persistence.contacts.owners import find_owners
 from persistence.database import Database
 from persistence.groups.smart_groups import create_query_group
 from persistence.workspace_setup import create_workspace

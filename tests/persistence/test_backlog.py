@@ -8,7 +8,7 @@ from sqlalchemy import delete, event, insert, text, update
 
 from persistence.accounts.mail import SIGN_IN, claim_letter, post
 from persistence.backlog import Waiting, read_backlog
-from persistence.channels.alarms import LOST_AFTER
+from persistence.channels.states import LOST_AFTER
 from persistence.deliveries.outbox import record_channel_event
 from persistence.messages.states import QUEUED, WIRED
 from persistence.tables.campaigns import campaign_fire

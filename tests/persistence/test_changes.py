@@ -16,8 +16,9 @@ from persistence.messages.actions import archive_messages, delete_messages
 from persistence.messages.handling import finish_messages
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.tables.changes import conversation, record_stamp
+from persistence.tables.changes import conversation
 from persistence.tables.messages import message
+from persistence.tables.stamps import record_stamp
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact

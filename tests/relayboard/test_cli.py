@@ -78,20 +78,28 @@ def test_an_unknown_option_is_refused_with_the_usage_of_its_command(capsys: pyte
     assert said.endswith("relayboard label create: error: No such option '--colour'.\n")
 
 
-@pytest.mark.parametrize(
-    ("given", "name"),
-    [
-        (["--work", "x", "--name", "y"], "y"),
-        (["--work=x", "--na=y"], "y"),
-        (["--workspace", "x", "--name", "--na"], "--na"),
-    ],
-)
-def test_the_beginning_of_an_option_is_enough_if_no_other_has_it(given: list[str], name: str) -> None:
-    assert LEAVES["label", "create"].make_context("create", given).params == {
-        "workspace": "x",
-        "name": name,
-        "json": False,
-    }
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+@pytest.mark.parametrize("name", ["--token", "--password", "--api-token", "--secret"])
+def test_a_secret_as_an_argument_is_not_shown(words: Leaf, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if any(name in param.opts for param in LEAVES[words].params):
+        return
+    for given in ([name, "hunter2"], [f"{name}=hunter2"]):
+        with pytest.raises(SystemExit) as ended:
+            main([*words, *given])
+
+        said = capsys.readouterr().err
+        assert ended.value.code == 2
+        assert f"a {name.rpartition('-')[2]} is a secret and no argument: " in said
+        assert "hunter2" not in said
+
+
+@pytest.mark.parametrize("given", [("user", "password"), ("move",), ("webhook", "listen")], ids=" ".join)
+def test_a_secret_as_a_word_too_many_is_not_shown(given: Leaf, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([*given, "--email=ann@example.org", "hunter2"] if given[0] == "user" else [*given, "hunter2"])
+
+    said = capsys.readouterr().err
+    assert "hunter2" not in said
 
 
 @pytest.mark.parametrize(
@@ -100,6 +108,8 @@ def test_the_beginning_of_an_option_is_enough_if_no_other_has_it(given: list[str
         (["tokn", "list"], "No such command 'tokn'. Did you mean 'token'?"),
         (["workspace", "lits"], "No such command 'lits'. Did you mean 'list'?"),
         (["label", "create", "--nmae", "x"], "No such option '--nmae'. Did you mean '--name'?"),
+        (["label", "create", "--na", "x"], "No such option '--na'. Did you mean '--name'?"),
+        (["move", "--token", "x"], "a token is a secret and no argument: use --token-file or RELAYBOARD_MOVE_TOKEN"),
         (["migrate", "--distribute", "--to", "head"], "--distribute and --to cannot be given together"),
         (["channel", "limit", "--channel", "x"], "one of --messages-per-second, --off is required"),
     ],

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.flow_starts.expansion import expand_start
-from persistence.flows.upkeep import archive_flow
+from persistence.flows.archiving import archive_flow
 from persistence.groups.groups import create_group
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.triggers import trigger

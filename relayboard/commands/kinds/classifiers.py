@@ -1,18 +1,6 @@
 """Services that find intents."""
 
-from persistence.classifiers import CLASSIFIERS, change_classifier, create_classifier
-from persistence.database import Transaction
-from persistence.workspaces import Workspace
+from persistence.classifiers import CLASSIFIERS
 from relayboard.commands.kinds.kind import Kind
-from relayboard.usage.parts import Options
 
-
-def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    return create_classifier(tx, workspace.id, given.name, given.type, given.intent)
-
-
-def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    return change_classifier(tx, workspace.id, given.uuid, given.name, given.intent or None)
-
-
-KIND = Kind(CLASSIFIERS, create=_create, change=_change)
+KIND = Kind(CLASSIFIERS)

@@ -1,28 +1,6 @@
 """Fields of contacts."""
 
-import orjson
-
-from persistence.database import Transaction
-from persistence.errors import RecordMissing
-from persistence.fields import FIELDS, change_field, create_field, delete_field, set_agent_access
-from persistence.lists import ListQuery, find_record
-from persistence.workspaces import Workspace
+from persistence.fields import FIELDS
 from relayboard.commands.kinds.kind import Kind
-from relayboard.usage.parts import Options
 
-
-def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    field_id = create_field(tx, workspace.id, given.name, given.type)
-    set_agent_access(tx, workspace.id, field_id, given.agents)
-    return field_id
-
-
-def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    record = find_record(ListQuery(tx, workspace), FIELDS, "key", given.key)
-    if record is None:
-        raise RecordMissing
-    present = orjson.loads(record)
-    return change_field(tx, workspace.id, given.key, given.name or present["name"], given.type or present["type"])
-
-
-KIND = Kind(FIELDS, "key", create=_create, change=_change, delete=delete_field)
+KIND = Kind(FIELDS, "key")

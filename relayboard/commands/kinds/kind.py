@@ -19,6 +19,12 @@ class Kind:
 
     spec: ListSpec
     key: str = "uuid"
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """What can be done with a kind of record beside reading it."""
+
     create: Write | None = None
     change: Write | None = None
     delete: Delete | None = None

@@ -1,6 +1,6 @@
 """Labels of messages."""
 
-from persistence.labels import LABELS, create_label, delete_label, rename_label
-from relayboard.commands.kinds.kind import Kind, created, deleted, renamed
+from persistence.labels import LABELS
+from relayboard.commands.kinds.kind import Kind
 
-KIND = Kind(LABELS, create=created(create_label), change=renamed(rename_label), delete=deleted(delete_label))
+KIND = Kind(LABELS)

@@ -1,6 +1,6 @@
 """Opt-ins."""
 
-from persistence.optins import OPTINS, create_optin, rename_optin
-from relayboard.commands.kinds.kind import Kind, created, renamed
+from persistence.optins import OPTINS
+from relayboard.commands.kinds.kind import Kind
 
-KIND = Kind(OPTINS, create=created(create_optin), change=renamed(rename_optin))
+KIND = Kind(OPTINS)

@@ -1,14 +1,6 @@
 """Places where tickets are kept."""
 
-from persistence.database import Transaction
-from persistence.ticketers import TICKETERS, create_ticketer, rename_ticketer
-from persistence.workspaces import Workspace
-from relayboard.commands.kinds.kind import Kind, renamed
-from relayboard.usage.parts import Options
+from persistence.ticketers import TICKETERS
+from relayboard.commands.kinds.kind import Kind
 
-
-def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    return create_ticketer(tx, workspace.id, given.name, given.type)
-
-
-KIND = Kind(TICKETERS, create=_create, change=renamed(rename_ticketer))
+KIND = Kind(TICKETERS)

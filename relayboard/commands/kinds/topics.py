@@ -1,6 +1,6 @@
 """Topics of tickets."""
 
-from persistence.topics import TOPICS, create_topic, rename_topic
-from relayboard.commands.kinds.kind import Kind, created, renamed
+from persistence.topics import TOPICS
+from relayboard.commands.kinds.kind import Kind
 
-KIND = Kind(TOPICS, create=created(create_topic), change=renamed(rename_topic))
+KIND = Kind(TOPICS)

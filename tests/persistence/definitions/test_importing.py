@@ -8,10 +8,10 @@ from sqlalchemy import func, select
 from persistence.database import Database
 from persistence.definitions.importing import ImportRefused
 from persistence.errors import LimitReached
-from persistence.fields import create_field
+from persistence.field_writes import create_field
+from persistence.flows.archiving import archive_flow
 from persistence.flows.flows import find_flow
 from persistence.flows.revisions import read_revision
-from persistence.flows.upkeep import archive_flow
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.resthooks.resthooks import find_resthook

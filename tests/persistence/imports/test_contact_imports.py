@@ -15,7 +15,7 @@ from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.data_jobs import LEASE, take_next
 from persistence.database import Database
-from persistence.fields import create_field
+from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.imports import running

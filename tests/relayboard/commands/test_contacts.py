@@ -84,7 +84,7 @@ def test_a_broadcast_is_waited_for_until_its_messages_are_there(line: Line, monk
         with line.database.writing() as tx:
             expand_next(tx, line.workspace.id)
 
-    monkeypatch.setattr("relayboard.commands.messages.pause", work)
+    monkeypatch.setattr("relayboard.commands.sending.pause", work)
 
     at_once = line.run("broadcast", "create", "--urn", ANN, "--text", "Hello")
     waited_for = line.run("broadcast", "create", "--urn", ANN, "--text", "Hello again", "--wait")

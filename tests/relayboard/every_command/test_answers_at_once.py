@@ -20,12 +20,18 @@ from tests.relayboard.every_command.world import made_world
 
 HEAVY = (
     "alembic",
+    "argon2",
+    "babel",
     "connexion",
     "flows.definition",
     "flows.engine",
     "flows.expressions",
     "flows.queries",
     "huey",
+    "phonenumbers",
+    "prometheus_client",
+    "pyotp",
+    "sqlalchemy.dialects.postgresql",
     "openapi",
     "persistence.tables.complete",
     "requests",
@@ -37,21 +43,36 @@ READ_DEFINITIONS = {("flow", verb) for verb in ("import", "export", "run", "chec
 CALL_SERVERS = {words for words in GOOD if words[0] in ("phone", "move")}
 DO_JOBS = {("contact", "copy"), ("contact", "erase"), ("contact", "import"), ("export",)}
 """They do at once what a worker does with the same request of the API."""
+ALL_TABLES = {"persistence.tables.complete", "sqlalchemy.dialects.postgresql"}
+ENGINE = {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"}
+NUMBER = {"phonenumbers"}
+COUNTED = {"prometheus_client"}
 NEEDS: dict[Leaf, set[str]] = {
-    ("broadcast", "create"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
+    ("broadcast", "create"): ENGINE | NUMBER,
+    ("channel", "claim"): NUMBER,
+    ("contact", "create"): NUMBER,
+    ("contact", "show"): NUMBER,
+    ("contact", "change"): NUMBER,
+    ("contact", "delete"): NUMBER,
+    ("message", "send"): NUMBER,
+    ("user", "password"): {"argon2", "pyotp"},
+    ("workspace", "change"): NUMBER,
+    ("workspace", "create"): {"babel"},
     ("ticket", "open"): {"flows.queries"},
     ("ticket", "change"): {"flows.queries"},
     ("field", "delete"): {"flows.queries"},
-    ("secrets", "renew"): {"persistence.tables.complete"},
-    ("migrate",): {"persistence.tables.complete", "alembic"},
-    ("backup",): {"persistence.tables.complete"},
-    ("workspace", "export"): {"persistence.tables.complete"},
-    ("workspace", "import"): {"persistence.tables.complete"},
-    ("archive", "import"): {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"},
+    ("delivery", "resend"): COUNTED,
+    ("delivery", "test"): COUNTED,
+    ("secrets", "renew"): ALL_TABLES,
+    ("migrate",): ALL_TABLES | {"alembic"},
+    ("backup",): ALL_TABLES,
+    ("workspace", "export"): ALL_TABLES,
+    ("workspace", "import"): ALL_TABLES,
+    ("archive", "import"): ENGINE | NUMBER,
     ("export",): {"flows.queries"},
 }
-"""What a command cannot do without: an expression in a text, the query of a group that
-follows tickets or may name the field."""
+"""What a command cannot do without: an expression in a text, a phone number that is typed, the
+query of a group that follows tickets or may name the field, the country of a time zone."""
 LIGHT = [words for words in GOOD if words not in READ_DEFINITIONS | CALL_SERVERS | DO_JOBS | {("completion",)}]
 
 

@@ -17,7 +17,8 @@ from persistence.accounts.invitations import invite
 from persistence.accounts.sign_ins import Browser, create_sign_in
 from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.broadcasts.form import read_form
-from persistence.broadcasts.v2 import BROADCASTS, create_broadcast
+from persistence.broadcasts.v2 import BROADCASTS
+from persistence.broadcasts.writes import create_broadcast
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.channels.webhooks import set_channel_webhook
@@ -25,8 +26,8 @@ from persistence.classifiers import CLASSIFIERS, create_classifier
 from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
-from persistence.fields import create_field
-from persistence.globals import create_global
+from persistence.field_writes import create_field
+from persistence.global_writes import create_global
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
 from persistence.media.folder import FolderStore

@@ -10,7 +10,7 @@ from persistence.channels.events import CHANNEL_EVENTS
 from persistence.contacts.v2 import CONTACTS
 from persistence.flow_starts.v2 import STARTS
 from persistence.flows.v2 import FLOWS
-from persistence.groups.groups import GROUPS
+from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS
 from persistence.messages.v2 import MESSAGES
 from persistence.runs.v2 import RUNS

@@ -46,6 +46,21 @@ def test_failures_are_waited_out_longer_and_longer_until_it_is_too_often(other: 
         source(other, waits).read("/api/v2/workspace.json")
 
 
+def test_a_server_that_was_never_there_is_told_soon_and_one_that_goes_away_is_waited_for(other: OtherServer) -> None:
+    nowhere, waits = "http://127.0.0.1:1", list[float]()
+    with pytest.raises(SourceFailed, match=f"{nowhere} cannot be reached: look at its address"):
+        Source(nowhere, TOKEN, wait=waits.append).read("/api/v2/workspace.json")
+    assert sum(waits) <= 5
+
+    waits.clear()
+    asking = source(other, waits)
+    asking.read("/api/v2/workspace.json")
+    asking.url = nowhere
+    with pytest.raises(SourceFailed, match=f"cannot be reached, {ATTEMPTS} times in a row"):
+        asking.read("/api/v2/workspace.json")
+    assert sum(waits) > 600
+
+
 def test_a_half_of_a_character_is_replaced_because_no_database_stores_it(other: OtherServer) -> None:
     other.workspace["name"] = "Bench \ud83d, \U0001f600"
 

@@ -7,7 +7,7 @@ import pytest
 from persistence.campaigns.v2 import CAMPAIGNS
 from persistence.contacts.v2 import CONTACTS
 from persistence.flows.v2 import FLOWS
-from persistence.groups.groups import GROUPS
+from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS
 from persistence.messages.v2 import MESSAGES
 from persistence.move.moves import CONTACT, list_notes

@@ -10,7 +10,8 @@ from flows.urns import Urn
 from persistence.audience import Audience
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
-from persistence.flow_starts.flow_starts import API, NewStart, create_start
+from persistence.flow_starts.flow_starts import NewStart, create_start
+from persistence.flow_starts.states import API
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.states import OUTGOING
 from persistence.sql.columns import new_uuid

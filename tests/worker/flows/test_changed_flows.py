@@ -10,7 +10,7 @@ from sqlalchemy import insert, update
 
 from persistence.contacts.leases import acquire_leases
 from persistence.flow_starts.expansion import expand_start, lease_start
-from persistence.flows.upkeep import archive_flow
+from persistence.flows.archiving import archive_flow
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow, flow_revision

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from persistence.flows.upkeep import archive_flow
+from persistence.flows.archiving import archive_flow
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run, flow_session

@@ -14,18 +14,19 @@ from persistence.accounts.accounts import change_names
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
-from persistence.fields import create_field, delete_field
+from persistence.field_writes import create_field, delete_field
 from persistence.messages.states import FAILED, OUTGOING
 from persistence.relayers.relayers import claim_phone
 from persistence.sql.columns import new_uuid, time_text
 from persistence.stamps import TICK, stamped
 from persistence.tables.accounts import user
-from persistence.tables.changes import pending_touch, record_stamp
+from persistence.tables.changes import pending_touch
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
+from persistence.tables.stamps import record_stamp
 from persistence.templates import Translation, set_translation
 from persistence.touches import CONTACT, FLOW, note_renamed
 from persistence.touching import touch_by_others

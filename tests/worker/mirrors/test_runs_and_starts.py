@@ -11,7 +11,7 @@ from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
 from persistence.flow_starts.batches import interrupt_start
 from persistence.flow_starts.expansion import lease_start
-from persistence.flows.upkeep import archive_flow
+from persistence.flows.archiving import archive_flow
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_session

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 from persistence.audience import find_audience
-from persistence.broadcasts.v2 import NewBroadcast, create_broadcast
+from persistence.broadcasts.writes import NewBroadcast, create_broadcast
 from persistence.sessions.replies import read_attachments, read_quick_replies
 from worker.flows.effects.effect import Recording
 from worker.flows.sprint_events import SprintEvent

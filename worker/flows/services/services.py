@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from flows.engine.services import Services
 from flows.urns import Urn
-from persistence.contacts.urns import find_owners
+from persistence.contacts.owners import find_owners
 from persistence.database import Database
 from persistence.workspaces import Workspace
 from worker.flows.services.airtime import FlowAirtime

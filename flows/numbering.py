@@ -1,0 +1,38 @@
+"""The numbering plans of countries, as libphonenumber knows them. `flows.phones` says how numbers are read."""
+
+import phonenumbers
+from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, ValidationResult
+
+
+def national_format(number: str) -> str:
+    """An E.164 number as people in its country write it; anything else is returned unchanged."""
+    try:
+        parsed = phonenumbers.parse(number, None)
+    except NumberParseException:
+        return number
+    return phonenumbers.format_number(parsed, PhoneNumberFormat.NATIONAL)
+
+
+def country_of(number: str) -> str:
+    """The country that an E.164 number belongs to, or empty text."""
+    try:
+        parsed = phonenumbers.parse(number, None)
+    except NumberParseException:
+        return ""
+    return phonenumbers.region_code_for_number(parsed) or ""
+
+
+def is_assigned(number: str) -> bool:
+    """Whether an E.164 number matches its country's numbering plan in more than its length."""
+    return phonenumbers.is_valid_number(phonenumbers.parse(number, None))
+
+
+def format_if_possible(dialled: str, country: str) -> str:
+    """The E.164 form of a number whose length is right for its country, or empty text."""
+    try:
+        parsed: PhoneNumber = phonenumbers.parse(dialled, country or None)
+    except NumberParseException:
+        return ""
+    if phonenumbers.is_possible_number_with_reason(parsed) != ValidationResult.IS_POSSIBLE:
+        return ""
+    return phonenumbers.format_number(parsed, PhoneNumberFormat.E164)

@@ -1,0 +1,110 @@
+"""Accepts invitations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, select
+
+from persistence.accounts.accounts import find_account, list_memberships, set_password
+from persistence.accounts.invitations import PREFIX
+from persistence.accounts.limits import Attempts, count_attempt
+from persistence.accounts.passwords import check_password
+from persistence.accounts.secret_keys import fits, public_of
+from persistence.accounts.sign_ins import BY_INVITATION
+from persistence.accounts.signing_in import REFUSED, Door, SignedIn, TooManyAttempts, enter
+from persistence.audit.witness import BY_SESSION, Actor, Witness
+from persistence.database import Transaction
+from persistence.errors import NotAllowed, Refused
+from persistence.tables.sign_ins import invitation
+from persistence.users import add_member, read_role
+
+INVITATION_REFUSED = "This invitation was used or withdrawn, or is too old."
+NOT_PROVEN = (
+    "There is a user with this address who has no password yet. Sign in by a mailed link, or have an operator set a "
+    "password, and then accept the invitation."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What an invitation says. With `is_proof`, whoever has the link is who it was meant for: it went to the mailbox or
+    to an operator, not to the user who invited."""
+
+    id: int
+    workspace_id: int
+    email: str
+    role: str
+    is_proof: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """What somebody says who accepts an invitation."""
+
+    password: str
+    first_name: str = ""
+    last_name: str = ""
+    code: str | None = None
+
+
+def accept_invitation(door: Door, text: str, guest: Guest) -> SignedIn:
+    """Makes somebody a user of the workspace and signs in. A person who is new chooses a password; one who has a
+    password already gives it, because the link alone must not open an account. Raises NotAllowed, InvalidInput,
+    Refused, TooManyAttempts.
+    """
+    with door.database.reading() as tx:
+        given = _find(tx, text, door.secret_keys)
+        found = None if given is None else find_account(tx, given.email)
+        joined = set() if found is None else {each.workspace_id for each in list_memberships(tx, found.user_id)}
+    if given is None:
+        raise NotAllowed(INVITATION_REFUSED)
+    is_elsewhere = bool(joined - {given.workspace_id})
+    attempts = door.database.write(lambda tx: count_attempt(tx, door.settings, given.email, door.browser.address))
+    if not attempts.is_granted:
+        raise TooManyAttempts(attempts)
+    former = None if found is None else found.password_hash
+    if former is not None:
+        if not door.passwords.fits(former, guest.password):
+            raise NotAllowed(REFUSED)
+        chosen = former
+    else:
+        if is_elsewhere and not given.is_proof:
+            raise Refused(NOT_PROVEN)
+        check_password(guest.password, given.email)
+        chosen = door.passwords.hash(guest.password)
+    return door.database.write(lambda tx: _join(tx, door, given, guest, former, chosen, attempts))
+
+
+def _join(
+    tx: Transaction,
+    door: Door,
+    given: Invitation,
+    guest: Guest,
+    former: str | None,
+    chosen: str,
+    attempts: Attempts,
+) -> SignedIn:
+    tx.witness = Witness(Actor(BY_SESSION, email=given.email, address=door.browser.address))
+    is_used = tx.execute(delete(invitation).where(invitation.c.id == given.id)).rowcount
+    if not is_used:
+        raise NotAllowed(INVITATION_REFUSED)
+    found = find_account(tx, given.email)
+    if found is None or read_role(tx, given.workspace_id, found.user_id) is None:
+        names = {"first_name": guest.first_name, "last_name": guest.last_name}
+        add_member(tx, given.workspace_id, given.email, given.role, **names)
+        found = find_account(tx, given.email)
+    if found is None or found.password_hash != former:
+        raise NotAllowed(INVITATION_REFUSED)
+    if former is None:
+        set_password(tx, found.user_id, chosen)
+    return enter(tx, door, found, BY_INVITATION, guest.code, attempts)
+
+
+def _find(tx: Transaction, text: str, secret_keys: Sequence[str]) -> Invitation | None:
+    rows = invitation.c
+    columns = (rows.id, rows.workspace_id, rows.email, rows.role, rows.is_proof, rows.hash)
+    found = select(*columns).where(rows.public == public_of(PREFIX, text), rows.expires_on > tx.now)
+    row = tx.execute(found).first()
+    if row is None or not fits(row.hash, text, secret_keys):
+        return None
+    return Invitation(row.id, row.workspace_id, row.email, row.role, row.is_proof)

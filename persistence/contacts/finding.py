@@ -1,0 +1,47 @@
+"""Finds the contacts that a request or a command names."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
+from persistence.contacts.addresses import HIDDEN, find_urns
+from persistence.contacts.owners import hold_owners
+from persistence.database import Transaction
+from persistence.errors import InvalidInput
+from persistence.sql.columns import is_uuid
+from persistence.sql.names import must_exist
+from persistence.tables.contacts import contact
+from persistence.workspaces import Workspace
+
+
+def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
+    """The id of a contact that is not deleted."""
+    mine = (contact.c.workspace_id == workspace_id) & (contact.c.uuid == uuid) & ~contact.c.is_deleted
+    return tx.execute(select(contact.c.id).where(mine)).scalar_one_or_none()
+
+
+def find_contacts(
+    tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
+) -> list[int]:
+    """The ids of contacts given by UUID or URN, without repeats; contacts given by URN are locked, because URNs can
+    move. Raises InvalidInput for the first one that is not found; deleted contacts are not found. In an anonymous
+    workspace URNs are not allowed: the response would tell whose they are.
+    """
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
+    found: dict[str, int] = {}
+    living = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
+    if uuids:
+        rows = tx.execute(select(contact.c.uuid, contact.c.id).where(living, contact.c.uuid.in_(uuids)))
+        found = {uuid: contact_id for uuid, contact_id in rows}
+    wanted = list(urns.values())
+    if wanted and workspace.is_anonymous:
+        raise InvalidInput.on(field, HIDDEN)
+    if wanted:
+        owners = hold_owners(tx, workspace.id, wanted, list(found.values()))
+        found |= {identity: owner.contact_id for identity, owner in owners.items()}
+    ids = []
+    for reference in references:
+        urn = urns.get(reference)
+        ids.append(must_exist(found.get(urn.identity if urn is not None else reference.lower()), field, reference))
+    return list(dict.fromkeys(ids))

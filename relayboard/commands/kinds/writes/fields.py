@@ -1,0 +1,29 @@
+"""Fields of contacts."""
+
+import orjson
+
+from persistence.database import Transaction
+from persistence.errors import RecordMissing
+from persistence.field_writes import change_field, create_field, delete_field, set_agent_access
+from persistence.fields import FIELDS
+from persistence.lists import ListQuery, find_record
+from persistence.workspaces import Workspace
+from relayboard.commands.kinds.kind import Writes
+from relayboard.usage.parts import Options
+
+
+def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
+    field_id = create_field(tx, workspace.id, given.name, given.type)
+    set_agent_access(tx, workspace.id, field_id, given.agents)
+    return field_id
+
+
+def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
+    record = find_record(ListQuery(tx, workspace), FIELDS, "key", given.key)
+    if record is None:
+        raise RecordMissing
+    present = orjson.loads(record)
+    return change_field(tx, workspace.id, given.key, given.name or present["name"], given.type or present["type"])
+
+
+WRITES = Writes(create=_create, change=_change, delete=delete_field)

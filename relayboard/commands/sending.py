@@ -1,0 +1,77 @@
+"""`relayboard message send`, `relayboard broadcast create`."""
+
+import threading
+from typing import Any
+
+import orjson
+
+from persistence.broadcasts.v2 import BROADCASTS, COMPLETED, FAILED
+from persistence.broadcasts.writes import create_broadcast
+from persistence.contacts.finding import find_contacts
+from persistence.database import Database
+from persistence.lists import read_record
+from persistence.media.media import find_attachments
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.v2 import MESSAGES
+from persistence.workspaces import Workspace
+from relayboard.commands.output import (
+    CommandFailed,
+    opened_database,
+    print_json,
+    print_record,
+    workspace_named,
+    writing_in,
+)
+from relayboard.commands.progress import show_progress
+from relayboard.usage.parts import Options
+
+LOOK_SECONDS = 0.5
+
+
+def run_send(options: Options) -> None:
+    if not options.text and not options.attachment:
+        raise CommandFailed("give a --text or an --attachment")
+    with writing_in(options) as (tx, workspace):
+        contact_id = find_contacts(tx, workspace, [options.contact], field="contact")[0]
+        files = tuple(find_attachments(tx, workspace.id, options.attachment))
+        draft = Draft(contact_id, text=options.text or "", attachments=files)
+        record = read_record(tx, MESSAGES, workspace, create_outgoing(tx, workspace.id, [draft])[0])
+    print_record(record)
+
+
+def run_broadcast(options: Options) -> int:
+    """Returns 1 if it was waited for, and failed."""
+    if not options.text.strip():
+        raise CommandFailed("the text is empty")
+    given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
+    body = {name: value for name, value in given.items() if value}
+    from persistence.broadcasts.form import read_form  # noqa: PLC0415  # it loads the expressions of flows
+
+    with opened_database() as database:
+        with database.writing() as tx:
+            workspace = workspace_named(tx, options.workspace)
+            broadcast_id = create_broadcast(tx, workspace.id, read_form(tx, workspace, body))
+        record = _wait(database, workspace, broadcast_id) if options.wait else _read(database, workspace, broadcast_id)
+    print_json(record)
+    return 1 if options.wait and record["status"] == FAILED else 0
+
+
+def _wait(database: Database, workspace: Workspace, broadcast_id: int) -> dict[str, Any]:
+    """The broadcast once a worker has created all its messages."""
+    with show_progress("Creating messages") as note:
+        while True:
+            record = _read(database, workspace, broadcast_id)
+            note(record["progress"]["started"], record["progress"]["total"])
+            if record["status"] in (COMPLETED, FAILED):
+                return record
+            pause()
+
+
+def pause() -> None:
+    threading.Event().wait(LOOK_SECONDS)
+
+
+def _read(database: Database, workspace: Workspace, broadcast_id: int) -> dict[str, Any]:
+    with database.reading() as tx:
+        record: dict[str, Any] = orjson.loads(read_record(tx, BROADCASTS, workspace, broadcast_id))
+    return record
