@@ -6,9 +6,10 @@ from typing import Any
 from sqlalchemy import func, select
 
 from flows.phones import is_country
-from persistence.channels.channels import IS_GATEWAY, create_gateway
+from persistence.channels.channels import create_gateway
 from persistence.channels.config import read_config
 from persistence.channels.settings import new_gateway_secret
+from persistence.channels.states import IS_GATEWAY
 from persistence.channels.types import GATEWAYS, TYPES
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
