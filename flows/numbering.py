@@ -4,6 +4,11 @@ import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, ValidationResult
 
 
+def is_country(code: str) -> bool:
+    """Whether two capital letters are the code of a country with phone numbers."""
+    return code in phonenumbers.SUPPORTED_REGIONS
+
+
 def national_format(number: str) -> str:
     """An E.164 number as people in its country write it; anything else is returned unchanged."""
     try:
