@@ -54,19 +54,32 @@ class Witness:
         rule = AUDITED.get(table.name) if isinstance(table, Table) else None
         if rule is None or not isinstance(table, Table) or not _concerns(rule, statement):
             return tx.connection.execute(statement, parameters)
-        before = [] if isinstance(statement, Insert) else _read(tx, table, statement)
+        if not isinstance(statement, Insert):
+            return self._of_present(tx, table, statement, parameters, rule)
         former = _read_upserted(tx, table, statement, rule)
         result = tx.connection.execute(statement, parameters)
-        if isinstance(statement, Insert):
-            given = result.context.compiled_parameters
-            found = [self._of_insert(rule, dict(each), former) for each in given]
-            found = [] if result.rowcount == 0 and _yields(statement) else found
-        elif isinstance(statement, Update):
-            new = _set(statement, parameters)
-            found = [each for row in before for each in self._of_update(rule, row, {**row, **new})]
-        else:
-            found = [(DELETED, row, _differences(rule, row, {})) for row in before]
+        given = result.context.compiled_parameters
+        found = [self._of_insert(rule, dict(each), former) for each in given]
+        found = [] if result.rowcount == 0 and _yields(statement) else found
         self._tell(tx, rule, [each for each in found if each is not None])
+        return result
+
+    def _of_present(
+        self, tx: Transaction, table: Table, statement: UpdateBase, parameters: Parameters | None, rule: Audited
+    ) -> CursorResult[*tuple[Any, ...]]:
+        """Execute an UPDATE or DELETE, once for each set of its parameters, and tell what it changed."""
+        found: list[tuple[str, Row, Changes]] = []
+        for each in [parameters] if parameters is None or isinstance(parameters, Mapping) else parameters:
+            new = _set(statement, each) if isinstance(statement, Update) else None
+            if new is not None and not _can_tell(rule, new):
+                continue
+            for row in _read(tx, table, statement, each):
+                if new is None:
+                    found.append((DELETED, row, _differences(rule, row, {})))
+                else:
+                    found += self._of_update(rule, row, {**row, **new})
+        result = tx.connection.execute(statement, parameters)
+        self._tell(tx, rule, found)
         return result
 
     def _of_insert(self, rule: Audited, row: Row, former: Row | None) -> tuple[str, Row, Changes] | None:
@@ -115,16 +128,21 @@ def _concerns(rule: Audited, statement: UpdateBase) -> bool:
     return bool(names & {*rule.columns, *(("workspace_id",) if rule.resource == "channels" else ())})
 
 
+def _can_tell(rule: Audited, new: Row) -> bool:
+    """Whether an UPDATE with these values can be told, so that its rows have to be read before."""
+    return not rule.only_end or any(end is None or new.get(name, end) == end for name, end in rule.ended.items())
+
+
 def _yields(statement: Insert) -> bool:
     """Whether an INSERT gives way to a row that is there already."""
     return getattr(statement, "_post_values_clause", None) is not None
 
 
-def _read(tx: Transaction, table: Table, statement: UpdateBase) -> list[Row]:
+def _read(tx: Transaction, table: Table, statement: UpdateBase, parameters: Row | None) -> list[Row]:
     """The rows that an UPDATE or DELETE will change."""
     chosen = getattr(statement, "whereclause", None)
     wanted = select(*_columns(table))
-    rows = tx.connection.execute(wanted if chosen is None else wanted.where(chosen)).mappings()
+    rows = tx.connection.execute(wanted if chosen is None else wanted.where(chosen), parameters).mappings()
     return [_opened(tx, table, dict(row)) for row in rows]
 
 
@@ -158,12 +176,13 @@ def _opened(tx: Transaction, table: Table, row: Row) -> dict[str, Any]:
     return values
 
 
-def _set(statement: Update, parameters: Parameters | None) -> dict[str, Any]:
+def _set(statement: Update, parameters: Row | None) -> dict[str, Any]:
     """The new values of an UPDATE, without those that the database computes."""
-    values: dict[str, Any] = dict(parameters) if isinstance(parameters, Mapping) else {}
+    given = parameters or {}
+    values: dict[str, Any] = dict(given)
     for key, value in (statement._values or {}).items():
         if hasattr(value, "value"):
-            values[getattr(key, "key", str(key))] = value.value
+            values[getattr(key, "key", str(key))] = given.get(getattr(value, "key", ""), value.value)
     return values
 
 

@@ -26,7 +26,7 @@ def make_checklist(
     is_copied, switched = bool(state.get("finished_pass")), bool(state.get("switched_on"))
     subscribers = state.get("kinds", {}).get("subscriber", {}).get("read", 0)
     steps = (
-        ("copy", is_copied, _tell_copy(state)),
+        ("copy", is_copied and state.get("pass") == state["finished_pass"], _tell_copy(state)),
         ("verify", bool(state.get("verified", {}).get("is_equal")), _tell_verification(state.get("verified", {}))),
         ("people", is_copied and not missing_users, _tell("Invite", missing_users, "Everybody is here")),
         ("finish", switched, _tell_finish(state)),

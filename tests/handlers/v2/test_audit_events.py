@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select, update
 from starlette.testclient import TestClient
 
 from persistence.accounts.invitations import invite
@@ -20,6 +20,7 @@ from persistence.media.media import delete_media
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.audit import audit_event
 from persistence.tables.complete import metadata
+from persistence.tables.messages import label, message
 from persistence.tokens import create_token, revoke_token
 from persistence.users import add_member, change_role, find_member, remove_member
 from persistence.workspaces import Workspace
@@ -27,6 +28,7 @@ from relayboard.base.settings import Settings
 from testbed.tokens import SECRET_KEY, make_token
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, SESSIONS, Browser, add_person, serving
 from tests.api import Api
+from tests.factories import make_contact, make_messages
 
 PATH = "/api/v2/audit_events.json"
 COMMAND = Actor(BY_COMMAND, command="user change")
@@ -286,3 +288,21 @@ def test_a_user_of_two_workspaces_is_told_in_both(
     Browser(client).sign_in()
 
     assert told(head) == told(other) == [("sessions", "created", EMAIL, {"method": [None, "password"]})]
+
+
+def test_each_row_of_a_bulk_update_is_told_by_what_it_gets(api: Api, database: Database, workspace: Workspace) -> None:
+    amina = make_contact(database, workspace, "+250788000001")
+    kept, gone = make_messages(database, workspace, amina, 2)
+    first, second = (api.post("/api/v2/labels.json", {"name": name}).json()["uuid"] for name in ("Sad", "Glad"))
+    database.witness = Witness(COMMAND)
+    one = (message.c.workspace_id == workspace.id) & (message.c.id == bindparam("which"))
+    named = (label.c.workspace_id == workspace.id) & (label.c.uuid == bindparam("which"))
+    with database.writing() as tx:
+        rows = [{"which": kept, "new": "archived"}, {"which": gone, "new": "deleted"}]
+        tx.execute(update(message).where(one).values(visibility=bindparam("new")), rows)
+        rows = [{"which": first, "new": "Blue"}, {"which": second, "new": "Glad"}]
+        tx.execute(update(label).where(named).values(name=bindparam("new")), rows)
+
+    events = [(each["resource"], each["action"], each["changes"]) for each in api.results(PATH, resource="messages")]
+    renamed = [each["changes"] for each in api.results(PATH, resource="labels") if each["action"] == "changed"]
+    assert (events, renamed) == ([("messages", "deleted", None)], [{"name": ["Sad", "Blue"]}])

@@ -70,6 +70,8 @@ def test_a_workspace_is_copied_compared_and_switched(run: Run, other: OtherServe
     assert "Both sides agree." in page.read_text()
     assert "[x] Both sides were compared" in (tmp_path / "report.txt").read_text()
 
+    changed = {"visibility": "archived", "archived": True, "created_on": "2099-01-01T00:00:00Z"}
+    other.lists["messages"][0] |= changed
     report = run("--finish")
     assert (steps(report)["finish"], kinds(report)["campaign"]["carried"]) == ("done", 1)
     assert report == run("--status") | {"err": report["err"]}
