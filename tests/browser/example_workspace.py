@@ -20,6 +20,7 @@ from tests.contract.filled_workspace import Filled, fill_workspace
 from tests.factories import make_field, make_named
 
 NAMED: Mapping[str, tuple[str, ...]] = {
+    "app_user": ("1f2e3d4c-5b6a-4798-8071-625344352617",),
     "broadcast": ("0197a6c1-52d0-7a0e-9f57-5d0c1b7e2a11",),
     "campaign": ("2e0d9d2f-6b0a-4f0c-8f2e-b7d3c5a91c44",),
     "contact": (

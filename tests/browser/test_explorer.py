@@ -77,6 +77,7 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
         "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][-1].id},
         "webhook_receivers": {"receiver": filled.rows["channel"][0].uuid},
         "saved_replies": {"uuid": filled.rows["saved_reply"][-1].uuid},
+        "tokens": {"token": filled.rows["api_token"][-1].public},
     }
     by_path = {
         "/broadcast_progress.json": {"uuid": filled.rows["broadcast"][-1].uuid},

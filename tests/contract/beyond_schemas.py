@@ -24,7 +24,7 @@ class Reason:
 
 LOOKED_UP = (
     r"(?:urns|contact|contacts|groups|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
-    r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
+    r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|user|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 OF_QUERIES = (
     r"query is too complex",
@@ -67,6 +67,16 @@ REASONS = [
     Reason("letters of any script", r"Only letters, digits, spaces, hyphens and underscores are allowed\."),
     Reason("a language code that is assigned", r"Not an ISO 639-3 code\."),
     Reason("a language code that is assigned", r"This language appears twice\."),
+    Reason(
+        "a language code that is assigned",
+        r"(?:.* is not an ISO 639-3 language code, like eng|Each language stands once)\.",
+        r"POST /api/v2/workspace_settings\.json languages\.\d+",
+    ),
+    Reason(
+        "a country or time zone that exists",
+        r".* is not a (?:country code of two letters, like RW|time zone, like Africa/Kigali)\.",
+        r"POST /api/v2/workspace_settings\.json (?:country|timezone)",
+    ),
     Reason("a text in the first language", r'A text in the language "\w{3}" is required\.'),
     Reason("a text in the first language", r"There is no translation in the base language\."),
     Reason("a possible phone number or address", r"Not a valid URN; phone numbers need a country code\."),
