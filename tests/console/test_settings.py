@@ -153,6 +153,20 @@ def test_who_is_signed_out_elsewhere_signs_in_again_and_finds_what_was_typed(bro
     expect(page.get_by_label("Name")).to_have_value("")
 
 
+def test_a_second_tab_shows_what_the_first_one_changed(somebody, clinic):
+    one = sign_in(somebody, clinic, "editor", "settings/topics")
+    two = somebody.new_page()
+    open_page(two, clinic, "settings", "topics")
+    one.get_by_role("button", name="Add", exact=True).click()
+    one.get_by_label("Name").fill("Vaccines")
+    submit(one, "Save")
+    expect(one.locator(".records")).to_contain_text("Vaccines")
+
+    two.evaluate("window.dispatchEvent(new Event('focus'))")
+
+    expect(two.locator(".records")).to_contain_text("Vaccines")
+
+
 def test_each_role_sees_its_settings_and_the_api_refuses_the_rest(browser, clinic):
     for role in SECTIONS:
         with browser.new_context(locale="en-GB") as context:

@@ -31,6 +31,7 @@ MORE = {
     "broadcast-form": "broadcasts/new",
     "exports": "exports?type=runs",
     "deliveries": "deliveries",
+    **{f"settings-{name}": f"settings/{name}" for name in ("users", "audit", "tokens", "account")},
 }
 """Pages that are not in the navigation."""
 ROWS = "Phone,Name,Village,Birth date\n+250788900001,Amina,Gasharu,1990-01-02\n+250788900002,Bosco,Huye,1991-03-04\n"
