@@ -38,7 +38,7 @@ def read_explained() -> list[tuple[str, str, str]]:
 
 def is_explained(change: str, path: str) -> bool:
     changed = "\n".join(line for line in change.splitlines() if line.startswith("+"))
-    return any(path == where and part in changed for where, part, _ in read_explained())
+    return any(where in ("*", path) and part in changed for where, part, _ in read_explained())
 
 
 def part_noticed(verdicts: Sequence[dict[str, Any]]) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flows import Assets, start
+from flows import Assets, Options, start
 from flows.engine import TriggerError
 from tests.flows.engine.playing import ENVIRONMENT, CountingClock, Played, ask, flow, node, play, switch
 from tests.flows.hypothesis.workspace import CONTACT_JSON, FLOW, make_uuid, refer
@@ -149,3 +149,19 @@ def test_a_call_is_dialled_and_its_end_is_routed_on() -> None:
     ]
     played.wake({"type": "dial", "event": {"type": "dial_ended", "dial": {"status": "busy", "duration": 0}}})
     assert result_of(played)[1] == "Busy"
+
+
+@pytest.mark.parametrize(
+    "place", [lambda dial: {"event": {"type": "dial_ended", "dial": dial}}, lambda dial: {"dial": dial}]
+)
+def test_generation_13_logs_the_end_of_a_call_wherever_the_host_says_it(place: Any) -> None:
+    wait = {"type": "dial", "phone": "(206) 555-1213"}
+    router = switch(0, "x", wait=wait)
+    played = play(node(0, router=router), type="voice", options=Options(generation=13), spec_version="13.2.0")
+    dial = {"status": "busy", "duration": 0}
+    (waits,) = played.of("dial_wait")
+    assert (waits["dial_limit_seconds"], waits["call_limit_seconds"]) == (60, 7200)
+
+    played.wake({"type": "dial", **place(dial)})
+
+    assert played.of("dial_ended") == [{"dial": dial}]

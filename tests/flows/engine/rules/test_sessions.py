@@ -296,7 +296,8 @@ def test_a_voice_session_is_part_of_a_call() -> None:
     call = {"uuid": make_uuid(76), "channel": refer(CHANNEL), "urn": "tel:+12065559999"}
     played = play(node(0, {"type": "say_msg", "text": "Hi"}), type="voice", call=call)
     assert played.session.to_json()["call"] == call
-    assert played.of("ivr_created")[0]["msg"]["urn"] == "tel:+12065559999"
+    spoken = played.of("ivr_created")[0]["msg"]
+    assert (spoken["urn"], spoken["locale"]) == ("tel:+12065559999", "eng-US")
 
 
 def test_resumes_of_generation_13_carry_the_message_itself_and_what_changed() -> None:
