@@ -13,9 +13,11 @@ from typing import Any
 
 from playwright.sync_api import Browser, FilePayload, Page, expect, sync_playwright
 
+from persistence.channels.webhooks import set_channel_webhook
 from relayboard.commands.demo_life import People
 from tests.browser.chromium import find_chromium
 from tests.console.clinic import PASSWORD, Clinic, running_clinic
+from tests.worker.receivers import Reply, receiving
 
 FOLDER = Path(__file__).parents[2] / "docs" / "console"
 LARGE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 780}
@@ -43,10 +45,15 @@ def main() -> int:
     with (
         tempfile.TemporaryDirectory() as folder,
         running_clinic(Path(folder)) as clinic,
+        receiving(lambda request: Reply(200, b"{}")) as receiver,
         sync_playwright() as playwright,
     ):
         environment: dict[str, str | float | bool] | None = {**chromium.environment} or None
         arguments = list(chromium.arguments)
+        service = clinic.service
+        (phone,) = service.get("/api/v2/channels.json")["results"]
+        with service.database.writing() as tx:
+            set_channel_webhook(tx, service.workspace.id, phone["uuid"], receiver.url)
         browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
         written = take_pictures(browser, clinic)
         browser.close()
