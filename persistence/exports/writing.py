@@ -1,5 +1,5 @@
-"""Writes the records of a list into a file, in the order of their creation. The ids of all records are read first, so
-that records which change meanwhile are neither left out nor written twice; those that are deleted are left out.
+"""Writes the records of a list into a file, in the order in which they were stored. The ids of all records are read
+first, so that records which change meanwhile are neither left out nor written twice; deleted ones are left out.
 """
 
 from array import array

@@ -141,6 +141,7 @@ def fill(command: str, world: World) -> list[str]:
         "C": "claim_code",
         "FILE.geojson": "boundaries",
         "ID": "subscriber",
+        "IMPORT": "import",
     }
     filled = []
     for before, word in zip(["", *words], words, strict=False):

@@ -178,6 +178,7 @@ DATA = Scenario(
     {
         "upload contacts": upload(b"Phone\n1\n", "contact_imports"),
         "import": start_import("new:Village"),
+        "cancel import": post(f"{V2}/contact_import_actions.json", {"import": IMPORT, "action": "cancel"}),
         "import otherwise": start_import("new:Home"),
         "create field": post(f"{V2}/fields.json", {"name": "Village", "type": "text"}),
         "export": post(f"{V2}/exports.json", {"type": "contacts", "format": "csv"}),
