@@ -128,6 +128,13 @@ export async function request(method, path, { query, body, extra, stop } = {}) {
   throw refused;
 }
 
+/** What is said of a property, or of the parts of one by their names. @param {unknown} said @returns {string[]} */
+function sentences(said) {
+  if (Array.isArray(said)) return said.flatMap(sentences);
+  if (said === null || typeof said !== "object") return [String(said)];
+  return Object.entries(said).flatMap(([name, inner]) => sentences(inner).map((each) => (/^\d+$/.test(name) ? each : `${name.replaceAll("_", " ")}: ${each}`)));
+}
+
 /** @param {number} status @param {string} text */
 function refusal(status, text) {
   /** @type {Record<string, string[]>} */
@@ -137,7 +144,7 @@ function refusal(status, text) {
     const said = JSON.parse(text);
     for (const [name, value] of Object.entries(said)) {
       if (name === "detail") detail = String(value);
-      else fields[name] = [value].flat().map(String);
+      else fields[name] = sentences(value);
     }
   } catch {
     detail = "";

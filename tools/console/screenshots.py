@@ -1,7 +1,7 @@
 """Writes pictures of every page of the console into `docs/console`: `make screenshots`.
 
 They show the workspace of the tests in a real browser: each page on a large screen, the inbox also in dark, and on a
-phone.
+phone. With `channels` only those of a gateway are written.
 """
 
 import base64
@@ -15,6 +15,8 @@ from playwright.sync_api import Browser, FilePayload, Page, expect, sync_playwri
 
 from persistence.channels.webhooks import set_channel_webhook
 from relayboard.commands.demo_life import People
+from testbed.gateways import add_gateway, queue_messages
+from testbed.running import wait_until
 from tests.browser.chromium import find_chromium
 from tests.console.clinic import PASSWORD, Clinic, running_clinic
 from tests.worker.receivers import Reply, receiving
@@ -32,7 +34,6 @@ MORE = {
     "calendar": "flows/calendar",
     "broadcast-form": "broadcasts/new",
     "exports": "exports?type=runs",
-    "deliveries": "deliveries",
     **{f"settings-{name}": f"settings/{name}" for name in ("users", "audit", "tokens", "account")},
 }
 """Pages that are not in the navigation."""
@@ -55,7 +56,7 @@ def main() -> int:
         with service.database.writing() as tx:
             set_channel_webhook(tx, service.workspace.id, phone["uuid"], receiver.url)
         browser = playwright.chromium.launch(executable_path=chromium.executable, args=arguments, env=environment)
-        written = take_pictures(browser, clinic)
+        written = take_channels(browser, clinic) if sys.argv[1:] == ["channels"] else take_pictures(browser, clinic)
         browser.close()
     sys.stdout.write(f"{written} pictures in docs/console\n")
     return 0
@@ -115,7 +116,30 @@ def take_pictures(browser: Browser, clinic: Clinic) -> int:
         expect(page.locator(".bubble").first).to_be_visible()
         written.append(_write(page, title))
         page.context.close()
-    return len(written)
+    return len(written) + take_channels(browser, clinic)
+
+
+def take_channels(browser: Browser, clinic: Clinic) -> int:
+    """Write the pictures of a gateway with its log, and of the form of a new one; returns how many."""
+    service = clinic.service
+    with receiving(lambda request: Reply(200, b'{"status": "queued"}')) as provider:
+        gateway_id = add_gateway(service.database, service.workspace, provider.url, send_authorization="Bearer 3xAmPle")
+        queue_messages(service.database, service.workspace, gateway_id, 3)
+        calls = "/api/v2/channel_calls.json"
+        wait_until(lambda: len(service.get(calls)["results"]) == 3, "the log of the gateway")
+    (gateway,) = service.get("/api/v2/channels.json", address="+250788000000")["results"]
+    page = browser.new_page(**LIGHT)
+    page.goto(service.url)
+    sign_in(page, clinic)
+    open_page(page, clinic, f"channels/{gateway['uuid']}")
+    expect(page.locator("button.call")).to_have_count(3)
+    _write(page, "gateway")
+    open_page(page, clinic, "channels")
+    page.get_by_role("button", name="Add a gateway").click()
+    expect(page.get_by_label("URL for sending")).to_be_visible()
+    _write(page, "gateway-form")
+    page.context.close()
+    return 2
 
 
 def sign_in(page: Page, clinic: Clinic) -> None:
