@@ -28,7 +28,13 @@ def report(findings: Sequence[Finding], *, as_json: bool) -> int:
     else:
         for each in findings:
             print(f"{each.status:<8}{each.check}: {each.sentence}")
-        problems = sum(each.status == PROBLEM for each in findings)
-        print("Nothing is wrong." if is_healthy else f"Problems: {problems}.")
+        print(_sum_up(findings))
     sys.stdout.flush()
     return 0 if is_healthy else 1
+
+
+def _sum_up(findings: Sequence[Finding]) -> str:
+    found = {kind: sum(each.status == kind for each in findings) for kind in (PROBLEM, WARNING)}
+    if found[PROBLEM]:
+        return f"Problems: {found[PROBLEM]}."
+    return f"No problems, warnings: {found[WARNING]}." if found[WARNING] else "Nothing is wrong."
