@@ -27,7 +27,7 @@ def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> t
     """
     for needed in ("type", "name", "address"):
         if needed not in new:
-            raise InvalidInput.on(needed, "This field is required.")
+            raise InvalidInput.on(needed, "A value is required.")
     channel_type, scheme, country = new["type"], new.get("scheme", SCHEME), new.get("country") or None
     if channel_type not in GATEWAYS:
         raise InvalidInput.on("type", f"One of these: {', '.join(GATEWAYS)}.")

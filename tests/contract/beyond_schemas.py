@@ -131,6 +131,11 @@ REASONS = [
         r"A value is required\.",
         r"POST /api/v2/campaign_events\.json campaign",
     ),
+    Reason(
+        "a field that a parameter makes needless",
+        r"A value is required\.",
+        r"POST /api/v2/channel_settings\.json (?:type|name|address)",
+    ),
     Reason("JSON in itself", r"NUL characters are not allowed\."),
     Reason("JSON in itself", r"Whole numbers must fit 64 bits\."),
     Reason("JSON in itself", r"Numbers must be finite and of reasonable length\."),
