@@ -21,6 +21,7 @@ from testbed.quality_page import PAGE, write_section
 from testbed.running import RunningService
 
 SAMPLES = 60
+WHOLE_MINUTES = 180.0
 LEAST_SECONDS, MOST_SECONDS = 0.5, 60.0
 """Between two samples."""
 TEXT = """
@@ -31,11 +32,12 @@ TEXT = """
 lets contacts write that a flow answers, sends broadcasts, lets a campaign write to those who get a date, delivers an
 event for each message and reads lists, at a steady rate for three hours, on PostgreSQL. The run fails if a request
 fails, or if one of these grows between the second and the last third of the run (the first warms up): memory by more
-than 10 % and 5 MB, open files by more than 5 % and 8, a p99 by more than half and 20 ms, or the room that a table needs
-for the same number of messages by more than a quarter and 256 kB.
+than 10 % and 5 MB, open files by more than 5 % and 32 (connections to the gateway and the receiver are kept), a p99 by
+more than half and 20 ms, or the room that a table needs for the same number of messages by more than a quarter and
+256 kB.
 
 The figures below are of `python -m bench.soak --minutes {minutes:g} --per-second {rate:g}`: {rounds:,} rounds,
-{requests:,} messages, on two processors that did other work too.
+{requests:,} messages, on two processors that did other work too.{short}
 
 ![Memory, open files, waits and tables over time](soak.svg)
 
@@ -68,7 +70,7 @@ class Outcome:
 
 def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], object] = print) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=180, help="how long (default 180)")
+    parser.add_argument("--minutes", type=float, default=WHOLE_MINUTES, help="how long (default 180)")
     parser.add_argument("--per-second", type=float, default=5, help="rounds of traffic per second (default 5)")
     parser.add_argument("--write", action="store_true", help="write docs/quality.md and docs/soak.svg")
     options = parser.parse_args(arguments)
@@ -115,6 +117,9 @@ def describe(outcome: Outcome, minutes: float, per_second: float) -> str:
         minutes=minutes,
         rate=per_second,
         rounds=outcome.rounds,
+        short=""
+        if minutes >= WHOLE_MINUTES
+        else " So short a run shows that the command works, not that nothing leaks.",
         requests=outcome.samples[-1].messages,
         rows="\n".join(rows),
         tables=len(tables),

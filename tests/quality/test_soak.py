@@ -39,7 +39,7 @@ def test_what_stays_as_it_is_is_flat_and_drawn():
     outcome = Outcome(FLAT, judge(FLAT), [], 30)
 
     assert outcome.problems == []
-    assert "| open files of the api | 20.0 | 20.0 | 29.0 |" in describe(outcome, 15, 1)
+    assert "| open files of the api | 20.0 | 20.0 | 53.0 |" in describe(outcome, 15, 1)
     assert len(ElementTree.fromstring(draw(FLAT)).findall("{http://www.w3.org/2000/svg}polyline")) == 4
 
 
@@ -47,7 +47,7 @@ def test_what_stays_as_it_is_is_flat_and_drawn():
     ("grown", "name"),
     [
         (lambda one: replace(one, memory={"api": 100 + one.minutes * 4}), "memory of the api (MB)"),
-        (lambda one: replace(one, files={"api": 20 + int(one.minutes * 3)}), "open files of the api"),
+        (lambda one: replace(one, files={"api": 20 + int(one.minutes * 9)}), "open files of the api"),
         (lambda one: replace(one, p99={"request": 30 + one.minutes**2}), "p99 of a request (ms)"),
         (lambda one: replace(one, tables={"message": int(one.messages**2)}), "growth of the table message"),
     ],

@@ -193,3 +193,15 @@ def test_what_cannot_be_read_is_refused(modifier: dict[str, Any]) -> None:
 def test_an_asset_that_does_not_exist_is_an_error_event() -> None:
     missing = {"type": "channel", "channel": {**refer(CHANNEL), "uuid": make_uuid(60)}}
     assert edit(missing)[1:] == (["error"], [False])
+
+
+def test_the_address_that_a_contact_used_comes_first_with_its_channel_and_unknown_ones_change_nothing() -> None:
+    urns = ["mailto:ann@example.com", "tel:+12065551212"]
+    used = {"type": "affinity", "urn": urns[1], "channel": refer(CHANNEL)}
+    unknown = {"type": "affinity", "urn": "tel:+12065559999", "channel": refer(CHANNEL)}
+
+    person, events, changed = edit(used, unknown, urns=urns)
+
+    assert [urn.identity for urn in person.urns] == [urns[1], urns[0]]
+    assert CHANNEL in person.to_json()["urns"][0]
+    assert (events, changed) == (["contact_urns_changed"], [True, False])
