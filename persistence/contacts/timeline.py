@@ -14,6 +14,7 @@ from persistence.database import Transaction
 from persistence.lists import ListQuery
 from persistence.messages.v2 import MESSAGES
 from persistence.sql.columns import time_text
+from persistence.sql.index_choice import beside_index
 from persistence.sql.json_sql import as_text, json_record
 from persistence.sql.pages import Position
 from persistence.tables.accounts import user
@@ -177,7 +178,7 @@ def read_timeline(
         limits = [kind.moment <= before] if before is not None else []
         limits += [kind.moment >= after] if after is not None else []
         limits += [] if position is None else [_is_older(kind, rank, position)]
-        mine = (kind.workspace_id == workspace.id) & (kind.contact_id == contact_id)
+        mine = (beside_index(kind.workspace_id) == workspace.id) & (kind.contact_id == contact_id)
         statement = (
             select(
                 kind.moment.label("moment"),

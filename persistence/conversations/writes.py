@@ -22,6 +22,7 @@ from sqlalchemy.sql.dml import Insert
 from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.columns import split
+from persistence.sql.index_choice import beside_index
 from persistence.stamps import Stamps
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact
@@ -110,7 +111,7 @@ def _newest(
     workspace_id: Id, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
 ) -> ColumnElement[Any]:
     """A value of the newest message of a contact that is not deleted."""
-    theirs = (message.c.workspace_id == workspace_id) & (message.c.contact_id == contact_id)
+    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
     found: Select[Any] = select(shown).where(theirs, message.c.visibility != DELETED)
     if ordered:
         found = found.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(1)
@@ -119,7 +120,7 @@ def _newest(
 
 def count_unread(workspace_id: Id, contact_id: ColumnElement[Any], read_id: ColumnElement[Any]) -> ColumnElement[int]:
     """How many of the last messages of a contact are in the inbox and come after the message `read_id`."""
-    theirs = (message.c.workspace_id == workspace_id) & (message.c.contact_id == contact_id)
+    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
     newest = select(message.c.id, message.c.folder).where(theirs)
     newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(COUNTED)
     last = newest.correlate_except(message).subquery("last")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from persistence.database import Database
 from persistence.workspaces import Workspace
@@ -65,3 +66,29 @@ def test_an_unknown_contact_has_no_timeline(api: Api, uuid: str) -> None:
     assert api.get(PATH, contact=uuid).status_code == 404
     assert api.get(PATH, contact=uuid, cursor="nonsense").status_code == 404
     assert api.get(PATH).status_code == 400
+
+
+def test_a_thread_is_read_by_its_contact_however_many_messages_there_are(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    """SQLite has no statistics; without help it may read all messages of the workspace, newest first."""
+    amina = make_contact(database, workspace)
+    seen: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
+        seen.append((statement, values))
+
+    event.listen(database.engine, "before_cursor_execute", note)
+    api.results(PATH, contact=amina)
+    event.remove(database.engine, "before_cursor_execute", note)
+
+    if database.engine.dialect.name == "sqlite":
+        with database.engine.connect() as connection:
+            plans = [
+                str(connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", values).all()) for text, values in seen
+            ]
+        read = [plan for plan in plans if "SEARCH message " in plan]
+        assert read
+        assert all("ix_message_contact" in plan for plan in read)
+    else:
+        assert not any("+message" in text for text, _ in seen)
