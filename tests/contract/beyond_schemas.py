@@ -108,6 +108,20 @@ REASONS = [
         r"The URL must not contain a user name or password\.",
         r"POST /api/v2/webhook_receivers\.json url",
     ),
+    Reason(
+        "what a type of channels needs",
+        r"(?:This field is required|One of these: [\w, ]+|This type does not serve this scheme"
+        r"|Not the code of a country|This cannot be changed\. Add another channel)\.",
+        r"POST /api/v2/channel_settings\.json (?:type|name|address|scheme|country)",
+    ),
+    Reason(
+        "what a type of channels needs",
+        r"(?:This type has no such setting|This setting is required|One of these: [\w, ]+|Only true or false|Not a text"
+        r"|A whole number from \d+ to \d+|At most \d+ characters|This value cannot be sent in a header"
+        r"|The URL must not contain a user name or password)\.",
+        r"POST /api/v2/channel_settings\.json settings\..*",
+    ),
+    Reason("the state of a record", r"Only gateways have these settings\."),
     Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),
     Reason("the state of a record", r"This field is not a date field\."),
