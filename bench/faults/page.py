@@ -8,7 +8,7 @@ from bench.faults.neighbors import DEAD, HEALTHY, LARGEST_RATIO
 
 WHOLE = 100_000
 TEXT = """
-<!-- not run: the whole run takes long -->
+<!-- not run: tests/quality/test_faults.py does it in small -->
 
     make faults
 

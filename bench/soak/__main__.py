@@ -25,7 +25,7 @@ WHOLE_MINUTES = 180.0
 LEAST_SECONDS, MOST_SECONDS = 0.5, 60.0
 """Between two samples."""
 TEXT = """
-<!-- not run: the whole run takes hours -->
+<!-- not run: tests/quality/test_soak.py does it in small -->
 
     make soak
 

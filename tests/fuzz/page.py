@@ -7,7 +7,7 @@ from typing import Any
 from tests.fuzz.rounds import ALL_PHASES
 
 TEXT = """
-<!-- not run: the whole run takes hours -->
+<!-- not run: tests/quality/test_fuzz.py does it in small -->
 
     make fuzz
 

@@ -9,7 +9,7 @@ from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED
 LEAST_PART = 0.85
 EXPLAINED = Path(__file__).with_name("explained.txt")
 TEXT = """
-<!-- not run: the whole run takes hours -->
+<!-- not run: tests/quality/test_mutants.py does it in small -->
 
     make mutants
 
