@@ -29,12 +29,15 @@ def guide_names() -> list[str]:
 
 
 def render_guide(name: str) -> tuple[str, str]:
-    """The title and the content of a guide as HTML; links to other guides lead to their pages."""
+    """The title and the content of a guide as HTML; links to other guides lead to their pages. Of pictures, which are
+    not installed, it has the description."""
     tokens = _parse(name)
     for token in tokens:
         for part in token.children or ():
             if part.type == "link_open":
                 part.attrs["href"] = _page_of(str(part.attrs["href"]))
+            elif part.type == "image":
+                part.type, part.children = "text", None
     return html.escape(_title(tokens)), MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})
 
 

@@ -209,6 +209,8 @@ def run_service(arguments: list[str], folder: Path) -> None:
     words = [
         "0" if before.endswith("-port") else word for before, word in zip(["", *arguments], arguments, strict=False)
     ]
+    if words[0] == "serve" and "--workers" in words:
+        words[words.index("--workers") + 1] = "2"  # each more takes two seconds to start and shows nothing else
     is_free = "--port" in words or words[0] == "worker"
     more = [] if is_free else ["--port", "0"]
     if words[0] == "worker":

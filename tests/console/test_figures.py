@@ -125,7 +125,7 @@ def test_a_channel_shows_its_traffic_and_sends_a_test_and_a_phone_is_added_by_it
     assert findings(page, "add a phone") == []
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Clinic phone").click()
-    expect(page.locator(".chart canvas")).to_be_visible()
+    expect(page.get_by_role("region", name="Messages").locator("canvas")).to_be_visible()
     assert findings(page, "channel") == []
     page.get_by_role("button", name="Send a test message").click()
     page.get_by_label("Your number").fill("+250 788 000 991")

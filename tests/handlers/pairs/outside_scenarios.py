@@ -82,7 +82,8 @@ GATEWAYS = Scenario(
         "new secret": post(f"{V2}/channel_settings.json", {"rotate_secret": True}, uuid="{uuid}"),
         "end former secret": post(f"{V2}/channel_settings.json", {"end_former_secret": True}, uuid="{uuid}"),
         "receive": report("receive", sender=PHONE, text="Muraho"),
-        "release": command(release_gateway),
+        "release": delete(f"{V2}/channel_settings.json", uuid="{uuid}"),
+        "release by command": command(release_gateway),
     },
     (f"{V2}/channel_settings.json", f"{V2}/channels.json", f"{V2}/messages.json", f"{V2}/contacts.json"),
 )

@@ -98,6 +98,18 @@ def test_a_scheduled_broadcast_waits_for_its_time(
     assert expand(database, workspace) and len(statuses(database)) == 3
 
 
+@pytest.mark.parametrize(
+    ("day", "status"),
+    [("2026-03-29", 201), ("2026-03-30", 201), ("2026-03-31", 201), ("2026-04-31", 400), ("2027-02-29", 400)],
+)
+def test_a_broadcast_is_scheduled_for_any_day_of_the_calendar(
+    api: Api, people: list[str], day: str, status: int
+) -> None:
+    body = {"text": "Hi", "contacts": people, "scheduled_on": f"{day}T08:00:00+14:00"}
+
+    assert api.post(BROADCASTS, body).status_code == status
+
+
 def test_a_broadcast_is_not_scheduled_for_the_past(api: Api, people: list[str], clock: Any) -> None:
     for when in (clock.moment, clock.moment + timedelta(days=400)):
         answer = api.post(BROADCASTS, {"text": "Hi", "contacts": people, "scheduled_on": time_text(when)[:19] + "Z"})

@@ -75,11 +75,13 @@ def test_a_token_does_what_its_person_may_within_its_limits(
 
 
 def test_a_token_expires(amina: Browser, database: Database, workspace: Workspace, clock: Clock) -> None:
+    later = make(amina, expires_on="2026-12-31T23:59:59Z")
     made = make(amina, expires_on=time_text(clock() + timedelta(hours=1)))
     clock.advance(hours=2)
 
     assert using(amina, database, workspace, made).get(LABELS).status_code == 403
-    assert [each["expires_on"] for each in listed(amina)] == [made["expires_on"]]
+    assert [each["expires_on"] for each in listed(amina)] == [made["expires_on"], later["expires_on"]]
+    assert later["expires_on"] == "2026-12-31T23:59:59.000000Z"
 
 
 def test_the_secret_is_shown_once_and_then_nowhere(amina: Browser, head: Browser) -> None:
@@ -140,6 +142,7 @@ def test_a_token_makes_no_token(amina: Browser, database: Database, workspace: W
         {"name": "A", "areas": ["money"]},
         {"name": "A", "expires_on": "2020-01-01T00:00:00Z"},
         {"name": "A", "expires_on": "tomorrow"},
+        {"name": "A", "expires_on": "2027-02-29T00:00:00Z"},
         {"name": "A", "expires_on": "0000-01-01T00:00:00Z"},
         {"name": "A", "expires_on": "9999-12-28T23:59:59-1100"},
     ],

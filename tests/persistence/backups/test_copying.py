@@ -121,12 +121,12 @@ def cut_off_amid_messages(source: Api, target_url: str, folder: Path) -> None:
     with (
         closing(Database(target_url, keys=KEYS)) as target,
         target.engine.connect() as connection,
-        copying(source, target_url, folder) as run,
     ):
         connection.execute(message.insert().values(row))
-        wait_for_lock(run, connection)
-        run.process.kill()
-        run.process.wait()
+        with copying(source, target_url, folder) as run:
+            wait_for_lock(run, connection)
+            run.process.kill()
+            run.process.wait()
         connection.rollback()
         noted = "SELECT note FROM database_copy WHERE name = 'message'"
         bookmark = json.loads(connection.execute(text(noted)).scalar_one())

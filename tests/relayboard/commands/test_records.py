@@ -132,12 +132,15 @@ def test_what_agents_may_do_with_a_field_is_set(run, api: Api):
 
 
 @pytest.mark.parametrize(
-    "wrong", [["--authorization", "Bearer a\r\nHost: b"], ["--content-type", "a\nb"], ["--authorization", "ж"]]
+    ("option", "text"),
+    [("--authorization-file", "Bearer a\r\nHost: b"), ("--authorization-file", "ж"), ("--content-type", "a\nb")],
 )
-def test_a_gateway_whose_headers_could_not_be_sent_is_not_made(run, api: Api, capsys, wrong):
+def test_a_gateway_whose_headers_could_not_be_sent_is_not_made(run, api: Api, tmp_path, option, text):
     arguments = ["--name", "Gateway", "--address", "8080", "--send-url", "https://gateway.example.org/send"]
+    (tmp_path / "secret").write_bytes(text.encode())
+    value = str(tmp_path / "secret") if option.endswith("-file") else text
 
-    assert run("channel", "create", *arguments, *wrong) == (1, None)
+    assert run("channel", "create", *arguments, option, value) == (1, None)
     assert api.results("/api/v2/channels.json") == []
 
 
