@@ -37,6 +37,7 @@ from relayboard.processes import listen
 from testbed.tokens import KEYS, SECRET_KEY, make_token
 
 WARM_UP = 15
+V2 = "/api/v2/"
 PREFIX = "Bench"
 Body = Callable[[], dict[str, Any]]
 
@@ -178,52 +179,66 @@ def list_cases(database: Database) -> list[Case]:
     def named() -> dict[str, Any]:
         return {"name": f"{PREFIX} {next(numbers)}"}
 
-    v2 = "/api/v2/"
+    reads = _list_reads(groups, label_three, flow_one, heavy, light)
+    return [*reads, *_list_new_names(named), *_list_work(numbers, inbox, one, flow_one, label_three)]
+
+
+def _list_reads(groups: dict[int, str], label_three: str, flow_one: str, heavy: str, light: str) -> list[Case]:
     return [
-        Case("messages, inbox", f"{v2}messages.json?folder=inbox"),
-        Case("messages, sent", f"{v2}messages.json?folder=sent"),
-        Case("messages of a contact with many", f"{v2}messages.json?contact={heavy}"),
-        Case("messages of a contact with few", f"{v2}messages.json?contact={light}"),
-        Case("messages by label", f"{v2}messages.json?label={label_three}"),
-        Case("contacts", f"{v2}contacts.json"),
-        Case("contacts of a group of a tenth", f"{v2}contacts.json?group={groups[5]}"),
-        Case("contacts of a group of 500", f"{v2}contacts.json?group={groups[18]}"),
-        Case("contacts by URN", f"{v2}contacts.json?urn=tel:%2B250710012345"),
-        Case("runs", f"{v2}runs.json"),
-        Case("runs of a flow", f"{v2}runs.json?flow={flow_one}"),
-        Case("flows (50)", f"{v2}flows.json"),
-        Case("groups (20)", f"{v2}groups.json", count=100),
-        Case("labels (10)", f"{v2}labels.json", count=100),
-        Case("fields (10)", f"{v2}fields.json", count=100),
+        Case("messages, inbox", f"{V2}messages.json?folder=inbox"),
+        Case("messages, sent", f"{V2}messages.json?folder=sent"),
+        Case("messages of a contact with many", f"{V2}messages.json?contact={heavy}"),
+        Case("messages of a contact with few", f"{V2}messages.json?contact={light}"),
+        Case("messages by label", f"{V2}messages.json?label={label_three}"),
+        Case("contacts", f"{V2}contacts.json"),
+        Case("contacts of a group of a tenth", f"{V2}contacts.json?group={groups[5]}"),
+        Case("contacts of a group of 500", f"{V2}contacts.json?group={groups[18]}"),
+        Case("contacts by URN", f"{V2}contacts.json?urn=tel:%2B250710012345"),
+        Case("runs", f"{V2}runs.json"),
+        Case("runs of a flow", f"{V2}runs.json?flow={flow_one}"),
+        Case("flows (50)", f"{V2}flows.json"),
+        Case("groups (20)", f"{V2}groups.json", count=100),
+        Case("labels (10)", f"{V2}labels.json", count=100),
+        Case("fields (10)", f"{V2}fields.json", count=100),
         Case("messages, v1", "/api/v1/messages.json"),
-        Case("POST labels", f"{v2}labels.json", named, 25),
-        Case("POST groups", f"{v2}groups.json", named, 25),
-        Case("POST fields", f"{v2}fields.json", lambda: {**named(), "type": "text"}, 25),
-        Case("POST globals", f"{v2}globals.json", lambda: {**named(), "value": "x"}, 25),
-        Case("POST broadcasts", f"{v2}broadcasts.json", lambda: {"contacts": [one], "text": "Hello"}, 25),
-        Case("POST flow_starts", f"{v2}flow_starts.json", lambda: {"contacts": [one], "flow": flow_one}, 25),
+    ]
+
+
+def _list_new_names(named: Callable[[], dict[str, Any]]) -> list[Case]:
+    return [
+        Case("POST labels", f"{V2}labels.json", named, 25),
+        Case("POST groups", f"{V2}groups.json", named, 25),
+        Case("POST fields", f"{V2}fields.json", lambda: {**named(), "type": "text"}, 25),
+        Case("POST globals", f"{V2}globals.json", lambda: {**named(), "value": "x"}, 25),
+    ]
+
+
+def _list_work(numbers: Iterator[int], inbox: Iterator[int], one: str, flow_one: str, label_three: str) -> list[Case]:
+    return [
+        Case("POST broadcasts", f"{V2}broadcasts.json", lambda: {"contacts": [one], "text": "Hello"}, 25),
+        Case("POST flow_starts", f"{V2}flow_starts.json", lambda: {"contacts": [one], "flow": flow_one}, 25),
         Case(
             "POST message_actions, archive",
-            f"{v2}message_actions.json",
+            f"{V2}message_actions.json",
             lambda: {"messages": [next(inbox)], "action": "archive"},
             40,
         ),
         Case(
             "POST message_actions, label 100",
-            f"{v2}message_actions.json",
+            f"{V2}message_actions.json",
             lambda: {"messages": list(itertools.islice(inbox, 100)), "action": "label", "label": label_three},
             5,
         ),
-        Case("POST messages", f"{v2}messages.json", lambda: {"contact": one, "text": "Hello"}, 40),
+        Case("POST messages", f"{V2}messages.json", lambda: {"contact": one, "text": "Hello"}, 40),
         Case(
             "POST contacts, create",
-            f"{v2}contacts.json",
+            f"{V2}contacts.json",
             lambda: {"name": "Bench", "urns": [f"tel:+25191{next(numbers) % 10**7:07}"]},
             40,
         ),
         Case(
             "POST contacts, update",
-            f"{v2}contacts.json?uuid={one}",
+            f"{V2}contacts.json?uuid={one}",
             lambda: {"fields": {"field_1": f"value {next(numbers)}"}},
             40,
         ),

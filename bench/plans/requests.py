@@ -86,6 +86,23 @@ def _example(parameter: Parameter) -> list[str]:
 WORDS = {"archive_type": "message", "type": "message", "period": "daily", "status": "sent", "call_type": "mt_call"}
 """Values of parameters that accept only some words."""
 
+TIMES: Values = {
+    "before": ["2025-02-01T00:00:00Z", "2025-11-01T00:00:00Z"],
+    "after": ["2025-02-01T00:00:00Z", "2025-12-30T00:00:00Z"],
+}
+OF_RUNS: Values = {"responded": ["true"], "paths": ["false"], "reverse": ["true"]}
+OF_MESSAGES: Values = {
+    "broadcast": ["1"],
+    "folder": ["inbox", "flows", "archived", "outbox", "sent", "failed", "incoming"],
+    "status": ["E", "F", "H", "D", "S", "Q"],
+    "direction": ["I", "O"],
+    "archived": ["1", "0"],
+    "type": ["I", "F", "V"],
+    "text": ["number"],
+    "relayer": ["1", "9"],
+    "channel": ["2"],
+}
+
 
 def choose_values(tx: Transaction) -> dict[str, Values]:
     """Values by resource and parameter: records with very many, with some and with few others, and times at the
@@ -98,62 +115,25 @@ def choose_values(tx: Transaction) -> dict[str, Values]:
         ),
     ]
     groups = [_named(tx, group, f"group {number}") for number in (1, 5, 13, 18)]
-    labels = [_named(tx, label, f"label {number}") for number in (1, 3, 10)]
     flows = [_named(tx, flow, f"flow {number}") for number in (1, 2)]
     flow_ids = [str(_id(tx, flow, f"flow {number}")) for number in (1, 2)]
     urns = ["tel:" + tx.execute(select(contact_urn.c.path).where(contact_urn.c.contact_id == 1)).scalar_one()]
-    times: dict[str, Sequence[str]] = {
-        "before": ["2025-02-01T00:00:00Z", "2025-11-01T00:00:00Z"],
-        "after": ["2025-02-01T00:00:00Z", "2025-12-30T00:00:00Z"],
-    }
-    middle = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(1)).scalar_one() // 2
-    names = [f"Label {number}" for number in (1, 3, 7, 10)]
+    runs = {"id": ["1000"], "run": ["1000"], "uuid": [_uuid(tx, flow_run, 1000)], "contact": contacts}
+    of_flows = {"flow": flow_ids, "uuid": flows, "type": ["message"], "archived": ["1"], "label": ["none"]}
+    of_contacts = {"uuid": contacts[1:], "urn": urns, "group": groups, "deleted": ["true"], "reverse": ["true"]}
     return {
-        "contacts": {
-            "uuid": contacts[1:],
-            "urn": urns,
-            "urns": urns,
-            "group": groups,
-            "group_uuids": groups,
-            "deleted": ["true"],
-            "reverse": ["true"],
-            **times,
-        },
-        "messages": {
-            "id": [str(middle)],
-            "uuid": [_uuid(tx, message, middle)],
-            "broadcast": ["1"],
-            "contact": contacts,
-            "folder": ["inbox", "flows", "archived", "outbox", "sent", "failed", "incoming"],
-            "label": [*labels, names[1]],
-            "group_uuids": groups,
-            "status": ["E", "F", "H", "D", "S", "Q"],
-            "direction": ["I", "O"],
-            "archived": ["1", "0"],
-            "type": ["I", "F", "V"],
-            "urn": urns,
-            "urns": urns,
-            "text": ["number"],
-            "flow": flow_ids,
-            "relayer": ["1", "9"],
-            "channel": ["2"],
-            **times,
-        },
-        "runs": {
-            "id": ["1000"],
-            "run": ["1000"],
-            "uuid": [_uuid(tx, flow_run, 1000)],
-            "flow": flows,
-            "flow_uuid": flows,
-            "contact": contacts,
-            "group_uuids": groups,
-            "responded": ["true"],
-            "paths": ["false"],
-            "reverse": ["true"],
-            **times,
-        },
-        "flows": {"flow": flow_ids, "uuid": flows, "type": ["message"], "archived": ["1"], "label": ["none"], **times},
+        "contacts": {**of_contacts, "urns": urns, "group_uuids": groups, **TIMES},
+        "messages": {**_choose_of_messages(tx, contacts, groups, urns), "flow": flow_ids, **TIMES},
+        "runs": {**runs, "flow": flows, "flow_uuid": flows, "group_uuids": groups, **OF_RUNS, **TIMES},
+        "flows": {**of_flows, **TIMES},
     }
+
+
+def _choose_of_messages(tx: Transaction, contacts: Sequence[str], groups: Sequence[str], urns: Sequence[str]) -> Values:
+    middle = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(1)).scalar_one() // 2
+    labels = [_named(tx, label, f"label {number}") for number in (1, 3, 10)]
+    chosen = {"id": [str(middle)], "uuid": [_uuid(tx, message, middle)], "contact": contacts}
+    return {**OF_MESSAGES, **chosen, "label": [*labels, "Label 3"], "group_uuids": groups, "urn": urns, "urns": urns}
 
 
 def _uuid(tx: Transaction, table: Any, record_id: int) -> str:

@@ -89,9 +89,9 @@ class Growth:
 
 
 def judge(samples: Sequence[Sample]) -> list[Growth]:
-    """The first third of the samples warms up. Memory may grow by 10 % and 5 MB, open files by 5 %
-    and those of the connections that are kept, a p99 by a
-    half and 20 ms; and no table may need a quarter more room for each message than before (and 256 kB more)."""
+    """The first third of the samples warms up. Memory may grow by 10 % and 5 MB, open files by 5 % and those of the
+    connections that are kept, a p99 by a half and 20 ms; and no table may need a quarter more room for each message
+    than before (and 256 kB more)."""
     found = []
     for kind in sorted(samples[-1].memory):
         found.append(_compare(f"memory of the {kind} (MB)", [one.memory[kind] for one in samples], 1.1, 5))

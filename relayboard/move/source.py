@@ -190,7 +190,8 @@ class Source:
         return response
 
     def _pause(self, seconds: float, reason: str) -> None:
-        self._tell(f"{reason}: waiting {round(seconds)} seconds")
+        count = round(seconds)
+        self._tell(f"{reason}: waiting {count} {'second' if count == 1 else 'seconds'}")
         self._wait(seconds)
 
     def again(self) -> "Source":

@@ -5,11 +5,11 @@ import importlib
 import itertools
 import os
 import resource
+import select
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -22,7 +22,6 @@ PRELOADED = (
 )
 TESTS_FAILED, NO_TESTS = 1, 5
 MEMORY_BYTES = 6 * 1024**3
-LOOK_SECONDS = 0.02
 _TIMES = itertools.count(1_000_000_000)
 
 
@@ -75,16 +74,13 @@ def run_tests(tree: Path, tests: Sequence[str], seconds: float) -> str:
     pid = os.fork()
     if pid == 0:
         _be_child(tree, tests)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            return {0: SURVIVED, NO_TESTS: UNTESTED}.get(code, KILLED)
-        time.sleep(LOOK_SECONDS)
-    os.killpg(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return TIMED_OUT
+    with open(os.pidfd_open(pid)) as ending:  # readable when the process has ended
+        has_ended, _, _ = select.select([ending], [], [], seconds)
+    if not has_ended:
+        os.killpg(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return {0: SURVIVED, NO_TESTS: UNTESTED}.get(code, KILLED) if has_ended else TIMED_OUT
 
 
 def _be_child(tree: Path, tests: Sequence[str]) -> None:

@@ -19,7 +19,8 @@ chance. Its runner knows one command for all mutants, and mutmut needs a run of 
 belong to which function, and follows no process that tests start. So a runner of our own forks a process that has
 imported the packages of others, and shows a mutant first to the tests that import its module, then to those of its
 room. The command fails if fewer than 85 of 100 are noticed. Mutants that change nothing anybody can see have their
-reason in `tools/mutants/explained.txt` and are left out.
+reason in `tools/mutants/explained.txt` and are left out. Tests are written for what a sample shows, so only another
+seed is a new measurement.
 
 So far, with seed {seed}:
 
