@@ -54,7 +54,7 @@ from persistence.database import Database, Wake
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.opening import open_store
 from persistence.media.store import StoreUnavailable
-from persistence.secrets.encryption import KeyRing
+from persistence.serving import open_serving_database
 from relayboard.base.settings import Settings
 
 STREAMS = frozenset({"/api/v2/stream"})
@@ -75,9 +75,7 @@ def create_app(
     `check_responses` (used in tests), a response that does not match the contract raises an exception; `passwords` with
     small parameters make tests quick. `stopping` ends streams when the process stops.
     """
-    database = database or Database(
-        settings.database_url, pool_size=2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2, keys=KeyRing.of(settings)
-    )
+    database = database or open_serving_database(settings, pool_size=2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2)
     if wake is not None:
         database.wake = wake
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS

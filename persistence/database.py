@@ -25,6 +25,7 @@ from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.engines import IMPATIENT, MAX_OVERFLOW, PATIENT, WRITING, create_pooled_engine, watch_pool
+from persistence.sql.poolers import READING
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -56,13 +57,15 @@ def _no_wake(kinds: frozenset[str]) -> None:
 
 class Transaction:
     """A unit of work: a connection in one transaction, the time when it began, and the wake-ups after its commit.
-    `is_alone` says that each of its statements is a transaction (when reading on PostgreSQL).
+    `is_alone` says that each of its statements is a transaction (when reading on PostgreSQL); `can_prepare` that its
+    connection finds again what it has prepared.
     """
 
     __slots__ = (
         "_before_commit",
         "_kinds",
         "_to_tell",
+        "can_prepare",
         "connection",
         "held_workspaces",
         "is_alone",
@@ -72,9 +75,17 @@ class Transaction:
         "witness",
     )
 
-    def __init__(self, connection: Connection, clock: Callable[[], datetime], *, is_alone: bool = False) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        clock: Callable[[], datetime],
+        *,
+        is_alone: bool = False,
+        can_prepare: bool = False,
+    ) -> None:
         self.connection = connection
         self.is_alone = is_alone
+        self.can_prepare = can_prepare
         self.read_clock = clock
         self.now = clock()
         self.sqlite = connection.dialect.name == "sqlite"
@@ -171,14 +182,18 @@ class Database:
         wake: Wake = _no_wake,
         statement_timeout_seconds: int = 30,
         keys: KeyRing | None = None,
+        is_behind_pooler: bool = False,
     ) -> None:
-        """`keys` decrypt and encrypt its secrets, which cannot be read or written without them."""
+        """`keys` decrypt and encrypt its secrets, which cannot be read or written without them. `is_behind_pooler` says
+        that the URL leads to a pooler by transaction.
+        """
         self.url = url
         self.clock = clock
         self.wake = wake
         self.witness: Watcher | None = None
         self._most_connections = pool_size + MAX_OVERFLOW
-        self.engine = create_pooled_engine(url, pool_size, statement_timeout_seconds)
+        self.is_behind_pooler = is_behind_pooler
+        self.engine = create_pooled_engine(url, pool_size, statement_timeout_seconds, is_behind_pooler=is_behind_pooler)
         if keys is not None:
             give_keys(self.engine, keys)
         self.sqlite = self.engine.dialect.name == "sqlite"
@@ -193,11 +208,15 @@ class Database:
                 with connection.begin():
                     yield Transaction(connection, self.clock)
                 return
+            if self.is_behind_pooler:
+                connection = connection.execution_options(**{READING: True})
+                yield Transaction(connection, self.clock, is_alone=True)
+                return
             driver: Any = connection.connection.dbapi_connection
             # Set here and not as an isolation level, because SQLAlchemy would send a statement to reset it.
             driver.set_session(autocommit=True)
             try:
-                yield Transaction(connection, self.clock, is_alone=True)
+                yield Transaction(connection, self.clock, is_alone=True, can_prepare=True)
             finally:
                 if not driver.closed:
                     driver.set_session(autocommit=False)

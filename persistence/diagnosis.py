@@ -59,6 +59,18 @@ def _is_zone(name: str) -> bool:
     return True
 
 
+def is_one_database(first: Database, second: Database) -> bool:
+    """Whether two addresses, of PostgreSQL, lead to one database of one server."""
+    return _identify(first) == _identify(second)
+
+
+def _identify(database: Database) -> tuple[datetime, int]:
+    statement = "select pg_postmaster_start_time(), oid from pg_database where datname = current_database()"
+    with database.reading() as tx:
+        began, number = tx.execute(text(statement)).one()
+    return began, number
+
+
 def find_stored_key_fault(database: Database) -> str | None:
     """Why the secret key is not that of the database; None when it is, or when the database knows none yet."""
     with database.reading() as tx:

@@ -2,10 +2,12 @@ import contextlib
 from collections.abc import Iterator
 
 from persistence.database import Database
+from persistence.diagnosis import is_one_database
 from persistence.migrations import HEAD, check_schema, move_to
 from persistence.secrets.encryption import KeyRing
 from persistence.secrets.renewal import confirm_secret_key
-from relayboard.base.settings import Settings
+from persistence.serving import open_serving_database
+from relayboard.base.settings import PREFIX, SettingError, Settings
 
 
 def migrate_database(settings: Settings, revision: str = HEAD) -> str | None:
@@ -15,10 +17,23 @@ def migrate_database(settings: Settings, revision: str = HEAD) -> str | None:
 
 
 def check_database(settings: Settings) -> None:
-    """Raises SchemaOlder, SchemaNewer, or SecretKeyChanged if the database was created with another secret key."""
+    """Raises SchemaOlder, SchemaNewer, SecretKeyChanged if the database was created with another secret key, or
+    SettingError if the address of the pooler leads elsewhere.
+    """
     with configured_database(settings) as database:
         check_schema(database.engine)
         confirm_secret_key(database)
+        if settings.database_pooled_url:
+            _check_pooler(settings, database)
+
+
+def _check_pooler(settings: Settings, database: Database) -> None:
+    variable = f"{PREFIX}DATABASE_POOLED_URL"
+    if database.sqlite:
+        raise SettingError(f"{variable} is set, but {PREFIX}DATABASE_URL is not PostgreSQL", variable)
+    with contextlib.closing(open_serving_database(settings, pool_size=1)) as pooled:
+        if not is_one_database(database, pooled):
+            raise SettingError(f"{variable} leads to another database than {PREFIX}DATABASE_URL", variable)
 
 
 @contextlib.contextmanager

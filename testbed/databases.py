@@ -3,7 +3,7 @@
 from typing import Any
 
 from sqlalchemy import Connection, event
-from sqlalchemy.engine import Dialect
+from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.util import LRUCache
 
 from persistence.database import Database
@@ -14,10 +14,16 @@ _DIALECTS: dict[tuple[str, str], Dialect] = {}
 _COMPILED: LRUCache[Any, Any] = LRUCache(2000)
 
 
-def open_database(url: str, **options: Any) -> Database:
-    """A database opened with the keys of tests; options as `Database` takes them."""
-    opened = Database(url, keys=KEYS, **options)
-    keep_connections(opened.engine, url)
+def open_database(url: str, *, pooler: str | None = None, **options: Any) -> Database:
+    """A database opened with the keys of tests, through the pooler at another URL if one is given; options as
+    `Database` takes them.
+    """
+    if pooler is None:
+        opened = Database(url, keys=KEYS, **options)
+        keep_connections(opened.engine, url)
+    else:
+        pooled = make_url(pooler).set(database=make_url(url).database).render_as_string(hide_password=False)
+        opened = Database(pooled, keys=KEYS, is_behind_pooler=True, **options)
     event.listen(opened.engine, "engine_connect", _share_statements)
     return opened
 

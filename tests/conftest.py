@@ -27,6 +27,7 @@ from relayboard.base.settings import Settings, load_settings
 from testbed.databases import open_database
 from testbed.kept_databases import KeptDatabases
 from testbed.kept_rows import KeptRows
+from testbed.poolers import transaction_pooler
 from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
@@ -40,6 +41,10 @@ hypothesis_settings.load_profile("relayboard")
 
 PARTITIONS = int(os.environ.get("TEST_PARTITIONS", "0"))
 """How many partitions by workspace the tables of workspaces have on PostgreSQL; 0 for none."""
+IS_POOLED = bool(os.environ.get("TEST_POOLER"))
+"""Whether the tests on PostgreSQL go through a pooler by transaction."""
+POOLED = 10
+"""Its connections to each database: more than any test uses at once, because a transaction waits for one."""
 Made = TypeVar("Made")
 FRAME = ("BEGIN", "COMMIT", "PRAGMA")
 """How statements begin that frame others."""
@@ -166,9 +171,22 @@ def woken() -> list[str]:
     return []
 
 
+@pytest.fixture(scope="session")
+def pooler_url(postgres_url: str) -> Iterator[str]:
+    with transaction_pooler(postgres_url, connections=POOLED) as url:
+        yield url
+
+
 @pytest.fixture
-def database(database_url: str, clock: Clock, woken: list[str]) -> Iterator[Database]:
-    made = open_database(database_url, clock=clock, wake=lambda kinds: woken.extend(sorted(kinds)))
+def pooler(database_url: str, request: pytest.FixtureRequest) -> str | None:
+    """The URL of a pooler by transaction, if tests are to use one."""
+    is_used = IS_POOLED and not database_url.startswith("sqlite")
+    return request.getfixturevalue("pooler_url") if is_used else None
+
+
+@pytest.fixture
+def database(database_url: str, pooler: str | None, clock: Clock, woken: list[str]) -> Iterator[Database]:
+    made = open_database(database_url, pooler=pooler, clock=clock, wake=lambda kinds: woken.extend(sorted(kinds)))
     yield made
     made.close()
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from huey.consumer import Consumer, Scheduler
 
-from persistence.database import Database
-from persistence.secrets.encryption import KeyRing
+from persistence.serving import open_serving_database
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
 from worker.app import create_queue, declare_run, declare_sweeps
@@ -64,7 +63,7 @@ def run_worker_process(
             return 0
     jobs = tuple(job for job in jobs if bell is None or job.kind not in SENDING)
     queue = create_queue(settings.queue_url)
-    database = Database(settings.database_url, pool_size=threads + SPARE_CONNECTIONS, keys=KeyRing.of(settings))
+    database = open_serving_database(settings, pool_size=threads + SPARE_CONNECTIONS)
     runtime = Runtime(settings, database, open_http(settings))
     with runtime.closing:
         runtime.closing.callback(database.close)
@@ -102,7 +101,7 @@ def run_sender_process(settings: Settings, bell: Bell, *, on_ready: Callable[[],
         signal.signal(number, lambda _number, _frame: stopping.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
     jobs = [job for job in JOBS if job.kind in SENDING]
-    database = Database(settings.database_url, pool_size=SENDER_CONNECTIONS, keys=KeyRing.of(settings))
+    database = open_serving_database(settings, pool_size=SENDER_CONNECTIONS)
     runtime = Runtime(settings, database, open_http(settings), stopping)
     with runtime.closing:
         runtime.closing.callback(database.close)

@@ -3,18 +3,19 @@
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, Engine, Pool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, Pool, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DisconnectionError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection, QueuePool
 
+from persistence.sql.poolers import create_transaction_engine, options_of
 from persistence.sql.query_functions import register_query_functions
 from relayboard.base.private_files import make_file
 
@@ -25,7 +26,9 @@ MAX_OVERFLOW = 5
 LARGEST_TIMEOUT_MS = 2**31 - 1
 IDLE_UNCHECKED_SECONDS = 1.0
 TAKEN = "is_counted"
-POSTGRES_SESSION = "-c lock_timeout=20s -c timezone=UTC -c jit=off -c random_page_cost=1.1"
+POSTGRES_SESSION = {"lock_timeout": "20s", "timezone": "UTC", "jit": "off", "random_page_cost": "1.1"}
+PROGRAM_NAME = "relayboard"
+"""Shown as `application_name` by the database, unless the URL names another one."""
 PATIENT_SESSION = (
     "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c timezone=UTC"
     " -c application_name=relayboard_schema"
@@ -36,8 +39,13 @@ class Busy(Exception):
     """Another process or thread is writing, and the caller did not want to wait."""
 
 
-def create_pooled_engine(url: str, pool_size: int, statement_timeout_seconds: int) -> Engine:
-    """The engine of a service or worker: a pool of connections whose statements time out."""
+def create_pooled_engine(
+    url: str, pool_size: int, statement_timeout_seconds: int, *, is_behind_pooler: bool = False
+) -> Engine:
+    """The engine of a service or worker: a pool of connections whose statements time out. Behind a pooler by
+    transaction (PgBouncer) the settings of its sessions travel with each transaction. Raises ValueError if the URL has
+    options that cannot.
+    """
     parsed = make_url(url)
     if parsed.drivername == "postgres" or parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg2")
@@ -62,13 +70,23 @@ def create_pooled_engine(url: str, pool_size: int, statement_timeout_seconds: in
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=statement_timeout_seconds * 1000))
         return engine
-    session = f"-c statement_timeout={statement_timeout_seconds}s {POSTGRES_SESSION}"
+    own = {"statement_timeout": f"{statement_timeout_seconds}s", **POSTGRES_SESSION}
     # Statements for many rows are sent together: a round trip costs more than a row.
     options |= {"executemany_mode": "values_plus_batch", "executemany_batch_page_size": 500}
-    engine = create_engine(parsed, connect_args={"options": session}, **options)
+    if is_behind_pooler:
+        engine = create_transaction_engine(parsed, own, {"fallback_application_name": PROGRAM_NAME}, **options)
+    else:
+        arguments = {"options": _as_options(parsed, own), "fallback_application_name": PROGRAM_NAME}
+        engine = create_engine(parsed, connect_args=arguments, **options)
     event.listen(engine, "checkout", _check_idle_connection)
     event.listen(engine, "checkin", _note_idle)
     return engine
+
+
+def _as_options(url: URL, settings: Mapping[str, str]) -> str:
+    """The start-up options of a connection: our settings, and then those of its URL."""
+    own = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    return " ".join([own, *options_of(url)])
 
 
 def create_patient_engine(engine: Engine) -> Engine:

@@ -103,7 +103,7 @@ def execute_kept(
     if kept is None:
         return tx.execute(build(), values or None).all()
     parameters = kept.parameters(given, values)
-    if tx.is_alone and is_even and _is_prepared(tx.connection, kept):
+    if tx.can_prepare and is_even and _is_prepared(tx.connection, kept):
         return tx.connection.exec_driver_sql(kept.execution, parameters).all()
     return tx.connection.exec_driver_sql(kept.text, parameters).all()
 

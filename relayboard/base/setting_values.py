@@ -71,6 +71,16 @@ def read_database_url(text: str) -> str:
     return text
 
 
+def read_pooled_url(text: str) -> str:
+    """The URL of a database in PostgreSQL, or nothing."""
+    if not text:
+        return text
+    example = "postgresql://user:password@host:6432/name"
+    if not _DATABASE_URL.fullmatch(_scheme(text, DATABASES, example)) or text.startswith("sqlite"):
+        raise ValueError(f"expected a URL like {example}")
+    return text
+
+
 def read_queue_url(text: str) -> str:
     example = "sqlite:///var/queue.db, postgresql://... or redis://..."
     if not _scheme(text, QUEUES, example).startswith(DATABASES):

@@ -1,5 +1,5 @@
 """Settings, read once from the environment or a `.env` file (prefix `RELAYBOARD_`) into one typed object. Each field of
-`Settings` declares its text form, default and meaning, from which `python -m tools.settings` writes docs/settings.md.
+`Settings` declares its text form, default and meaning; `python -m tools.settings_page` writes docs/settings.md of them.
 """
 
 import contextlib
@@ -30,6 +30,7 @@ from relayboard.base.setting_values import (
     read_log_format,
     read_media_url,
     read_networks,
+    read_pooled_url,
     read_ports,
     read_proxies,
     read_queue_url,
@@ -90,6 +91,13 @@ class Settings:
 
     database_url: str = setting(
         read_database_url, "sqlite:///var/relayboard.db", "or `postgresql://user:password@host/name`", is_secret=True
+    )
+    database_pooled_url: str = setting(
+        read_pooled_url,
+        "",
+        "the same database through a pooler by transaction, such as PgBouncer, for API processes and workers; see "
+        "[scaling](scaling.md#a-pooler-before-the-database)",
+        is_secret=True,
     )
     queue_url: str = setting(
         read_queue_url,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from persistence.backlog import count_phones
 from persistence.database import Database
-from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, read_facts
+from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, is_one_database, read_facts
 from persistence.errors import DatabaseError, reason_of
 from persistence.heartbeats import Heartbeat, list_heartbeats
 from persistence.migrations import MigrationError, check_schema, current_revision
@@ -47,8 +47,7 @@ class DatabaseDoctor:
                 yield Finding(
                     "database",
                     PROBLEM,
-                    f"it cannot be used ({reason}): start it, and compare RELAYBOARD_DATABASE_URL with its address, "
-                    "user and password",
+                    f"it cannot be used ({reason}): {_remedy(reason)}",
                 )
 
     def _look(self, database: Database) -> Findings:
@@ -65,6 +64,31 @@ class DatabaseDoctor:
             self.workers = list_heartbeats(tx)
             self.phones, self.silent_phones = count_phones(tx)
         yield from _judge_workers(self.workers)
+        yield from self._check_pooler(database)
+
+    def _check_pooler(self, database: Database) -> Findings:
+        url = self._settings.database_pooled_url
+        if not url:
+            return
+        with closing(Database(_hurried(url), pool_size=1, is_behind_pooler=True)) as pooled:
+            try:
+                is_same = pooled.is_reachable() and not database.sqlite and is_one_database(database, pooled)
+            except DatabaseError as error:
+                reason = " ".join(reason_of(error).split())
+                yield Finding(
+                    "pooler",
+                    PROBLEM,
+                    f"it cannot be used ({reason}): start it, or correct RELAYBOARD_DATABASE_POOLED_URL",
+                )
+                return
+        if is_same:
+            yield Finding("pooler", OK, "it leads to the database")
+        else:
+            yield Finding(
+                "pooler",
+                PROBLEM,
+                "it leads to another database than RELAYBOARD_DATABASE_URL: correct RELAYBOARD_DATABASE_POOLED_URL",
+            )
 
     def _check_key(self, database: Database) -> Findings:
         if not self._has_key:
@@ -74,6 +98,15 @@ class DatabaseDoctor:
             yield Finding("key", OK, "it is the one that the secrets in the database are stored under")
         else:
             yield Finding("key", PROBLEM, fault)
+
+
+def _remedy(reason: str) -> str:
+    if "startup parameter" in reason:
+        return (
+            "a pooler is there; set RELAYBOARD_DATABASE_URL to the address of the database itself, and "
+            "RELAYBOARD_DATABASE_POOLED_URL to that of the pooler"
+        )
+    return "start it, and compare RELAYBOARD_DATABASE_URL with its address, user and password"
 
 
 def _hurried(url: str) -> str:
@@ -94,8 +127,9 @@ def _judge(facts: DatabaseFacts) -> Findings:
         yield Finding(
             "time zone",
             PROBLEM,
-            f"sessions are in {facts.time_zone}, not in UTC: something between here and the database, such as a "
-            "pooler, changes the options of connections; let it pass `options` on",
+            f"sessions are in {facts.time_zone}, not in UTC: something between here and the database loses the options "
+            "of connections. Set RELAYBOARD_DATABASE_URL to the address of the database itself, and "
+            "RELAYBOARD_DATABASE_POOLED_URL to that of the pooler",
         )
     else:
         yield Finding("time zone", OK, "UTC in the database")

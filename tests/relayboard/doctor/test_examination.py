@@ -16,6 +16,7 @@ import requests
 from sqlalchemy import create_engine, text
 
 from relayboard.doctor.neighbors import check_push
+from testbed.poolers import transaction_pooler
 from testbed.running import RunningService, forked_service, wait_until
 from testbed.servers import postgres_database
 from tests.console_script import call, call_forked
@@ -136,6 +137,25 @@ def contradiction(patient: Patient) -> None:
 
 def database_away(patient: Patient) -> None:
     patient.set(DATABASE_URL=NOBODY)
+
+
+def pooler_as_database(patient: Patient) -> None:
+    patient.set(DATABASE_URL=pooled(patient, patient.postgres_url))
+
+
+def pooler_away(patient: Patient) -> None:
+    own_database(patient)
+    patient.set(DATABASE_POOLED_URL=NOBODY)
+
+
+def pooler_elsewhere(patient: Patient) -> None:
+    own = patient.ending.enter_context(postgres_database(patient.postgres_url))
+    patient.set(DATABASE_URL=own, DATABASE_POOLED_URL=pooled(patient, patient.postgres_url))
+    assert call_forked("migrate", folder=patient.folder, environment=patient.settings).returncode == 0
+
+
+def pooled(patient: Patient, url: str) -> str:
+    return patient.ending.enter_context(transaction_pooler(url, connections=1))
 
 
 def database_missing(patient: Patient) -> None:
@@ -261,6 +281,9 @@ BROKEN: dict[str, tuple[Callable[[Patient], None], str, str]] = {
         "RELAYBOARD_LLM_URL is not: set the address",
     ),
     "database away": (database_away, "database", "start it, and compare RELAYBOARD_DATABASE_URL"),
+    "pooler instead of the database": (pooler_as_database, "database", "set RELAYBOARD_DATABASE_URL to the address of"),
+    "pooler away": (pooler_away, "pooler", "start it, or correct RELAYBOARD_DATABASE_POOLED_URL"),
+    "pooler of another database": (pooler_elsewhere, "pooler", "it leads to another database than"),
     "database missing": (database_missing, "database", "none.db: run `relayboard migrate`"),
     "no tables": (database_empty, "schema", "the database has no tables yet: run `relayboard migrate`"),
     "newer schema": (schema_newer, "schema", "start that one"),
