@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import String, func, literal, select
 
-from persistence.changes import ERRORS
+from persistence.change_effects import ERRORS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.messages.states import IS_UNHANDLED

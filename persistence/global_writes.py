@@ -7,7 +7,6 @@ from sqlalchemy import ColumnElement, delete, select, update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.field_writes import make_key
-from persistence.flows.upkeep import find_flow_using
 from persistence.sql.names import check_new, free_name
 from persistence.stamps import stamped
 from persistence.tables.contacts import FIELD_KEY as KEY
@@ -48,6 +47,8 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
 
 def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
     """Delete a global. Raises RecordMissing, and Refused while a flow that is not archived uses it."""
+    from persistence.flows.upkeep import find_flow_using  # noqa: PLC0415  # it loads all that flows refer to
+
     hold_workspace(tx, workspace_id)
     name = find_flow_using(tx, workspace_id, "global", key)
     if name is not None:

@@ -3,7 +3,8 @@
 from handlers.answers import Answer, NumberedListAnswer, created_record
 from handlers.request import Request
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.field_writes import change_field, create_field, make_key
+from persistence.field_editing import change_field
+from persistence.field_writes import create_field, make_key
 from persistence.fields import FIELDS_V1, TYPE_LETTERS, find_fields
 
 NAMES = {"name": "label", "type": "value_type"}

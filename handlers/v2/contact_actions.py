@@ -3,10 +3,10 @@
 from handlers.answers import Answer, changed_record, no_content
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
+from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.finding import find_contacts
 from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.v2 import CONTACTS
-from persistence.contacts.writes import delete_contacts
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups, hold_contacts
 

@@ -7,6 +7,7 @@ from flows.numbers import render_decimal
 from flows.urns import Urn
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
+from persistence.contacts import deletion
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.addresses import read_lookup, read_urns
 from persistence.contacts.finding import find_contact
@@ -42,7 +43,7 @@ def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None
     contact_id = _find(request, uuid, None if urn is None else read_lookup(request.tx, workspace, urn))
     if contact_id is None:
         raise RecordMissing
-    contact_writes.delete_contacts(request.tx, workspace.id, [contact_id])
+    deletion.delete_contacts(request.tx, workspace.id, [contact_id])
     return no_content()
 
 

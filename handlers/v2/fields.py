@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
-from persistence import field_writes
+from persistence import field_editing, field_writes
 from persistence.errors import InvalidInput
 from persistence.fields import FIELDS
 
@@ -16,7 +16,7 @@ def write_field(request: Request, *, key: str | None = None) -> Answer:
     if key is None:
         field_id = field_writes.create_field(request.tx, workspace.id, name, kind)
     else:
-        field_id = field_writes.change_field(request.tx, workspace.id, key, name, kind)
+        field_id = field_editing.change_field(request.tx, workspace.id, key, name, kind)
     if "agent_access" in request.body:
         field_writes.set_agent_access(request.tx, workspace.id, field_id, request.body["agent_access"])
     return (created_record if key is None else changed_record)(request, FIELDS, field_id)
@@ -24,7 +24,7 @@ def write_field(request: Request, *, key: str | None = None) -> Answer:
 
 def delete_field(request: Request, *, key: str) -> Answer:
     workspace = request.workspace
-    field_writes.delete_field(request.tx, workspace, key)
+    field_editing.delete_field(request.tx, workspace, key)
     return no_content()
 
 

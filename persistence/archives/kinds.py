@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, Table, delete, exists, select
 
 from persistence.archives.archives import MESSAGE, RUN
-from persistence.changes import forget_messages
+from persistence.change_effects import forget_messages
 from persistence.database import Transaction
 from persistence.labels import recount_after
 from persistence.messages.v2 import MASKED_MESSAGE_RECORD, MESSAGE_RECORD

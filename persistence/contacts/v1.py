@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, literal_column, null, select
 
 from flows.urns import Urn
+from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.filters import in_groups, select_owners
 from persistence.contacts.v2 import STORED_FIELDS, only_deleted, show_fields, status_flag, urns_of_contact
-from persistence.contacts.writes import delete_contacts
 from persistence.database import Transaction
 from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of, within

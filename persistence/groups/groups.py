@@ -1,23 +1,13 @@
 """Contact groups: manual ones, smart ones with a query, and the system's own."""
 
-from collections.abc import Sequence
+from sqlalchemy import ColumnElement, and_, select, update
 
-from sqlalchemy import ColumnElement, Select, and_, delete, select, update
-
-from persistence.changes import note_changed
 from persistence.database import Transaction
-from persistence.errors import Refused
 from persistence.lists import ListSpec, contains, one_of
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_new, name_key, rename_record, require_editable
+from persistence.sql.names import check_new, name_key
 from persistence.sql.pages import Order
-from persistence.stamps import touch
-from persistence.tables.campaigns import campaign
-from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
-from persistence.tables.flow_starts import flow_start, flow_start_group
-from persistence.tables.messages import broadcast, broadcast_group
-from persistence.tables.triggers import trigger, trigger_group
-from persistence.touches import GROUP, note_renamed
+from persistence.tables.contacts import INITIALIZING, group
 from persistence.workspaces import hold_workspace
 
 OPEN_TICKETS = "Open Tickets"
@@ -43,65 +33,6 @@ def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
     hold_workspace(tx, workspace_id)
     naming = check_new(tx, workspace_id, group, name, counted=~group.c.is_system)
     return tx.insert(group, workspace_id=workspace_id, created_on=tx.now, modified_on=tx.now, **naming)
-
-
-def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
-    """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
-    hold_workspace(tx, workspace_id)
-    group_id = require_editable(tx, workspace_id, group, uuid)
-    return rename_record(tx, workspace_id, group, group_id, name, _rename_in_users, modified_on=tx.now)
-
-
-def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Delete a group and remove it from archived triggers and campaigns. Raises RecordMissing, SystemRecord, and
-    Refused while a trigger or campaign that is not archived uses the group.
-    """
-    hold_workspace(tx, workspace_id)
-    mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
-    if any(tx.execute(using.limit(1)).first() is not None for using in _uses(mine)):
-        raise Refused("Active triggers or campaigns still use this group.")
-    group_id = require_editable(tx, workspace_id, group, uuid)
-    _touch_users(tx, workspace_id, group_id)
-    # Waits for transactions that add members; later ones find the group deleted.
-    tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
-    note_changed(tx, broadcast, workspace_id, _broadcasts_to(tx, workspace_id, group_id))
-    tx.flush()
-    tx.execute(delete(group_membership).where(group_membership.c.group_id == group_id))
-    using = (campaign.c.workspace_id == workspace_id) & (campaign.c.group_id == group_id)
-    tx.execute(update(campaign).where(using).values(group_id=None))
-    tx.execute(trigger_group.delete().where(trigger_group.c.group_id == group_id))
-    tx.execute(delete(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id))
-
-
-def _rename_in_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
-    _touch_users(tx, workspace_id, group_id)
-    note_renamed(tx, workspace_id, GROUP, [group_id])
-
-
-def _broadcasts_to(tx: Transaction, workspace_id: int, group_id: int) -> Sequence[int]:
-    """The broadcasts that show a group."""
-    links = broadcast_group.c
-    mine = (links.workspace_id == workspace_id) & (links.group_id == group_id) & ~links.is_excluded
-    return tx.execute(select(links.broadcast_id).where(mine)).scalars().all()
-
-
-def _touch_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
-    """Updates `modified_on` of members and of the starts that show the group."""
-    members = select(group_membership.c.contact_id).where(group_membership.c.group_id == group_id)
-    touch(tx, contact, workspace_id, contact.c.id.in_(members))
-    named = (flow_start_group.c.group_id == group_id) & ~flow_start_group.c.is_excluded
-    touch(tx, flow_start, workspace_id, flow_start.c.id.in_(select(flow_start_group.c.start_id).where(named)))
-
-
-def _uses(groups: Select[int]) -> tuple[Select[int], Select[int]]:
-    """The active campaigns and triggers that use one of these groups."""
-    campaigns = select(campaign.c.id).where(campaign.c.group_id.in_(groups), ~campaign.c.is_archived)
-    triggers = (
-        select(trigger.c.id)
-        .join(trigger_group, trigger_group.c.trigger_id == trigger.c.id)
-        .where(trigger_group.c.group_id.in_(groups), ~trigger.c.is_archived)
-    )
-    return campaigns, triggers
 
 
 def renew_groups(tx: Transaction, workspace_id: int, *which: ColumnElement[bool]) -> None:

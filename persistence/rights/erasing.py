@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Table, Text, cast, delete, func, or_, select, update
 
-from persistence.contacts.writes import delete_contacts
+from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
 from persistence.database import Transaction
 from persistence.rights.needles import Person, redact

@@ -4,7 +4,8 @@ import uuid as uuid_module
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from types import NoneType
+from typing import Any, TypeVar, cast, get_args
 
 from sqlalchemy import (
     JSON,
@@ -184,11 +185,32 @@ class NamedRecordColumns(RecordColumns):
 Columns = TypeVar("Columns", bound=TypedColumns)
 
 
+def table_of(name: str, columns: type[Columns], *items: SchemaItem, **options: Any) -> Table[Columns]:
+    """A table with indexes and constraints. A class has the columns of one table, or those that the classes below it
+    share.
+    """
+    # SQLAlchemy copies all columns of a class, which takes longer than all else about a table. Only columns of several
+    # tables have to be copied, and classes that replace a column of those below them.
+    own = {key: value for key, value in vars(columns).items() if isinstance(value, Column)}
+    (shared,) = columns.__bases__
+    if any(hasattr(shared, key) for key in own):
+        return Table(name, metadata, columns, *items, **options)
+    for key, column in own.items():
+        column.key = column.name = key
+        column.nullable = column.nullable and _may_be_null(columns.__annotations__.get(key, Named[Any]))
+    return cast("Table[Columns]", Table(name, metadata, shared, *own.values(), *items, **options))
+
+
+def _may_be_null(annotation: Any) -> bool:
+    (kind,) = get_args(annotation)
+    return kind is Any or NoneType in get_args(kind)
+
+
 def numbered_table(name: str, columns: type[Columns], *items: SchemaItem, **options: Any) -> Table[Columns]:
     """A table with an integer id, indexes and constraints; the UUIDs of records are unique in their workspace."""
     if issubclass(columns, RecordColumns):
         items = (UniqueConstraint("uuid", "workspace_id"), *items)
-    return Table(name, metadata, columns, *items, sqlite_autoincrement=True, **options)
+    return table_of(name, columns, *items, sqlite_autoincrement=True, **options)
 
 
 FOUND_BY = "found_by"

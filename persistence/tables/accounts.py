@@ -1,9 +1,9 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, TypedColumns
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, TypedColumns
 
-from persistence.sql.columns import Json, NumberedColumns, UtcDateTime, UuidColumns, metadata, numbered_table
+from persistence.sql.columns import Json, NumberedColumns, UtcDateTime, UuidColumns, numbered_table, table_of
 
 PUBLIC_LENGTH = 12
 TOKEN_NAME_LENGTH = 64
@@ -48,8 +48,8 @@ class MembershipColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-membership = Table(
-    "membership", metadata, MembershipColumns, Index("ix_membership_page", "workspace_id", "created_on", "user_id")
+membership = table_of(
+    "membership", MembershipColumns, Index("ix_membership_page", "workspace_id", "created_on", "user_id")
 )
 
 WORKSPACE_NAME_LENGTH = 128

@@ -10,7 +10,6 @@ from sqlalchemy import (
     Integer,
     Named,
     String,
-    Table,
     UniqueConstraint,
 )
 
@@ -19,9 +18,9 @@ from persistence.sql.columns import (
     LinkColumns,
     OwnedColumns,
     UtcDateTime,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 from persistence.tables.messages import message
 
@@ -65,7 +64,7 @@ class DayCountColumns(LinkColumns):
     number: Named[int] = Column(BigInteger)
 
 
-day_count = Table("day_count", metadata, DayCountColumns, Index("ix_day_count_page", "workspace_id", "kind", "day"))
+day_count = table_of("day_count", DayCountColumns, Index("ix_day_count_page", "workspace_id", "kind", "day"))
 """What happened on a day (UTC). `kind` is `came` or `went`, messages of the channel `subject` (0: of none), or
 `active`: contacts from whom a first message of the day came (`subject` is 0)."""
 
@@ -80,7 +79,7 @@ class FlowCountColumns(LinkColumns):
     number: Named[int] = Column(BigInteger)
 
 
-flow_count = Table("flow_count", metadata, FlowCountColumns)
+flow_count = table_of("flow_count", FlowCountColumns)
 """What runs of a flow did on a day (UTC). `kind` is `exit`, passes through the exit with the UUID `key`, or `result`:
 results with the key `key` that got the category `value`."""
 

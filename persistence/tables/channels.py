@@ -10,7 +10,6 @@ from sqlalchemy import (
     Integer,
     Named,
     String,
-    Table,
     Text,
     TypedColumns,
     UniqueConstraint,
@@ -26,9 +25,9 @@ from persistence.sql.columns import (
     UtcDateTime,
     UuidColumns,
     UuidText,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 
 
@@ -253,6 +252,6 @@ class RegistrationWindowColumns(TypedColumns):
     taken: Named[int] = Column(Integer)
 
 
-registration_window = Table(
-    "registration_window", metadata, RegistrationWindowColumns, Index("registration_window_began", "began_on")
+registration_window = table_of(
+    "registration_window", RegistrationWindowColumns, Index("registration_window_began", "began_on")
 )

@@ -10,7 +10,6 @@ from sqlalchemy import (
     Integer,
     Named,
     String,
-    Table,
     Text,
     UniqueConstraint,
 )
@@ -24,9 +23,9 @@ from persistence.sql.columns import (
     OwnedColumns,
     RecordColumns,
     UtcDateTime,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 
 ACTIVE, BLOCKED, STOPPED, ARCHIVED = "active", "blocked", "stopped", "archived"
@@ -134,8 +133,8 @@ class GroupMembershipColumns(LinkColumns):
     contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"), primary_key=True)
 
 
-group_membership = Table(
-    "group_membership", metadata, GroupMembershipColumns, Index("ix_group_membership_contact", "contact_id", "group_id")
+group_membership = table_of(
+    "group_membership", GroupMembershipColumns, Index("ix_group_membership_contact", "contact_id", "group_id")
 )
 
 NOTE_LENGTH = 10_000

@@ -1,7 +1,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Text
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
 
 from persistence.sql.columns import (
     FOUND_BY,
@@ -11,9 +11,9 @@ from persistence.sql.columns import (
     OwnedColumns,
     RecordColumns,
     UtcDateTime,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 
 PENDING, QUEUED, STARTED = "pending", "queued", "started"
@@ -71,8 +71,8 @@ class FlowStartContactColumns(LinkColumns):
     is_named: Named[bool] = Column(Boolean)
 
 
-flow_start_contact = Table(
-    "flow_start_contact", metadata, FlowStartContactColumns, Index("ix_flow_start_contact_contact", "contact_id")
+flow_start_contact = table_of(
+    "flow_start_contact", FlowStartContactColumns, Index("ix_flow_start_contact_contact", "contact_id")
 )
 """`is_named` distinguishes contacts in the request from those found by URN."""
 
@@ -83,9 +83,7 @@ class FlowStartGroupColumns(LinkColumns):
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
-flow_start_group = Table(
-    "flow_start_group", metadata, FlowStartGroupColumns, Index("ix_flow_start_group_group", "group_id")
-)
+flow_start_group = table_of("flow_start_group", FlowStartGroupColumns, Index("ix_flow_start_group_group", "group_id"))
 """Members of groups with `is_excluded` are left out, even if they were chosen otherwise."""
 
 

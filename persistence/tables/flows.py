@@ -9,7 +9,6 @@ from sqlalchemy import (
     Integer,
     Named,
     String,
-    Table,
     Text,
     UniqueConstraint,
 )
@@ -21,8 +20,8 @@ from persistence.sql.columns import (
     NamedRecordColumns,
     OwnedColumns,
     UtcDateTime,
-    metadata,
     numbered_table,
+    table_of,
 )
 
 
@@ -40,7 +39,7 @@ class LabeledFlowColumns(LinkColumns):
     label_id: Named[int] = Column(BigId, ForeignKey("flow_label.id"), primary_key=True)
 
 
-labeled_flow = Table("labeled_flow", metadata, LabeledFlowColumns, Index("ix_labeled_flow_label", "label_id"))
+labeled_flow = table_of("labeled_flow", LabeledFlowColumns, Index("ix_labeled_flow_label", "label_id"))
 
 
 class FlowRevisionColumns(OwnedColumns):

@@ -12,7 +12,6 @@ from sqlalchemy import (
     Integer,
     Named,
     String,
-    Table,
     Text,
     TypedColumns,
     UniqueConstraint,
@@ -26,9 +25,9 @@ from persistence.sql.columns import (
     OwnedColumns,
     RecordColumns,
     UtcDateTime,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 
 
@@ -74,8 +73,8 @@ class BroadcastContactColumns(LinkColumns):
     is_named: Named[bool] = Column(Boolean)
 
 
-broadcast_contact = Table(
-    "broadcast_contact", metadata, BroadcastContactColumns, Index("ix_broadcast_contact_contact", "contact_id")
+broadcast_contact = table_of(
+    "broadcast_contact", BroadcastContactColumns, Index("ix_broadcast_contact_contact", "contact_id")
 )
 """`is_named` distinguishes contacts in the request from those found by URN."""
 
@@ -86,9 +85,7 @@ class BroadcastGroupColumns(LinkColumns):
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
-broadcast_group = Table(
-    "broadcast_group", metadata, BroadcastGroupColumns, Index("ix_broadcast_group_group", "group_id")
-)
+broadcast_group = table_of("broadcast_group", BroadcastGroupColumns, Index("ix_broadcast_group_group", "group_id"))
 
 
 class GatewaySendColumns(OwnedColumns):
@@ -133,9 +130,8 @@ class MessageLabelColumns(LinkColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-message_label = Table(
+message_label = table_of(
     "message_label",
-    metadata,
     MessageLabelColumns,
     Index("ix_message_label_page", "label_id", "created_on", "message_id"),
 )
@@ -160,7 +156,7 @@ class MediaUsageColumns(TypedColumns):
     bytes: Named[int] = Column(BigInteger)
 
 
-media_usage = Table("media_usage", metadata, MediaUsageColumns)
+media_usage = table_of("media_usage", MediaUsageColumns)
 VISIBLE, ARCHIVED, DELETED = "visible", "archived", "deleted"
 
 FOLDER_RULE = """CASE

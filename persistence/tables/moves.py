@@ -1,7 +1,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Named, String, Table, Text, UniqueConstraint
+from sqlalchemy import Column, ForeignKey, Index, Named, String, Text, UniqueConstraint
 
 from persistence.sql.columns import (
     BigId,
@@ -9,9 +9,9 @@ from persistence.sql.columns import (
     LinkColumns,
     OwnedColumns,
     UtcDateTime,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 
 
@@ -36,9 +36,8 @@ class MovedRecordColumns(LinkColumns):
     note: Named[str | None] = Column(Text)
 
 
-moved_record = Table(
+moved_record = table_of(
     "moved_record",
-    metadata,
     MovedRecordColumns,
     Index("ix_moved_record_record", "move_id", "kind", "record"),
     partial_index("ix_moved_record_note", "move_id", "kind", "reference", where="note IS NOT NULL"),

@@ -11,7 +11,6 @@ from sqlalchemy import (
     Integer,
     Named,
     String,
-    Table,
     Text,
     TypedColumns,
 )
@@ -26,9 +25,9 @@ from persistence.sql.columns import (
     RecordColumns,
     UtcDateTime,
     UuidColumns,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 
 
@@ -147,9 +146,7 @@ class KeptAnswerColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-kept_answer = Table(
-    "idempotency_answer", metadata, KeptAnswerColumns, Index("ix_idempotency_answer_created_on", "created_on")
-)
+kept_answer = table_of("idempotency_answer", KeptAnswerColumns, Index("ix_idempotency_answer_created_on", "created_on"))
 
 
 class SecretKeyCheckColumns(TypedColumns):
@@ -157,7 +154,7 @@ class SecretKeyCheckColumns(TypedColumns):
     word = sealed_column("secret_key_check", "word")
 
 
-secret_key_check = Table("secret_key_check", metadata, SecretKeyCheckColumns)
+secret_key_check = table_of("secret_key_check", SecretKeyCheckColumns)
 """One row, which is sealed when the database is first used."""
 
 
@@ -169,7 +166,7 @@ class SchemaNoteColumns(TypedColumns):
     changed_on: Named[datetime] = Column(UtcDateTime)
 
 
-schema_note = Table("schema_note", metadata, SchemaNoteColumns)
+schema_note = table_of("schema_note", SchemaNoteColumns)
 """One row, for programs older than the schema: `works_for` is the oldest revision that a program must know to work with
 what `revision` has made; `version` is the program that changed the schema last."""
 
@@ -181,7 +178,7 @@ class RateWindowColumns(TypedColumns):
     taken: Named[int] = Column(Integer)
 
 
-rate_window = Table("rate_window", metadata, RateWindowColumns)
+rate_window = table_of("rate_window", RateWindowColumns)
 
 
 class WorkspaceClockColumns(TypedColumns):
@@ -189,7 +186,7 @@ class WorkspaceClockColumns(TypedColumns):
     stamped_on: Named[datetime] = Column(UtcDateTime)
 
 
-workspace_clock = Table("workspace_clock", metadata, WorkspaceClockColumns)
+workspace_clock = table_of("workspace_clock", WorkspaceClockColumns)
 """The last time given in each workspace; never before the time of any visible change."""
 
 

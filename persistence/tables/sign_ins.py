@@ -1,7 +1,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, TypedColumns
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, TypedColumns
 
 from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
 from persistence.sql.columns import (
@@ -10,8 +10,8 @@ from persistence.sql.columns import (
     RecordColumns,
     UtcDateTime,
     UuidColumns,
-    metadata,
     numbered_table,
+    table_of,
 )
 from persistence.tables.accounts import EMAIL_LENGTH
 
@@ -122,5 +122,5 @@ class SignInWindowColumns(TypedColumns):
     taken: Named[int] = Column(Integer)
 
 
-sign_in_window = Table("sign_in_window", metadata, SignInWindowColumns, Index("ix_sign_in_window_began", "began_on"))
+sign_in_window = table_of("sign_in_window", SignInWindowColumns, Index("ix_sign_in_window_began", "began_on"))
 """Attempts to sign in, by IP address and by account."""

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Named, String, Table
+from sqlalchemy import Column, ForeignKey, Index, Integer, Named, String
 
-from persistence.sql.columns import BigId, LinkColumns, UtcDateTime, metadata
+from persistence.sql.columns import BigId, LinkColumns, UtcDateTime, table_of
 
 
 class RecordStampColumns(LinkColumns):
@@ -14,9 +14,8 @@ class RecordStampColumns(LinkColumns):
     stamped_on: Named[datetime] = Column(UtcDateTime)
 
 
-record_stamp = Table(
+record_stamp = table_of(
     "record_stamp",
-    metadata,
     RecordStampColumns,
     Index("ix_record_stamp_page", "workspace_id", "kind", "stamped_on", "record"),
 )

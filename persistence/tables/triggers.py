@@ -1,7 +1,7 @@
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Table, Time
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Time
 
 from persistence.sql.columns import (
     BigId,
@@ -9,9 +9,9 @@ from persistence.sql.columns import (
     LinkColumns,
     RecordColumns,
     UtcDateTime,
-    metadata,
     numbered_table,
     partial_index,
+    table_of,
 )
 
 FIRST_WORD, ONLY_WORD = "first", "only"
@@ -55,7 +55,7 @@ class TriggerGroupColumns(LinkColumns):
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
-trigger_group = Table("trigger_group", metadata, TriggerGroupColumns, Index("ix_trigger_group_group", "group_id"))
+trigger_group = table_of("trigger_group", TriggerGroupColumns, Index("ix_trigger_group_group", "group_id"))
 """The included and excluded groups of a trigger. A schedule starts the contacts of its groups."""
 
 
@@ -64,5 +64,5 @@ class TriggerContactColumns(LinkColumns):
     contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"), primary_key=True)
 
 
-trigger_contact = Table("trigger_contact", metadata, TriggerContactColumns)
+trigger_contact = table_of("trigger_contact", TriggerContactColumns)
 """The contacts that a schedule starts in addition to those of its groups."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from persistence.contacts.addresses import read_urns
 from persistence.contacts.finding import find_contacts
 from persistence.contacts.v2 import CONTACTS
-from persistence.contacts.writes import ContactChange, change_contact, create_contact, delete_contacts
+from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Transaction
 from persistence.groups.members import find_manual_groups
 from persistence.lists import read_record
@@ -34,6 +34,8 @@ def run_change(options: Options) -> None:
 
 
 def run_delete(options: Options) -> None:
+    from persistence.contacts.deletion import delete_contacts  # noqa: PLC0415  # it loads all that contacts have
+
     with writing_in(options) as (tx, workspace):
         ids = find_contacts(tx, workspace, options.contact, field="contact")
         delete_contacts(tx, workspace.id, ids)

@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import Row, select
 
 from flows.urns import Urn
-from persistence.changes import forget_messages, note_messages
+from persistence.change_effects import forget_messages
+from persistence.changes import note_messages
+from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.urns import ensure_owners
-from persistence.contacts.writes import delete_contacts
 from persistence.conversations.writes import COUNTED, mark_read
 from persistence.database import Database, Transaction
 from persistence.messages.actions import archive_messages, delete_messages

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from persistence.contacts.actions import block_contacts
 from persistence.contacts.actions import interrupt_contacts as interrupt_by_request
-from persistence.contacts.writes import delete_contacts
+from persistence.contacts.deletion import delete_contacts
 from persistence.database import Database
 from persistence.runs.runs import COMPLETED, EXPIRED, WAITING
 from persistence.sessions.sessions import SessionState, interrupt_contacts, interrupt_flow, save_sessions

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, select, text, update
 
-from persistence.changes import ERRORS
+from persistence.change_effects import ERRORS
 from persistence.channels.gateway_leases import lease_sends
 from persistence.database import Database
 from persistence.tables.changes import day_count

@@ -4,7 +4,7 @@ import orjson
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.field_writes import change_field, create_field, delete_field, set_agent_access
+from persistence.field_writes import create_field, set_agent_access
 from persistence.fields import FIELDS
 from persistence.lists import ListQuery, find_record
 from persistence.workspaces import Workspace
@@ -19,6 +19,8 @@ def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
 
 
 def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
+    from persistence.field_editing import change_field  # noqa: PLC0415  # it loads all that names fields
+
     record = find_record(ListQuery(tx, workspace), FIELDS, "key", given.key)
     if record is None:
         raise RecordMissing
@@ -26,4 +28,10 @@ def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
     return change_field(tx, workspace.id, given.key, given.name or present["name"], given.type or present["type"])
 
 
-WRITES = Writes(create=_create, change=_change, delete=delete_field)
+def _delete(tx: Transaction, workspace: Workspace, key: str) -> None:
+    from persistence.field_editing import delete_field  # noqa: PLC0415  # it loads all that names fields
+
+    delete_field(tx, workspace, key)
+
+
+WRITES = Writes(create=_create, change=_change, delete=_delete)

@@ -1,9 +1,9 @@
 """Groups of contacts."""
 
 from persistence.database import Transaction
-from persistence.groups.groups import create_group, delete_group, rename_group
+from persistence.groups.groups import create_group
 from persistence.workspaces import Workspace
-from relayboard.commands.kinds.kind import Writes, deleted, renamed
+from relayboard.commands.kinds.kind import Writes
 from relayboard.usage.parts import Options
 
 
@@ -15,4 +15,16 @@ def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
     return create_query_group(tx, workspace, given.name, given.query)
 
 
-WRITES = Writes(create=_create, change=renamed(rename_group), delete=deleted(delete_group))
+def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
+    from persistence.groups.editing import rename_group  # noqa: PLC0415  # it loads all that shows groups
+
+    return rename_group(tx, workspace.id, given.uuid, given.name)
+
+
+def _delete(tx: Transaction, workspace: Workspace, uuid: str) -> None:
+    from persistence.groups.editing import delete_group  # noqa: PLC0415  # it loads all that shows groups
+
+    delete_group(tx, workspace.id, uuid)
+
+
+WRITES = Writes(create=_create, change=_change, delete=_delete)

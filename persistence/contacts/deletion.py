@@ -1,0 +1,57 @@
+"""Deleting contacts, with what only they have."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import case, delete, select, update
+
+from persistence.changes import note_messages
+from persistence.contacts.writes import free_urns
+from persistence.database import Transaction
+from persistence.groups.members import hold_contacts, leave_all_groups
+from persistence.labels import hold_messages, recount_after
+from persistence.media.media import note_former_owners
+from persistence.messages.outgoing import INACTIVE, WAITS
+from persistence.relayers.forgotten_reports import forget_calls_of
+from persistence.sessions.sessions import delete_sessions_of
+from persistence.stamps import later, stamped
+from persistence.tables.contacts import contact, contact_note, contact_urn
+from persistence.tables.messages import DELETED, VISIBLE, message, message_label
+from persistence.tickets.actions import delete_tickets_of
+from persistence.touches import CONTACT, note_renamed
+
+
+def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Mark contacts as deleted: their properties are cleared, their URNs become free, their tickets and runs are
+    deleted and their messages emptied. Raises LostRace if one of them was deleted since the caller found it.
+    """
+    hold_contacts(tx, workspace_id, contact_ids)
+    delete_sessions_of(tx, workspace_id, contact_ids)
+    free_urns(tx, (contact_urn.c.workspace_id == workspace_id) & contact_urn.c.contact_id.in_(contact_ids))
+    delete_tickets_of(tx, workspace_id, contact_ids)
+    leave_all_groups(tx, workspace_id, contact_ids)
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
+    cleared: dict[str, Any] = {"fields": {}, "open_ticket_count": 0}
+    cleared |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
+    moment = stamped(tx, contact, workspace_id)
+    tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=moment, **cleared))
+    _delete_messages_of(tx, workspace_id, contact_ids)
+    note_renamed(tx, workspace_id, CONTACT, contact_ids)
+    forget_calls_of(tx, workspace_id, contact_ids)
+
+
+def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    hold_messages(tx, theirs)
+    note_former_owners(tx, workspace_id, theirs)
+    recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
+    tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
+    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}
+    # Queued messages fail in the same statement: a second change of a row would make PostgreSQL lock its channel, in
+    # the wrong order.
+    failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}
+    changing = theirs & ((message.c.visibility != DELETED) | WAITS)
+    emptying = update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed)
+    note_messages(tx, workspace_id, tx.execute(emptying.returning(message.c.id)).scalars())
+    notes = contact_note.c
+    tx.execute(delete(contact_note).where(notes.workspace_id == workspace_id, notes.contact_id.in_(contact_ids)))
