@@ -119,14 +119,15 @@ def create_app(
 
 
 def _without_redirects(app: ASGIApp) -> ASGIApp:
-    """Returns 404 for paths below `/api/` that do not end in `.json`, because all paths of the API but streams do. For
-    some of them the router would return a 307, which no contract lists, with a host that may not be the one that
-    clients use.
+    """Returns 404 for paths below `/api/` that do not end in `.json`, because all paths of the API but streams do, and
+    for those that end in two slashes. For some of them the router would return a 307, which no contract lists, with a
+    host that may not be the one that clients use.
     """
 
     async def without_redirects(scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"] if scope["type"] == "http" else ""
-        if path.startswith("/api/") and not path.endswith(".json") and path not in STREAMS:
+        is_other = path.startswith("/api/") and not path.endswith(".json") and path not in STREAMS
+        if is_other or path.endswith("//"):
             await detail_response(404, TEXTS[404]).send(send)
         else:
             await app(scope, receive, send)

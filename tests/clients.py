@@ -26,14 +26,15 @@ def end_event_loop() -> None:
 @contextmanager
 def running_client(app: Any, base_url: str = "http://testserver") -> Iterator[TestClient]:
     """A test client of an application that is started, and stopped at the end."""
-    with _portal().wrap_async_context_manager(_running(app)):
+    with _portal().wrap_async_context_manager(running_application(app)):
         client = TestClient(app, base_url=base_url)
         client.portal = _portal()
         yield client
 
 
 @asynccontextmanager
-async def _running(app: Any) -> AsyncIterator[None]:
+async def running_application(app: Any) -> AsyncIterator[None]:
+    """Starts an application as a server does, and stops it at the end."""
     given: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     told: asyncio.Queue[dict[str, str]] = asyncio.Queue()
     life = asyncio.create_task(app({"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, given.get, told.put))

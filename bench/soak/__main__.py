@@ -6,22 +6,27 @@ and waits. The run fails (status 1) if one of them grows, or a request fails.
 """
 
 import argparse
+import json
+import signal
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 from bench.fairness.tenants import service
 from bench.soak.plot import draw
-from bench.soak.samples import Growth, Sample, judge, take_sample
+from bench.soak.samples import Growth, Pressure, Sample, judge, take_sample
 from bench.soak.traffic import CONTACTS, Soaking
 from testbed.quality_page import PAGE, write_section
 from testbed.running import RunningService
 
 SAMPLES = 60
-WHOLE_MINUTES = 180.0
+STATE = Path("var") / "soak.json"
+WHOLE_MINUTES, HOUR_MINUTES = 180.0, 60.0
 LEAST_SECONDS, MOST_SECONDS = 0.5, 60.0
 """Between two samples."""
 TEXT = """
@@ -34,10 +39,13 @@ event for each message and reads lists, at a steady rate for three hours, on Pos
 fails, or if one of these grows between the second and the last third of the run (the first warms up): memory by more
 than 10 % and 5 MB, open files by more than 5 % and 32 (connections to the gateway and the receiver are kept), a p99 by
 more than half and 20 ms, or the room that a table needs for the same number of messages by more than a quarter and
-256 kB.
+256 kB. Other work on the machine makes everybody wait: the share of the time in which some process waited for a
+processor is drawn too, and p99s are those of the quieter half of a third. A run that is told to end (Ctrl-C) is judged
+by what it has.
 
-The figures below are of `python -m bench.soak --minutes {minutes:g} --per-second {rate:g}`: {rounds:,} rounds,
-{requests:,} messages, on two processors that did other work too.{short}
+The figures below are of `python -m bench.soak --per-second {rate:g}` over {minutes:.1f} minutes: {rounds:,} rounds,
+{requests:,} messages, on two processors that did other work too (some process waited for one {waited:.0%} of the
+time).{short}
 What was more than it may be:{verdict}
 
 ![Memory, open files, waits and tables over time](soak.svg)
@@ -47,6 +55,12 @@ What was more than it may be:{verdict}
 {rows}
 
 Of the {tables} tables, the five that grew most are shown.
+
+The open files of the worker, which are most of them connections that are kept:
+
+| What | First sample | Most | Last sample |
+|---|---|---|---|
+{kinds}
 """
 
 
@@ -77,11 +91,13 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     options = parser.parse_args(arguments)
     with service("postgresql") as running:
         outcome = soak(running, options.minutes, options.per_second, say)
+    STATE.parent.mkdir(parents=True, exist_ok=True)
+    STATE.write_text(json.dumps([asdict(one) for one in outcome.samples]), encoding="utf-8")
     for problem in outcome.problems:
         say(problem)
     if options.write:
         page.with_name("soak.svg").write_text(draw(outcome.samples), encoding="utf-8")
-        write_section("Soak", describe(outcome, options.minutes, options.per_second), page)
+        write_section("Soak", describe(outcome, options.per_second), page)
     return 1 if outcome.problems else 0
 
 
@@ -96,20 +112,37 @@ def soak(
     soaking = Soaking.begin(running, contacts)
     pause = min(MOST_SECONDS, max(LEAST_SECONDS, minutes * 60 / SAMPLES))
     samples: list[Sample] = []
-    began = time.monotonic()
-    with soaking.flowing(per_second):
-        while (passed := time.monotonic() - began) < minutes * 60:
+    began, pressure = time.monotonic(), Pressure()
+    with soaking.flowing(per_second), ended_by_signals(soaking.stopping):
+        while (passed := time.monotonic() - began) < minutes * 60 and not soaking.stopping.is_set():
             soaking.stopping.wait(min(pause, minutes * 60 - passed))
-            samples.append(take_sample(soaking, (time.monotonic() - began) / 60))
+            samples.append(take_sample(soaking, (time.monotonic() - began) / 60, pressure))
             one = samples[-1]
             say(
-                f"{one.minutes:.1f} min: {one.messages} messages, memory {one.memory}, files {one.files}, p99 {one.p99}"
+                f"{one.minutes:.1f} min: {one.messages} messages, memory {one.memory}, files {one.files}, "
+                f"p99 {one.p99}, waited {one.waited}, {one.kinds.get('worker')}"
             )
     soaking.outside.close()
     return Outcome(samples, judge(samples), soaking.failed, soaking.rounds)
 
 
-def describe(outcome: Outcome, minutes: float, per_second: float) -> str:
+@contextmanager
+def ended_by_signals(stopping: threading.Event) -> Iterator[None]:
+    """Signals to end only set `stopping` meanwhile, if this is the thread that may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: stopping.set()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def describe(outcome: Outcome, per_second: float) -> str:
+    minutes = outcome.samples[-1].minutes
     tables = [one for one in outcome.growths if "table" in one.name]
     others = [one for one in outcome.growths if "table" not in one.name]
     grown = sorted(tables, key=lambda one: -max(one.middle, one.end))[:5]
@@ -119,13 +152,22 @@ def describe(outcome: Outcome, minutes: float, per_second: float) -> str:
         rate=per_second,
         rounds=outcome.rounds,
         short=""
-        if minutes >= WHOLE_MINUTES
+        if minutes >= HOUR_MINUTES
         else " So short a run shows that the command works, not that nothing leaks.",
+        waited=sum(one.waited for one in outcome.samples) / len(outcome.samples),
+        kinds="\n".join(_kinds_of_worker(outcome.samples)),
         verdict="".join(f"\n* {problem}" for problem in outcome.problems) or " nothing",
         requests=outcome.samples[-1].messages,
         rows="\n".join(rows),
         tables=len(tables),
     )
+
+
+def _kinds_of_worker(samples: Sequence[Sample]) -> Iterator[str]:
+    counts = [one.kinds.get("worker", {}) for one in samples]
+    for kind in sorted({kind for one in counts for kind in one}):
+        numbers = [one.get(kind, 0) for one in counts]
+        yield f"| {kind} | {numbers[0]} | {max(numbers)} | {numbers[-1]} |"
 
 
 if __name__ == "__main__":

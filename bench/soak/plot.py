@@ -5,7 +5,7 @@ from html import escape
 
 from bench.soak.samples import MEGABYTE, Sample
 
-WIDTH, HEIGHT, PANEL_HEIGHT, LEFT, RIGHT, TOP = 900, 880, 210, 70, 190, 40
+WIDTH, HEIGHT, PANEL_HEIGHT, LEFT, RIGHT, TOP = 900, 1090, 210, 70, 190, 40
 COLORS = ("#1f6fb2", "#c25b12", "#2e7d32", "#7b3fa0", "#a3202f")
 MOST_TABLES = 5
 
@@ -19,6 +19,7 @@ def draw(samples: Sequence[Sample]) -> str:
         ("Open files", "", lambda one: one.files),
         ("99 of 100 are quicker", "ms", lambda one: one.p99),
         ("Largest tables", "MB", lambda one: {name: one.tables.get(name, 0) / MEGABYTE for name in largest}),
+        ("Time in which some process waited for a processor", "%", lambda one: {"waited": one.waited * 100}),
     ]
     parts = [_panel(samples, panel, TOP + number * PANEL_HEIGHT) for number, panel in enumerate(panels)]
     return (

@@ -2,13 +2,17 @@
 
 import contextlib
 import statistics
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sqlalchemy import text
 
 from bench.faults.neighbors import percentile
+from bench.soak.files import count_kinds
 from bench.soak.traffic import Soaking
 
 MEGABYTE = 1024 * 1024
@@ -22,8 +26,9 @@ MESSAGES = "SELECT count(*) FROM message"
 
 @dataclass(frozen=True)
 class Sample:
-    """`memory` is in MB and `files` counts open ones, both of all processes of a kind; `tables` are bytes; the p99s of
-    the time since the last sample are in milliseconds.
+    """`memory` is in MB and `files` counts open ones, both of all processes of a kind, `kinds` the open ones by what
+    they are; `tables` are bytes; the p99s of the time since the last sample are in milliseconds. `waited` is the share
+    of that time, from 0 to 1, in which some process of the machine waited for a processor.
     """
 
     minutes: float
@@ -32,22 +37,47 @@ class Sample:
     tables: Mapping[str, int]
     messages: int
     p99: Mapping[str, float]
+    kinds: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    waited: float = 0.0
 
 
-def take_sample(soaking: Soaking, minutes: float) -> Sample:
+class Pressure:
+    """How much processes of this machine wait for a processor; of a system that does not tell, nothing is known."""
+
+    def __init__(self) -> None:
+        self._last = (time.monotonic(), _waited_seconds())
+
+    def take(self) -> float:
+        """The share of the time since the last call in which some process waited, from 0 to 1."""
+        (before, waited), self._last = self._last, (time.monotonic(), _waited_seconds())
+        return round(min(1.0, (self._last[1] - waited) / max(self._last[0] - before, 0.001)), 3)
+
+
+def _waited_seconds() -> float:
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/pressure/cpu").read_text().split("total=", 1)[1].split()[0]) / 1e6
+    return 0.0
+
+
+def take_sample(soaking: Soaking, minutes: float, pressure: Pressure) -> Sample:
     service = soaking.tenant.running
+    ports = {soaking.outside.url: "gateway and receiver", service.url: "the API"}
+    peers = {int(urlsplit(url).port or 0): name for url, name in ports.items()}
     families = {name: family(process.pid) for name, process in service.processes.items()}
     with service.database.reading() as tx:
         tables = {name: int(size) for name, size in tx.execute(text(TABLES))}
         messages = int(tx.execute(text(MESSAGES)).scalar_one())
+    kinds = {name: sum((count_kinds(pid, peers) for pid in pids), Counter()) for name, pids in families.items()}
     waits = dict(zip(("request", "reply", "delivery"), soaking.take(), strict=True))
     return Sample(
         minutes,
         {name: round(sum(map(resident_bytes, pids)) / MEGABYTE, 1) for name, pids in families.items()},
-        {name: sum(map(count_files, pids)) for name, pids in families.items()},
+        {name: found.total() for name, found in kinds.items()},
         tables,
         messages,
         {name: round(percentile(values, 99) * 1000, 1) for name, values in waits.items() if values},
+        {name: dict(sorted(found.items())) for name, found in kinds.items()},
+        pressure.take(),
     )
 
 
@@ -68,12 +98,6 @@ def resident_bytes(pid: int) -> int:
     return 0
 
 
-def count_files(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
-    return 0
-
-
 @dataclass(frozen=True)
 class Growth:
     """A measure at the middle and at the end of a run, as medians of a third of the samples each."""
@@ -91,13 +115,13 @@ class Growth:
 def judge(samples: Sequence[Sample]) -> list[Growth]:
     """The first third of the samples warms up. Memory may grow by 10 % and 5 MB, open files by 5 % and those of the
     connections that are kept, a p99 by a half and 20 ms; and no table may need a quarter more room for each message
-    than before (and 256 kB more)."""
+    than before (and 256 kB more). Of the p99s those of the quieter half of the samples of a third count."""
     found = []
     for kind in sorted(samples[-1].memory):
         found.append(_compare(f"memory of the {kind} (MB)", [one.memory[kind] for one in samples], 1.1, 5))
         found.append(_compare(f"open files of the {kind}", [one.files[kind] for one in samples], 1.05, KEPT_FILES))
     for kind in sorted({kind for one in samples for kind in one.p99}):
-        found.append(_compare(f"p99 of a {kind} (ms)", [one.p99.get(kind) for one in samples], 1.5, 20))
+        found.append(_compare_quiet(f"p99 of a {kind} (ms)", kind, samples))
     tables = sorted(samples[-1].tables, key=lambda name: -samples[-1].tables[name])
     return found + [_of_table(samples, name) for name in tables]
 
@@ -109,6 +133,16 @@ def _compare(name: str, values: Sequence[float | None], factor: float, more: flo
         for part in (values[third : 2 * third], values[2 * third :])
     )
     return Growth(name, middle, end, middle * factor + more)
+
+
+def _compare_quiet(name: str, kind: str, samples: Sequence[Sample]) -> Growth:
+    """The median p99 of the half of each third in which fewest processes of the machine waited."""
+    third = len(samples) // 3
+    quiet = []
+    for part in (samples[third : 2 * third], samples[2 * third :]):
+        ordered = sorted((one for one in part if kind in one.p99), key=lambda one: one.waited)
+        quiet.append(statistics.median([one.p99[kind] for one in ordered[: len(ordered) // 2 + 1]] or [0.0]))
+    return Growth(name, quiet[0], quiet[1], quiet[0] * 1.5 + 20)
 
 
 def _of_table(samples: Sequence[Sample], name: str) -> Growth:

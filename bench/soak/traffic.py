@@ -109,10 +109,12 @@ class Soaking:
         return self._measured(method, url, json=body, params=query, headers=headers)
 
     def _run(self, per_second: float) -> None:
-        began = time.monotonic()
-        while not self.stopping.wait(max(0.0, began + self.rounds / per_second - time.monotonic())):
+        """At a steady rate. Rounds for which there was no time are not made up for."""
+        due = time.monotonic()
+        while not self.stopping.wait(max(0.0, due - time.monotonic())):
             self._round()
             self.rounds += 1
+            due = max(due + 1 / per_second, time.monotonic())
 
     def _round(self) -> None:
         number = self.rounds

@@ -1,9 +1,9 @@
 """The section about fuzzing in docs/quality.md."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from tests.fuzz.record import GENERATORS, MUTATIONS, SCHEMATHESIS, Record
 from tests.fuzz.rounds import ALL_PHASES
 
 TEXT = """
@@ -11,54 +11,94 @@ TEXT = """
 
     make fuzz
 
-asks the API with [Schemathesis](https://schemathesis.io), all checks and all phases, until {wanted:,} requests were
-made. It goes in rounds: each has a server with API and worker on a fresh database, one contract, one role, and a seed
-of its own. Ended early, it goes on where it was; rounds that found something are run again first. It fails if an answer
-is a 5xx or one that the contract does not describe, if a connection breaks, or if a process logs an error. The only
-exception: a 400 for what no schema can express, whose reasons `tests/contract/beyond_schemas.py` lists.
+asks the API by two generators until {wanted:,} requests were made. It goes in rounds: each has a server with API and
+worker on a fresh database, one contract, and a seed of its own. `tests/fuzz/record.json` keeps what was asked, so that
+a run that is ended early goes on where it was; rounds that found something are run again first. It fails if an answer
+is a 5xx or one that the contract does not describe, if a connection breaks, or if a process logs an error.
 
-So far, {short}: {total:,} requests in {number} rounds with the seeds {first} to {last}, {seconds:,} seconds on two
-processors that did other work too ({rate:.0f} requests per second). Findings that are open: **{found}**.
+So far, {short}: **{total:,} requests** in {number:,} rounds. Findings that are open: **{found}**.
 
-| Contract | Database | Rounds | Requests | Examples | Coverage | Fuzzing | Stateful | Explained 400s | Findings |
-|---|---|---|---|---|---|---|---|---|---|
-{rows}
+### Schemathesis
 
-The answers by status: {statuses}. Examples and coverage repeat themselves and take part in the first round of a
-contract and database.
+[Schemathesis](https://schemathesis.io) makes requests from the contract, all checks and all phases, in the name of one
+role. The only exception are 400s for what no schema can express, whose reasons `tests/contract/beyond_schemas.py`
+lists. Examples and coverage repeat themselves and take part in the first round of a contract and database.
+
+{schemathesis_requests:,} requests, {schemathesis_seconds:,} seconds on two processors that did other work too
+({schemathesis_rate:.0f} requests per second).
+
+| Contract | Database | Seeds | Requests | Examples | Coverage | Fuzzing | Stateful | Explained 400s |
+|---|---|---|---|---|---|---|---|---|
+{schemathesis_rows}
+
+The answers by status: {schemathesis_statuses}.
+
+### Spoiled requests
+
+The second opinion begins with valid requests: the examples of the contract, and requests that were accepted before,
+with the records that earlier answers named. Four of five are spoiled in one to three ways: a value, the bytes of the
+body, the query, headers, tokens, the method or the path. It calls the application in its own process, four requests at
+a time, by all roles and by a browser that is signed in; phones sign their syncs. Status, type and body of each answer
+are compared with the contract. `tests/fuzz/mutations.py` has the values.
+
+It is our own because no other one could be had: `evomaster` of PyPI only loads a program from elsewhere, `apifuzzer`
+there is of 2022 and needs pycurl 7.43.0.6, `dredd` and `@apideck/portman` of npm send documented examples and a fixed
+set of variations, and WuppieFuzz, RESTler, CATS and `openapi-fuzzer` are in neither.
+
+{mutations_requests:,} requests, {mutations_seconds:,} seconds on two processors that did other work too
+({mutations_rate:.0f} requests per second, starts included).
+
+| Contract | Database | Seeds | Requests | Spoiled | Whole |
+|---|---|---|---|---|---|
+{mutations_rows}
+
+The answers by status (`left`: clients that were gone before): {mutations_statuses}.
 {open}"""
+COLUMNS = {SCHEMATHESIS: ALL_PHASES.split(","), MUTATIONS: ["spoiled", "whole"]}
 
 
-def describe(rounds: Sequence[dict[str, Any]], wanted: int) -> str:
-    pairs = sorted({(one["contract"], one["database"]) for one in rounds})
-    total = sum(sum(one["requests"].values()) for one in rounds)
-    seconds = sum(one["seconds"] for one in rounds)
-    statuses: Counter[str] = Counter()
-    for one in rounds:
-        statuses.update(one["statuses"])
-    open_ones = [f"* Round {one['number']}: {text.splitlines()[0]}" for one in rounds for text in one["found"]]
+def describe(record: Record, wanted: int) -> str:
+    open_ones = [
+        f"* {one['generator']} {one['number']}: {text.splitlines()[0]}" for one in record.open for text in one["found"]
+    ]
+    shown: dict[str, Any] = {}
+    for name in GENERATORS:
+        part, total = record.parts[name], record.requests(name)
+        statuses = ", ".join(f"{status}: {number:,}" for status, number in sorted(part["statuses"].items()))
+        rows = sorted(part["rows"], key=lambda row: (row["contract"], row["database"]))
+        shown |= {
+            f"{name.lower()}_requests": total,
+            f"{name.lower()}_seconds": part["seconds"],
+            f"{name.lower()}_rate": total / max(1, part["seconds"]),
+            f"{name.lower()}_rows": "\n".join(_row(name, row) for row in rows),
+            f"{name.lower()}_statuses": statuses,
+        }
+    total = record.requests()
     return TEXT.format(
         wanted=wanted,
-        short="the whole run" if total >= wanted else "a part of it",
+        short="the whole run" if total >= wanted else f"{total / wanted:.0%} of it",
         total=total,
-        number=len(rounds),
-        first=rounds[0]["seed"],
-        last=rounds[-1]["seed"],
-        seconds=seconds,
-        rate=total / max(seconds, 1),
+        number=sum(map(record.rounds, GENERATORS)),
         found=len(open_ones),
-        rows="\n".join(_row([one for one in rounds if (one["contract"], one["database"]) == pair]) for pair in pairs),
-        statuses=", ".join(f"{status}: {number:,}" for status, number in sorted(statuses.items())),
-        open="\n" + "\n".join(open_ones) + "\n" if open_ones else "",
+        open="\nOpen:\n\n" + "\n".join(open_ones) + "\n" if open_ones else "",
+        **shown,
     )
 
 
-def _row(rounds: Sequence[dict[str, Any]]) -> str:
-    requests: Counter[str] = Counter()
-    for one in rounds:
-        requests.update(one["requests"])
-    phases = [requests[phase] for phase in ALL_PHASES.split(",")]
-    numbers = [len(rounds), requests.total(), *phases]
-    numbers += [sum(one["explained"] for one in rounds), sum(len(one["found"]) for one in rounds)]
-    cells = [rounds[0]["contract"], rounds[0]["database"], *(f"{number:,}" for number in numbers)]
+def _row(generator: str, row: dict[str, Any]) -> str:
+    requests = row["requests"]
+    numbers = [sum(requests.values()), *(requests.get(kind, 0) for kind in COLUMNS[generator])]
+    numbers += [row["explained"]] if generator == SCHEMATHESIS else []
+    cells = [row["contract"], row["database"], _ranges(row["seeds"]), *(f"{number:,}" for number in numbers)]
     return f"| {' | '.join(cells)} |"
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`1 to 3, 7` for 1, 2, 3 and 7."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(f"{part[0]} to {part[-1]}" if len(part) > 1 else str(part[0]) for part in parts)

@@ -1,4 +1,4 @@
-"""One round: a server of its own over a fresh database, and `schemathesis run` against one contract."""
+"""One round: a server of its own over a fresh database, and one generator that asks one contract."""
 
 import subprocess
 import sys
@@ -8,17 +8,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
-from persistence.channels.channels import create_gateway
-from testbed.gateways import GATEWAY_TYPE, SECRET
 from testbed.running import RunningService, running_service
 from testbed.servers import postgres_database, postgres_server
 from testbed.tokens import make_token
 from tests.factories import fill_workspace
+from tests.fuzz.contracts import PATHS, gateway_contract
+from tests.fuzz.mutating import run_mutating
+from tests.fuzz.record import SCHEMATHESIS
 from tests.fuzz.reports import Report, errors_in_logs, read_report
 
-PATHS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer", "gateway": ""}
 DATABASES = ("SQLite", "PostgreSQL")
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 ALL_PHASES, LATER_PHASES = "examples,coverage,fuzzing,stateful", "fuzzing,stateful"
@@ -39,9 +37,12 @@ class Round:
     role: str
     phases: str
     examples: int
+    generator: str = SCHEMATHESIS
+    mutations: int = 0
 
     def __str__(self) -> str:
-        return f"{self.number}: {self.contract} on {self.database} by {self.role}, seed {self.seed}"
+        role = f" by {self.role}" if self.generator == SCHEMATHESIS else ""
+        return f"{self.generator} {self.number}: {self.contract} on {self.database}{role}, seed {self.seed}"
 
 
 @dataclass
@@ -55,16 +56,15 @@ class Result:
     seconds: int = 0
 
 
-def plan(number: int, first_seed: int, examples: int) -> Round:
+def plan(number: int, first_seed: int, examples: int, generator: str = SCHEMATHESIS, mutations: int = 0) -> Round:
     """The databases alternate after each pass through the contracts, the roles after both. The phases that repeat
     themselves take part only in the first two passes."""
     passes, place = divmod(number, len(ORDER))
     contract, database = ORDER[place], DATABASES[passes % len(DATABASES)]
     is_first = passes < len(DATABASES) and ORDER.index(contract) == place
     role = ROLES[0] if is_first else ROLES[number % len(ROLES)]
-    return Round(
-        number, first_seed + number, contract, database, role, ALL_PHASES if is_first else LATER_PHASES, examples
-    )
+    phases = ALL_PHASES if is_first else LATER_PHASES
+    return Round(number, first_seed + number, contract, database, role, phases, examples, generator, mutations)
 
 
 def run_round(
@@ -77,23 +77,32 @@ def run_round(
     began = time.monotonic()
     with database_of(one.database, folder) as url, serve(url, folder, **LIMITS) as service:
         fill_workspace(service.database, service.workspace)
-        report_path = folder / "report.ndjson"
-        done = subprocess.run(
-            [*command(one, service, folder), "--report-ndjson-path", str(report_path), *say_more],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        report = read_report(report_path) if report_path.exists() else Report()
-        if done.returncode not in (0, 1):
-            report.found.append(f"schemathesis ended with {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
+        if one.generator == SCHEMATHESIS:
+            report = run_schemathesis(one, service, folder, say_more)
+        else:
+            found = run_mutating(service, one.contract, folder, one.seed, one.mutations)
+            report = Report(found.requests, found.statuses, found=found.found)
         dead = [name for name, process in service.processes.items() if process.poll() is not None]
         report.found += [f"the process {name} has ended" for name in dead]
     report.found += errors_in_logs(folder)
     return Result(
         dict(report.requests), dict(report.statuses), report.explained, report.found, round(time.monotonic() - began)
     )
+
+
+def run_schemathesis(one: Round, service: RunningService, folder: Path, say_more: tuple[str, ...]) -> Report:
+    report_path = folder / "report.ndjson"
+    done = subprocess.run(
+        [*command(one, service, folder), "--report-ndjson-path", str(report_path), *say_more],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    report = read_report(report_path) if report_path.exists() else Report()
+    if done.returncode not in (0, 1):
+        report.found.append(f"schemathesis ended with {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}")
+    return report
 
 
 @contextmanager
@@ -117,17 +126,3 @@ def command(one: Round, service: RunningService, folder: Path) -> list[str]:
     options = ["--seed", str(one.seed), "--max-examples", str(one.examples), "--phases", one.phases]
     options += ["--checks", "all", "--continue-on-failure", "--no-shrink", "--report", "ndjson"]
     return [sys.executable, "-W", "ignore", "-m", "schemathesis.cli", "run", *place, *options]
-
-
-def gateway_contract(service: RunningService, folder: Path) -> Path:
-    """The contract of what gateways call, for a channel of the workspace."""
-    with service.database.writing() as tx:
-        config = {"send_url": "http://127.0.0.1:9/send"}
-        options = {"schemes": ["tel"], "country": "RW", "config": config, "secret": SECRET}
-        uuid = create_gateway(
-            tx, service.workspace.id, GATEWAY_TYPE, name="Gateway", address="+250788000000", **options
-        )
-    text = Path(__file__).with_name("gateway.yaml").read_text(encoding="utf-8")
-    path = folder / "gateway.yaml"
-    path.write_text(yaml.safe_dump(yaml.safe_load(text.replace("CHANNEL", uuid).replace("SECRET", SECRET))))
-    return path

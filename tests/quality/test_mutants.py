@@ -6,7 +6,7 @@ import pytest
 
 from tools.mutants import __main__ as command
 from tools.mutants.choosing_tests import near_tests, room_tests
-from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED, judge
+from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED, Judge, Stage
 from tools.mutants.page import describe, part_noticed
 from tools.mutants.sampling import choose, find_mutants, modules_below, mutate
 
@@ -43,16 +43,27 @@ def test_tests_notice_a_mutant_or_it_lives_on_and_the_code_is_as_before(tree, mu
     changed = of(mutants, "ReplaceComparisonOperator_Gt_Lt")
     unseen = of(mutants, "ReplaceBinaryOperator_Add_Sub")
 
-    assert judge(tree, changed, [["test_nothing.py"], ["test_it.py"]], 60) == KILLED
-    assert judge(tree, unseen, [["test_it.py"]], 60) == SURVIVED
-    assert judge(tree, unseen, [[]], 60) == UNTESTED
+    court = Judge(tree, 60)
+    assert court.judge(changed, [Stage(["test_nothing.py"]), Stage(["test_it.py"])]) == KILLED
+    assert court.sound == {"test_it.py::test_it"}
+    assert court.judge(unseen, [Stage(["test_it.py"])]) == SURVIVED
+    assert court.judge(changed, [Stage(["test_it.py"], ("-k", "nothing"))]) == UNTESTED
+    assert court.judge(unseen, [Stage([])]) == UNTESTED
     assert (tree / "code_under_test.py").read_text() == CODE
 
 
-def test_a_mutant_that_never_ends_is_noticed(tree, mutants):
-    (tree / "test_it.py").write_text("import threading\n\ndef test_it():\n    threading.Event().wait()\n")
+def test_a_test_that_fails_without_the_mutant_notices_nothing(tree, mutants):
+    (tree / "test_it.py").write_text(TEST + "\ndef test_other():\n    assert larger(1, 2) == 3\n")
+    court = Judge(tree, 60)
 
-    assert judge(tree, mutants[0], [["test_it.py"]], 1) == TIMED_OUT
+    assert court.judge(of(mutants, "ReplaceBinaryOperator_Add_Sub"), [Stage(["test_it.py"])]) == SURVIVED
+    assert court.unsound == {"test_it.py::test_other"}
+
+
+def test_a_mutant_that_never_ends_is_noticed(tree, mutants):
+    (tree / "test_it.py").write_text("def test_it():\n    while True:\n        pass\n")
+
+    assert Judge(tree, 1).judge(mutants[0], [Stage(["test_it.py"])]) == TIMED_OUT
 
 
 def test_a_module_has_its_own_tests_first_and_its_room_after_them(tmp_path):
@@ -78,12 +89,16 @@ def test_the_command_fails_below_85_of_100_and_reads_explained_ones(tmp_path, mo
     state, page = tmp_path / "mutants.json", tmp_path / "quality.md"
     page.write_text("# Quality\n")
     killed = {"folder": "worker", "mutant": "worker/a.py:1 X 0", "path": "worker/a.py", "verdict": KILLED, "change": ""}
+    killed |= {"seed": 16, "shown_to": "nearest tests"}
     alive = killed | {"mutant": "worker/a.py:2 X 0", "verdict": SURVIVED, "change": "-a < 1\n+a < 2"}
 
     state.write_text(json.dumps([killed] * 17 + [alive] * 3))
     assert command.main(["worker", "--count", "0", "--state", str(state), "--write"], page) == 0
-    assert "| `worker` | 20 | 17 | 0 | 3 | 0 | 0 | 85% |" in page.read_text() and "+a < 2" in page.read_text()
+    assert (
+        "| `worker` | 16 | nearest tests | 20 | 17 | 0 | 3 | 0 | 0 | 85% |" in page.read_text()
+        and "+a < 2" in page.read_text()
+    )
     state.write_text(json.dumps([killed] * 16 + [alive] * 3))
     assert command.main(["worker", "--count", "0", "--state", str(state)], page) == 1
     monkeypatch.setattr("tools.mutants.page.read_explained", lambda: [("worker/a.py", "a < 2", "A reason.")])
-    assert part_noticed([killed, alive]) == 1 and "a < 2" not in describe([killed, alive], 16)
+    assert part_noticed([killed, alive]) == 1 and "a < 2" not in describe([killed, alive])

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tools.mutants.sampling import Mutant, mutate
 
@@ -22,6 +24,7 @@ PRELOADED = (
 )
 TESTS_FAILED, NO_TESTS = 1, 5
 MEMORY_BYTES = 6 * 1024**3
+IDLE_FACTOR = 10
 _TIMES = itertools.count(1_000_000_000)
 
 
@@ -49,46 +52,124 @@ def preload() -> None:
         importlib.import_module(name)
 
 
-def judge(tree: Path, mutant: Mutant, stages: Sequence[Sequence[str]], seconds: float) -> str:
-    """What becomes of a mutant: each stage is shown it until one notices."""
+@dataclass(frozen=True)
+class Stage:
+    """Test files or single tests, and options of pytest with them."""
+
+    tests: Sequence[str]
+    options: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What tests said, and the one that failed first."""
+
+    verdict: str
+    failed: str = ""
+
+
+@dataclass
+class Judge:
+    """Shows mutants of a tree to tests. A test that fails notices a mutant only if it passes without it: `sound` are
+    those that do, `unsound` those that do not, which nobody is shown any more. `seconds` are of a processor.
+    """
+
+    tree: Path
+    seconds: int
+    sound: set[str] = field(default_factory=set)
+    unsound: set[str] = field(default_factory=set)
+
+    def judge(self, mutant: Mutant, stages: Sequence[Stage]) -> str:
+        """What becomes of a mutant: each stage is shown it until one notices."""
+        outcomes = [UNTESTED]
+        for stage in stages:
+            if stage.tests:
+                outcomes.append(self._show(mutant, stage))
+            if outcomes[-1] in (KILLED, TIMED_OUT):
+                return outcomes[-1]
+        return SURVIVED if SURVIVED in outcomes else UNTESTED
+
+    def _show(self, mutant: Mutant, stage: Stage) -> str:
+        while True:
+            with mutated(self.tree, mutant):
+                outcome = run_tests(self.tree, self._without_unsound(stage), self.seconds)
+            if outcome.verdict != KILLED or not outcome.failed or self._is_sound(outcome.failed):
+                return outcome.verdict
+
+    def _is_sound(self, test: str) -> bool:
+        if test not in self.sound:
+            passes = run_tests(self.tree, Stage([test]), self.seconds).verdict == SURVIVED
+            (self.sound if passes else self.unsound).add(test)
+        return test in self.sound
+
+    def _without_unsound(self, stage: Stage) -> Stage:
+        return Stage(stage.tests, [*stage.options, *(f"--deselect={test}" for test in sorted(self.unsound))])
+
+
+@contextlib.contextmanager
+def mutated(tree: Path, mutant: Mutant) -> Iterator[None]:
+    """The tree with this mutant meanwhile."""
     path = tree / mutant.path
     source = path.read_text(encoding="utf-8")
     before = path.stat().st_mtime
     path.write_text(mutate(source, mutant), encoding="utf-8")
     os.utime(path, times=(before, next(_TIMES)))  # Python keeps compiled code by the second and the length
     try:
-        outcomes = [UNTESTED]
-        for tests in stages:
-            if tests:
-                outcomes.append(run_tests(tree, tests, seconds))
-            if outcomes[-1] in (KILLED, TIMED_OUT):
-                return outcomes[-1]
+        yield
     finally:
         path.write_text(source, encoding="utf-8")
         os.utime(path, times=(before, before))
-    return SURVIVED if SURVIVED in outcomes else UNTESTED
 
 
-def run_tests(tree: Path, tests: Sequence[str], seconds: float) -> str:
-    """Runs test files of a tree in a fork of this process until one fails."""
+def run_tests(tree: Path, stage: Stage, seconds: int) -> Outcome:
+    """Runs tests of a tree in a fork of this process until one fails. The seconds are those of a processor, so that a
+    machine that does other work, or a process that was stopped, takes nothing from them; a process that waits without
+    an end has ten times as many.
+    """
+    reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _be_child(tree, tests)
+        _be_child(tree, stage, seconds, writing)
+    os.close(writing)
+    has_ended = False
     with open(os.pidfd_open(pid)) as ending:  # readable when the process has ended
-        has_ended, _, _ = select.select([ending], [], [], seconds)
-    if not has_ended:
+        for _ in range(seconds * IDLE_FACTOR):
+            has_ended = bool(select.select([ending], [], [], 1)[0])
+            if has_ended:
+                break
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
+    with open(reading, encoding="utf-8") as lines:
+        failed = lines.read().partition("\n")[0]
     code = os.waitstatus_to_exitcode(status)
-    return {0: SURVIVED, NO_TESTS: UNTESTED}.get(code, KILLED) if has_ended else TIMED_OUT
+    if not has_ended or code == -signal.SIGXCPU:
+        return Outcome(TIMED_OUT)
+    return Outcome({0: SURVIVED, NO_TESTS: UNTESTED}.get(code, KILLED), failed)
 
 
-def _be_child(tree: Path, tests: Sequence[str]) -> None:
+class _Telling:
+    """A plugin of pytest that writes the names of tests that fail."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            os.write(self._descriptor, f"{report.nodeid}\n".encode())
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            os.write(self._descriptor, f"{report.nodeid}\n".encode())
+
+
+def _be_child(tree: Path, stage: Stage, seconds: int, telling: int) -> None:
     """Never returns."""
     code = TESTS_FAILED
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
@@ -98,7 +179,8 @@ def _be_child(tree: Path, tests: Sequence[str]) -> None:
             del sys.modules[name]
         sys.path.insert(0, str(tree))
         pytest = importlib.import_module("pytest")
-        code = int(pytest.main(["-x", "-p", "no:cacheprovider", "-W", "ignore", *tests]))
+        options = ["-x", "-p", "no:cacheprovider", "-W", "ignore", *stage.options]
+        code = int(pytest.main([*options, *stage.tests], plugins=[_Telling(telling)]))
     except BaseException:
         code = TESTS_FAILED
     finally:

@@ -18,14 +18,15 @@ notice. [Cosmic Ray](https://pypi.org/project/cosmic-ray/) makes the mutants; ea
 chance. Its runner knows one command for all mutants, and mutmut needs a run of the whole suite to learn which tests
 belong to which function, and follows no process that tests start. So a runner of our own forks a process that has
 imported the packages of others, and shows a mutant first to the tests that import its module, then to those of its
-room. The command fails if fewer than 85 of 100 are noticed. Mutants that change nothing anybody can see have their
-reason in `tools/mutants/explained.txt` and are left out. Tests are written for what a sample shows, so only another
-seed is a new measurement.
+room. A test that fails counts only if it passes without the mutant. The command fails if fewer than 85 of 100 are
+noticed. Mutants that change nothing anybody can see have their reason in `tools/mutants/explained.txt` and are left
+out. Tests are written for what a sample shows, so only another seed is a new measurement. Folders take turns, and a run
+that ends early has judged the beginning of each sample, in whose order chance decides.
 
-So far, with seed {seed}:
+So far, of {wanted} in each folder:
 
-| Folder | Mutants | Noticed | of these by time | Live on | Without a test | Explained | Noticed of the others |
-|---|---|---|---|---|---|---|---|
+| Folder | Seed | Shown to | All | Noticed | By time | Live on | Without a test | Explained | Noticed of the others |
+|---|---|---|---|---|---|---|---|---|---|
 {rows}
 {survivors}"""
 
@@ -51,19 +52,24 @@ def _is_left_out(verdict: dict[str, Any]) -> bool:
     return verdict["verdict"] not in (KILLED, TIMED_OUT) and is_explained(verdict["change"], verdict["path"])
 
 
-def describe(verdicts: Sequence[dict[str, Any]], seed: int) -> str:
-    folders = sorted({each["folder"] for each in verdicts})
+def describe(verdicts: Sequence[dict[str, Any]], wanted: int = 500) -> str:
+    samples = sorted({_sample_of(each) for each in verdicts})
     open_ones = [each for each in verdicts if each["verdict"] not in (KILLED, TIMED_OUT) and not _is_left_out(each)]
     changed = [f"{each['mutant']}\n{each['change']}" for each in open_ones]
     survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if open_ones else ""
-    rows = [_row(folder, [each for each in verdicts if each["folder"] == folder]) for folder in folders]
-    return TEXT.format(seed=seed, rows="\n".join(rows), survivors=survivors)
+    rows = [_row(sample, [each for each in verdicts if _sample_of(each) == sample]) for sample in samples]
+    return TEXT.format(wanted=wanted, rows="\n".join(rows), survivors=survivors)
 
 
-def _row(folder: str, verdicts: Sequence[dict[str, Any]]) -> str:
+def _sample_of(verdict: dict[str, Any]) -> tuple[str, int, str]:
+    return verdict["folder"], verdict["seed"], verdict["shown_to"]
+
+
+def _row(sample: tuple[str, int, str], verdicts: Sequence[dict[str, Any]]) -> str:
     def count(*kinds: str) -> int:
         return sum(each["verdict"] in kinds for each in verdicts)
 
     numbers = [len(verdicts), count(KILLED, TIMED_OUT), count(TIMED_OUT), count(SURVIVED), count(UNTESTED)]
     numbers.append(sum(_is_left_out(each) for each in verdicts))
-    return f"| `{folder}` | {' | '.join(map(str, numbers))} | {part_noticed(verdicts):.0%} |"
+    folder, seed, shown_to = sample
+    return f"| `{folder}` | {seed} | {shown_to} | {' | '.join(map(str, numbers))} | {part_noticed(verdicts):.0%} |"

@@ -51,9 +51,15 @@ def test_a_cursor_of_any_length_is_not_found(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/api/v2/groups.json/", "/api/v1/groups.json/", "/api/v2/", "/api/v2", "/api/v2/groups", "/api/"]
+    "path",
+    [
+        *("/api/v2/groups.json/", "/api/v1/groups.json/", "/api/v2/", "/api/v2", "/api/v2/groups", "/api/"),
+        *("/relayers/relayer/register//", "/relayers/relayer/sync/1//", "/c/ex//"),
+    ],
 )
-def test_a_path_without_its_final_json_leads_nowhere(http: TestClient, path: str) -> None:
+def test_a_path_without_its_final_json_or_with_two_slashes_at_its_end_leads_nowhere(
+    http: TestClient, path: str
+) -> None:
     for method in ("GET", "POST", "DELETE"):
         response = http.request(method, path, follow_redirects=False)
 
