@@ -33,7 +33,7 @@ export function ChannelPage({ uuid }) {
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["channels"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <h1>${channel.name}</h1><span class="grows"></span>
-        ${may("create_message") && may("write_contact") && html`<button type="button" onClick=${() => setTesting(true)}><${Icon} name="send" size=${16} /> ${t("channels.test")}</button>`}
+        ${may("send_channel_test") && html`<button type="button" onClick=${() => setTesting(true)}><${Icon} name="send" size=${16} /> ${t("channels.test")}</button>`}
         ${may("release_channel") && html`<button type="button" class="quiet" onClick=${() => askToRelease(channel)}><${Icon} name="trash" size=${16} /> ${t("channels.release")}</button>`}
       </header>
       <div class="two">
@@ -43,7 +43,7 @@ export function ChannelPage({ uuid }) {
       </div>
       ${channel.device || !may("list_channel_calls") ? null : html`<${Calls} channel=${uuid} />`}
       ${channel.device && html`<${Alarms} channel=${uuid} />`}
-      ${testing && html`<${TestDialog} onClose=${() => setTesting(false)} />`}
+      ${testing && html`<${TestDialog} channel=${uuid} onClose=${() => setTesting(false)} />`}
     </main>
   `;
 }
@@ -61,17 +61,16 @@ const askToRelease = (channel) =>
     },
   });
 
-/** @param {{onClose: () => void}} props */
-function TestDialog({ onClose }) {
+/** @param {{channel: string, onClose: () => void}} props */
+function TestDialog({ channel, onClose }) {
   const key = useRef(newKey());
   const send = async (/** @type {FormData} */ data) => {
     const urn = `tel:${String(data.get("test-number")).replace(/[\s()-]/g, "")}`;
-    const contact = /** @type {{uuid: string}} */ (await post("contacts", {}, { urn }));
-    await post("messages", { contact: contact.uuid, text: String(data.get("test-text")) }, undefined, key.current);
-    go(["inbox", contact.uuid]);
+    const sent = await post("channel_tests", { urn, text: String(data.get("test-text")) }, { uuid: channel }, key.current);
+    go(["inbox", sent.contact.uuid]);
   };
   return html`
-    <${FormDialog} title=${t("channels.test")} submit=${t("act.send")} onSubmit=${send} onClose=${onClose}>
+    <${FormDialog} title=${t("channels.test")} submit=${t("act.send")} draft=${`channel.test.${channel}`} onSubmit=${send} onClose=${onClose}>
       <p class="help">${t("channels.test_help")}</p>
       <${Field} label=${t("channels.test_number")} id="test-number"><input id="test-number" name="test-number" type="tel" required placeholder="+250788123123" /><//>
       <${Field} label=${t("settings.text")} id="test-text"><textarea id="test-text" name="test-text" rows="3" required maxlength="640" dir="auto" defaultValue=${t("channels.test_text")}></textarea><//>

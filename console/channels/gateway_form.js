@@ -36,14 +36,14 @@ export function GatewayDialog({ present, onDone, onClose }) {
   };
   return html`
     <${FormDialog} title=${present ? t("gateway.change") : t("gateway.add")} submit=${present ? t("act.save") : t("gateway.add")}
-      onSubmit=${save} onClose=${onClose} disabled=${!type} wide>
+      draft=${`gateway.${present?.uuid ?? ""}`} onSubmit=${save} onClose=${onClose} disabled=${!type} wide>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
       ${!type && !problem && html`<${Waiting} />`}
       ${type && html`
         ${!present && html`<p class="help">${t("gateway.help")}</p>`}
         <div class="form-grid">
           ${!present && types && types.length > 1 && html`<${Field} label=${t("channels.type")} id="type">
-            <select id="type" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>
+            <select id="type" name="type" onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>
               ${types.map((each) => html`<option key=${each.type} value=${each.type} selected=${each === type}>${each.type}</option>`)}
             </select><//>`}
           <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" required maxlength="64" defaultValue=${present?.name ?? ""} /><//>

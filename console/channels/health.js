@@ -29,7 +29,7 @@ export function HealthCard({ uuid }) {
   const battery = health && powerByDay(health.hours);
   return html`
     <div class="charts">
-      ${health && html`<section class="card" aria-labelledby="health-title">
+      ${health && html`<section class="card whole-row" aria-labelledby="health-title">
         <header><h2 id="health-title">${t("channels.health")}</h2></header>
         <dl class="facts">
           <div><dt>${t("channels.pending")}</dt><dd>${number(health.pending)}</dd></div>

@@ -91,7 +91,7 @@ function ClaimDialog({ onClose }) {
     return request("POST", "v1/relayers.json", { body: { claim_code, phone, name } });
   };
   return html`
-    <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} onSubmit=${claim} onClose=${onClose}>
+    <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} draft="channel.phone" onSubmit=${claim} onClose=${onClose}>
       <ol class="steps">
         <li>${t("channels.step_install")}</li>
         <li>${t("channels.step_server", { address: location.origin })} <${QrCode} text=${location.origin} label=${t("channels.qr", { address: location.origin })} /></li>

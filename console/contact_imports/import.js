@@ -2,6 +2,7 @@
 
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
+import { useKeptForm } from "../parts/kept_form.js";
 import { Badge, Empty, Field, Problem, Waiting } from "../parts/small.js";
 import { get, newKey, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
@@ -46,7 +47,9 @@ export function ImportPage({ uuid }) {
 
 /** @param {{file: Import, onStarted: (file: Import) => void}} props */
 function Columns({ file, onStarted }) {
+  const { form, keep, drop } = useKeptForm(`import.${file.uuid}`);
   const [targets, setTargets] = useState(() => file.columns.map(({ target }) => target));
+  const choose = (/** @type {number} */ at, /** @type {string} */ target) => setTargets((old) => old.with(at, target));
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const key = useRef(newKey());
@@ -59,7 +62,9 @@ function Columns({ file, onStarted }) {
     const columns = file.columns.map(({ header }, at) => ({ header, target: targets[at] }));
     setBusy(true);
     try {
-      onStarted(await post("contact_import_actions", { import: file.uuid, action: "start", columns, ...(group ? { group } : {}) }, undefined, key.current));
+      const started = await post("contact_import_actions", { import: file.uuid, action: "start", columns, ...(group ? { group } : {}) }, undefined, key.current);
+      drop();
+      onStarted(started);
     } catch (error) {
       setProblem(explain(error));
       key.current = newKey();
@@ -67,7 +72,7 @@ function Columns({ file, onStarted }) {
     }
   };
   return html`
-    <form class="card" onSubmit=${start}>
+    <form class="card" onSubmit=${start} onInput=${keep} ref=${form}>
       <h2>${t("imports.columns")}</h2>
       <p class="help">${t("imports.columns_help")}</p>
       <div class="table-box" tabindex="0" role="region" aria-label=${t("imports.columns")}>
@@ -75,8 +80,8 @@ function Columns({ file, onStarted }) {
           <thead><tr><th scope="col">${t("imports.column")}</th><th scope="col">${t("imports.means")}</th><th scope="col">${t("imports.examples")}</th></tr></thead>
           <tbody>${file.columns.map(({ header, examples }, at) => html`<tr key=${at}>
             <th scope="row" dir="auto">${header}</th>
-            <td><select aria-label=${t("imports.meaning_of", { name: header })}
-              onChange=${(/** @type {any} */ event) => setTargets(targets.map((old, place) => (place === at ? event.target.value : old)))}>
+            <td><select name=${`column-${at}`} aria-label=${t("imports.meaning_of", { name: header })}
+              onChange=${(/** @type {any} */ event) => choose(at, event.target.value)}>
               ${choices(header, file.columns[at].target, fields).map(([value, text]) => html`<option key=${value} value=${value} selected=${value === targets[at]}>${text}</option>`)}
             </select></td>
             <td dir="auto" class="examples">${examples.slice(0, 3).join(" · ")}</td></tr>`)}</tbody>

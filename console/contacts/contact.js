@@ -40,7 +40,7 @@ export function ContactPage({ uuid }) {
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["contacts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
         <${Avatar} name=${contact.name} id=${uuid} />
-        <h1>${name}</h1>
+        <h1><bdi>${name}</bdi></h1>
         ${contact.status !== "active" && html`<${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//>`}
         <span class="grows"></span>
         <a class="button primary" href=${link(["inbox", uuid])}><${Icon} name="inbox" size=${18} /> ${t("contacts.conversation")}</a>

@@ -38,7 +38,7 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
     onDone(/** @type {any} */ (written));
   };
   return html`
-    <${FormDialog} title=${t(contact ? "contacts.edit" : "contacts.add")} submit=${t("act.save")} onSubmit=${save} onClose=${onClose} wide>
+    <${FormDialog} title=${t(contact ? "contacts.edit" : "contacts.add")} submit=${t("act.save")} draft=${`contact.${contact?.uuid ?? ""}`} onSubmit=${save} onClose=${onClose} wide>
       <div class="form-grid">
         <${Field} label=${t("contact.name")} id="name"><input id="name" name="name" maxlength="64" defaultValue=${contact?.name ?? ""} /><//>
         <${Field} label=${t("contact.language")} id="language">

@@ -53,7 +53,7 @@ export function ContactList({ list, groups, isFiltered }) {
                 <td>
                   <a class="who" href=${link(["contacts", contact.uuid])}>
                     <${Avatar} name=${contact.name} id=${contact.uuid} />
-                    <span>${displayName(contact.name, contact.urns[0])}</span>
+                    <bdi>${displayName(contact.name, contact.urns[0])}</bdi>
                   </a>
                   ${contact.status !== "active" && html`<${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//>`}
                 </td>

@@ -1,6 +1,7 @@
 /** Everything that happened with a contact, newest first. */
 
 import { Icon } from "../parts/icons.js";
+import { useKeptForm } from "../parts/kept_form.js";
 import { attempt } from "../parts/notices.js";
 import { Empty, Problem, Waiting } from "../parts/small.js";
 import { iconOf, textOf } from "../inbox/event_line.js";
@@ -13,11 +14,12 @@ import { html } from "../shared/ui.js";
 /** @param {{contact: string}} props */
 export function History({ contact }) {
   const thread = useThread(contact);
+  const { form, keep, drop } = useKeptForm(`note.${contact}`);
   const write = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    const form = /** @type {HTMLFormElement} */ (event.target);
-    const text = String(new FormData(form).get("text"));
-    if (await attempt(() => post("contact_notes", { contact, text }))) form.reset();
+    const written = /** @type {HTMLFormElement} */ (event.target);
+    const text = String(new FormData(written).get("text"));
+    if (await attempt(() => post("contact_notes", { contact, text }))) drop(), written.reset();
     await thread.refresh();
   };
   const all = thread.items.toReversed().map((item) => ({
@@ -41,7 +43,7 @@ export function History({ contact }) {
   return html`
     <section class="card history" aria-label=${t("contact.history")}>
       <h2>${t("contact.history")}</h2>
-      ${may("create_contact_note") && html`<form class="note-form" onSubmit=${write}>
+      ${may("create_contact_note") && html`<form class="note-form" onSubmit=${write} onInput=${keep} ref=${form}>
         <input name="text" required maxlength="10000" aria-label=${t("contact.note")} placeholder=${t("contact.note")} autocomplete="off" />
         <button type="submit">${t("act.save")}</button>
       </form>`}

@@ -38,7 +38,7 @@ export function ReceiverDialog({ receiver, taken, onDone, onClose }) {
   };
   const title = receiver ? t("receiver.change") : t("receiver.add");
   return html`
-    <${FormDialog} title=${title} submit=${t("act.save")} onSubmit=${save} onClose=${onClose} disabled=${!receiver && free.length === 0} wide>
+    <${FormDialog} title=${title} submit=${t("act.save")} draft=${`receiver.${receiver?.receiver ?? ""}`} onSubmit=${save} onClose=${onClose} disabled=${!receiver && free.length === 0} wide>
       ${!receiver && html`<${Field} label=${t("receiver.channel")} id="channel" help=${t("receiver.channel_help")}>
         <select id="channel" name="channel" required aria-describedby="channel-help">${free.map((channel) => html`<option key=${channel.uuid} value=${channel.uuid}>${channel.name ?? channel.address}</option>`)}</select><//>`}
       ${isOfChannel && html`

@@ -1,6 +1,7 @@
 /** The form of an export: which records, and as what file. */
 
 import { Icon } from "../parts/icons.js";
+import { useKeptForm } from "../parts/kept_form.js";
 import { Field } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
@@ -19,6 +20,7 @@ export function ExportForm({ query, onMade }) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const key = useRef(newKey());
+  const { form, keep, drop } = useKeptForm(`exports.${JSON.stringify(query)}`);
   const groups = useAll("groups");
   const flows = useAll("flows");
   const make = async (/** @type {SubmitEvent} */ event) => {
@@ -29,6 +31,7 @@ export function ExportForm({ query, onMade }) {
     try {
       await post("exports", /** @type {any} */ (body), undefined, key.current);
       setProblem("");
+      drop();
       onMade();
     } catch (error) {
       setProblem(explain(error));
@@ -37,7 +40,7 @@ export function ExportForm({ query, onMade }) {
     setBusy(false);
   };
   return html`
-    <form class="card export-form" onSubmit=${make}>
+    <form class="card export-form" onSubmit=${make} onInput=${keep} ref=${form}>
       <${Field} label=${t("exports.what")} id="type">
         <select id="type" name="type" onChange=${(/** @type {any} */ event) => setType(event.target.value)}>
           ${TYPES.map((each) => html`<option key=${each} value=${each} selected=${each === type}>${word("export_type", each)}</option>`)}

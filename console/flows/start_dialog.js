@@ -22,7 +22,7 @@ export function StartDialog({ flow, onClose }) {
     notify(t("flows.is_started"));
   };
   return html`
-    <${FormDialog} title=${`${t("act.start")}: ${flow.name}`} submit=${t("act.start")} onSubmit=${start} onClose=${onClose}>
+    <${FormDialog} title=${`${t("act.start")}: ${flow.name}`} submit=${t("act.start")} draft=${`flow.start.${flow.uuid}`} onSubmit=${start} onClose=${onClose}>
       <fieldset class="field">
         <legend>${t("broadcasts.to")}</legend>
         <ul class="choices-list">${groups.map(({ uuid, name, count }) => html`<li key=${uuid}><label><input type="checkbox" name="group" value=${uuid} /> ${name} (${number(count)})</label></li>`)}</ul>

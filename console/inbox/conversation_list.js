@@ -45,7 +45,7 @@ const Row = ({ contact, urn, last_message: last, unread_count: unread, has_open_
         </span>
         <span class="conversation-last">
           <span class="preview">
-            ${last.direction === "out" && html`<span class="you">${t("inbox.you")} </span>`}<bdi>${last.text || t("inbox.file")}</bdi>
+            ${last.direction === "out" && html`<span class="you">${t("inbox.you")}</span>`}<bdi>${last.text || t("inbox.file")}</bdi>
           </span>
           ${has_open_ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${16} /><span class="hidden">${t("ticket.open")}</span></span>`}
           ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}

@@ -21,7 +21,7 @@ export function LabelDialog({ messages, onClose }) {
     if (fresh) await post("message_actions", { messages: ids, action: "label", label_name: fresh });
   };
   return html`
-    <${FormDialog} title=${t("act.label")} submit=${t("act.save")} onSubmit=${save} onClose=${onClose}>
+    <${FormDialog} title=${t("act.label")} submit=${t("act.save")} draft=${`labels.${ids}`} onSubmit=${save} onClose=${onClose}>
       <ul class="choices-list">
         ${labels.map(({ uuid, name }) => html`<li key=${uuid}><label><input type="checkbox" name="label" value=${uuid} defaultChecked=${has(uuid)} /> ${name}</label></li>`)}
       </ul>

@@ -13,7 +13,7 @@ export function Person({ contact, onClose }) {
   return html`
     <aside class="person-panel" aria-label=${t("contact.details")}>
       <header>
-        <h2>${displayName(contact.name, contact.urns[0])}</h2>
+        <h2><bdi>${displayName(contact.name, contact.urns[0])}</bdi></h2>
         <button type="button" class="quiet icon-only" aria-label=${t("act.close")} onClick=${onClose}><${Icon} name="close" /></button>
       </header>
       ${contact.status !== "active" && html`<p><${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//></p>`}

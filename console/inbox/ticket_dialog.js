@@ -20,7 +20,7 @@ export function TicketDialog({ contact, onClose }) {
     notify(t("ticket.is_opened"));
   };
   return html`
-    <${FormDialog} title=${t("ticket.open_new")} submit=${t("ticket.open_new")} onSubmit=${open} onClose=${onClose}>
+    <${FormDialog} title=${t("ticket.open_new")} submit=${t("ticket.open_new")} draft=${`ticket.new.${contact}`} onSubmit=${open} onClose=${onClose}>
       <${Field} label=${t("tickets.topic")} id="topic">
         <select id="topic" name="topic">${topics.map(({ uuid, name, system }) => html`<option key=${uuid} value=${uuid} selected=${system}>${name}</option>`)}</select>
       <//>

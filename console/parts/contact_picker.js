@@ -32,7 +32,7 @@ export function ContactPicker({ id, label, chosen, onPick, without }) {
         ${found.map((contact) => html`<li key=${contact.uuid}><label>
           <input type="radio" name=${`${id}-found`} value=${contact.uuid} checked=${chosen?.uuid === contact.uuid} onChange=${() => onPick(contact)} />
           <${Avatar} name=${contact.name} id=${contact.uuid} />
-          <span>${displayName(contact.name, contact.urns[0])} <bdi class="faint">${contact.name ? addressOf(contact.urns[0]) : ""}</bdi></span>
+          <span><bdi>${displayName(contact.name, contact.urns[0])}</bdi> <bdi class="faint">${contact.name ? addressOf(contact.urns[0]) : ""}</bdi></span>
         </label></li>`)}
       </ul>`}
     <//>

@@ -1,10 +1,10 @@
 /** Modal dialogs. The browser keeps the focus inside, closes them with Escape, and gives the focus back. */
 
-import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { explain } from "../shared/explain.js";
 import { t } from "../shared/texts.js";
 import { html, signal, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "./icons.js";
+import { useKeptForm } from "./kept_form.js";
 
 /**
  * A dialog that is open while it is drawn.
@@ -13,7 +13,13 @@ import { Icon } from "./icons.js";
 export function Dialog({ title, onClose, children, wide = false }) {
   const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     element.current?.showModal();
+    return () => {
+      // The browser gives the focus back when a dialog closes, but not when it is taken away.
+      if (document.activeElement !== document.body) return;
+      (before?.isConnected && before !== document.body ? before : document.getElementById("main"))?.focus();
+    };
   }, []);
   return html`
     <dialog class=${wide ? "dialog wide" : "dialog"} ref=${element} aria-labelledby="dialog-title" onClose=${onClose}
@@ -40,15 +46,11 @@ export function Dialog({ title, onClose, children, wide = false }) {
 export function FormDialog({ title, submit, onSubmit, onClose: onClosed, children, danger = false, wide = false, disabled = false, draft }) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
-  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  const keep = () => draft && form.current && keepDraft(draft, typed(form.current));
+  const { form, keep, drop } = useKeptForm(draft);
   const onClose = () => {
-    if (draft) keepDraft(draft, null);
+    drop();
     onClosed();
   };
-  useEffect(() => {
-    if (draft && form.current) restore(form.current, loadDraft(draft, {}));
-  }, [draft]);
   const done = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     setBusy(true);
@@ -72,25 +74,6 @@ export function FormDialog({ title, submit, onSubmit, onClose: onClosed, childre
       </form>
     <//>
   `;
-}
-
-/** What is in the fields of a form but passwords, by their names. @param {HTMLFormElement} form */
-function typed(form) {
-  const secrets = [...form.querySelectorAll("input[type=password]")].map((field) => /** @type {HTMLInputElement} */ (field).name);
-  const data = new FormData(form);
-  const names = [...new Set(data.keys())].filter((name) => !secrets.includes(name));
-  return Object.fromEntries(names.map((name) => [name, data.getAll(name).map(String)]));
-}
-
-/** @param {HTMLFormElement} form @param {Record<string, string[]>} kept */
-function restore(form, kept) {
-  for (const [name, values] of Object.entries(kept)) {
-    for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll(`[name="${CSS.escape(name)}"]`))) {
-      if (field.type === "checkbox" || field.type === "radio") field.checked = values.includes(field.value);
-      else field.value = values[0];
-      field.dispatchEvent(new Event("change", { bubbles: true }));
-    }
-  }
 }
 
 /** @typedef {{title: string, text: string, submit: string, onYes: () => Promise<unknown>}} Question */

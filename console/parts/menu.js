@@ -1,10 +1,10 @@
 /** A button with a menu below it, for mouse, keyboard and screen reader. */
 
-import { html, useEffect, useRef, useState } from "../shared/ui.js";
+import { classes, html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "./icons.js";
 
 /**
- * @typedef {{text: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, lang?: string}} Item
+ * @typedef {{text: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, lang?: string, onlyNarrow?: boolean}} Item
  * @param {{label: string, items: (Item | false | null | undefined)[], icon?: string, text?: any, up?: boolean, className?: string}} props
  */
 export function Menu({ label, items, icon = "more", text, up = false, className = "quiet icon-only" }) {
@@ -20,7 +20,7 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
     document.addEventListener("pointerdown", leave);
     return () => document.removeEventListener("pointerdown", leave);
   }, [open]);
-  const entries = () => /** @type {HTMLElement[]} */ ([...(box.current?.querySelectorAll("[role^=menuitem]") ?? [])]);
+  const entries = () => /** @type {HTMLElement[]} */ ([...(box.current?.querySelectorAll("[role^=menuitem]") ?? [])]).filter((entry) => entry.offsetParent);
   const close = () => {
     setOpen(false);
     box.current?.querySelector("button")?.focus();
@@ -49,7 +49,7 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
         ${shown.map(
           (item) => html`
             <button type="button" role=${item.checked === undefined ? "menuitem" : "menuitemradio"} tabindex="-1" lang=${item.lang}
-              aria-checked=${item.checked} class=${item.danger ? "menu-item danger" : "menu-item"}
+              aria-checked=${item.checked} class=${classes("menu-item", item.danger && "danger", item.onlyNarrow && "only-narrow")}
               onClick=${() => {
                 close();
                 item.onPick();

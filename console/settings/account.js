@@ -1,5 +1,6 @@
 /** One's own name, password, second factor and sessions. */
 
+import { useKeptForm } from "../parts/kept_form.js";
 import { attempt } from "../parts/notices.js";
 import { Badge, Field, ListEnd } from "../parts/small.js";
 import { post, remove } from "../shared/api.js";
@@ -14,19 +15,20 @@ export function Account() {
   const shown = account.value;
   const user = shown?.user;
   const sessions = useList("sessions", {});
+  const { form: names, keep, drop } = useKeptForm("settings.account");
   useReturn(sessions.refresh);
-  const save = (/** @type {string} */ done, /** @type {string[]} */ ...names) => async (/** @type {SubmitEvent} */ event) => {
+  const save = (/** @type {string} */ done, /** @type {string[]} */ ...fields) => async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const form = /** @type {HTMLFormElement} */ (event.target);
     const data = new FormData(form);
-    const given = names.filter((name) => data.has(name));
+    const given = fields.filter((name) => data.has(name));
     const body = Object.fromEntries(given.map((name) => [name, String(data.get(name))]));
-    if (await attempt(() => post("account", body).then(startSession), done)) form.reset(), sessions.reload();
+    if (await attempt(() => post("account", body).then(startSession), done)) drop(), form.reset(), sessions.reload();
   };
   const end = (/** @type {string} */ uuid) => attempt(() => remove("sessions", { uuid }).then(sessions.reload));
   return html`
     <div class="two equal">
-      <form class="card" onSubmit=${save(t("settings.saved"), "first_name", "last_name")} aria-labelledby="own-address">
+      <form class="card" ref=${names} onInput=${keep} onSubmit=${save(t("settings.saved"), "first_name", "last_name")} aria-labelledby="own-address">
         <h2 id="own-address">${user?.email}</h2>
         <p class="faint">${word("role", shown?.workspace.role ?? "")}</p>
         <${Field} label=${t("sign_in.first_name")} id="first"><input id="first" name="first_name" maxlength="150" autocomplete="given-name" defaultValue=${user?.first_name} /><//>

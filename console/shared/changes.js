@@ -3,9 +3,10 @@
 import { onChange } from "./live.js";
 import { useEffect, useRef } from "./ui.js";
 
-const TOGETHER_MS = 150;
-/** The least time between two works, so that a busy workspace does not ask again and again. */
-const APART_MS = 1000;
+const TOGETHER_MS = 100;
+/** The least time between two works, so that a busy workspace does not ask again and again, and what is new still shows
+ *  within a second. */
+const APART_MS = 500;
 
 /**
  * Does the work when records of these kinds change, while the caller is drawn.

@@ -35,6 +35,7 @@ export const PERMISSIONS = {
   rotate_webhook_secret: ["administrator"],
   list_channels: staff,
   list_channel_calls: editors,
+  send_channel_test: editors,
   list_channel_settings: ["administrator"],
   change_channel_settings: ["administrator"],
   release_channel: ["administrator"],

@@ -74,7 +74,7 @@ const Navigation = ({ pages, current }) => html`
 function WorkspaceMenu() {
   const { workspace, workspaces } = /** @type {import("../shared/session.js").Account} */ (account.value);
   const text = html`<img src=${new URL("../images/mark.svg", import.meta.url).pathname} alt="" width="28" height="28" />
-    <span class="workspace-name">${workspace.name}</span>`;
+    <span class="workspace-name" dir="auto">${workspace.name}</span>`;
   if (workspaces.length < 2) return html`<div class="workspace">${text}</div>`;
   const items = workspaces.map((other) => ({
     text: other.name,
@@ -93,6 +93,6 @@ function PersonMenu() {
     onPick: () => chooseLanguage(code),
   }));
   const items = [...languages, { text: t("sign_in.out"), icon: "out", onPick: signOut }];
-  const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name">${user.name || user.email}</span>`;
+  const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name" dir="auto">${user.name || user.email}</span>`;
   return html`<div class="person"><${Menu} label=${t("shell.person")} items=${items} text=${text} up className="quiet" /></div>`;
 }

@@ -93,12 +93,12 @@ const Row = ({ ticket, isChosen, query }) => html`
       <${Avatar} name=${ticket.contact.name} id=${ticket.contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
-          <strong>${displayName(ticket.contact.name, "")}</strong>
+          <strong><bdi>${displayName(ticket.contact.name, "")}</bdi></strong>
           <time datetime=${ticket.opened_on} title=${fullTime(ticket.opened_on)}>${listTime(ticket.opened_on)}</time>
         </span>
         <span class="conversation-last">
           <span class="preview"><${Badge}>${ticket.topic.name}<//></span>
-          <span class="preview">${ticket.assignee ? html`<${Icon} name="person" size=${13} /> ${ticket.assignee.name || ticket.assignee.email}` : t("tickets.nobody")}</span>
+          <span class="preview">${ticket.assignee ? html`<${Icon} name="person" size=${13} /> <bdi>${ticket.assignee.name || ticket.assignee.email}</bdi>` : t("tickets.nobody")}</span>
         </span>
       </span>
     </a>

@@ -42,7 +42,7 @@ export function TicketBar({ ticket, topics, onDone }) {
           `
         : html`<span>${ticket.topic.name}</span><span>${ticket.assignee?.name ?? t("tickets.nobody")}</span>`}
       ${noting &&
-      html`<${FormDialog} title=${t("tickets.note")} submit=${t("act.save")} onSubmit=${note} onClose=${() => setNoting(false)}>
+      html`<${FormDialog} title=${t("tickets.note")} submit=${t("act.save")} draft=${`ticket.note.${ticket.uuid}`} onSubmit=${note} onClose=${() => setNoting(false)}>
         <${Field} label=${t("tickets.note_text")} id="note"><textarea id="note" name="note" rows="4" required maxlength="10000"></textarea><//>
       <//>`}
     </div>

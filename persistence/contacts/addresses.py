@@ -34,6 +34,16 @@ def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str],
     return read_urns(tx, workspace, texts, field)
 
 
+def read_recipient(tx: Transaction, workspace: Workspace, text: str, field: str = "urn") -> Urn:
+    """Like `read_recipients` for one."""
+    if workspace.is_anonymous:
+        raise InvalidInput.on(field, HIDDEN)
+    found = find_urns(tx, workspace, [text])
+    if text not in found:
+        raise InvalidInput.on(field, TOO_LONG if _is_too_long(text) else BAD_URN)
+    return found[text]
+
+
 def read_lookup(tx: Transaction, workspace: Workspace, text: str) -> Urn:
     """The URN by which a query looks up a contact. Raises Refused in an anonymous workspace, and for a bad URN."""
     if workspace.is_anonymous:

@@ -11,6 +11,41 @@ from tools.console.packages import installed
 PATIENCE_MS = PATIENCE_SECONDS * 1000
 expect.set_options(timeout=PATIENCE_MS)
 WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 740}
+WALK = """() => {
+    const controls = "a[href], button, input, select, textarea, summary, audio[controls], video[controls], [tabindex]";
+    const root = document.querySelector("dialog[open]") ?? document;
+    const isLast = (radio) => {
+        const group = [...root.querySelectorAll(`input[type=radio][name="${radio.name}"]`)];
+        return (group.find(({checked}) => checked) ?? group[0]) === radio;
+    };
+    const wanted = [...root.querySelectorAll(controls)].filter((each) =>
+        each.tabIndex >= 0 && !each.matches(":disabled, [type=hidden]") && !each.closest("[inert]") &&
+        each.checkVisibility({visibilityProperty: true}) && (each.type !== "radio" || isLast(each)));
+    const hasRing = (each) => {
+        const {outlineStyle, outlineWidth, boxShadow} = getComputedStyle(each);
+        return (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none";
+    };
+    const walk = {left: new Set(wanted), ringless: new Set(), before: document.activeElement};
+    walk.seen = ({target}) => {
+        if (walk.left.delete(target) && !hasRing(target) && !hasRing(target.closest(".reply, .search") ?? target))
+            walk.ringless.add(target);
+    };
+    document.addEventListener("focusin", walk.seen);
+    document.activeElement.blur();
+    window.walk = walk;
+    // A date is a field for each of its parts.
+    return wanted.length + 7 * wanted.filter(({type}) => ["date", "datetime-local"].includes(type)).length;
+}"""
+LEFT = "() => window.walk.left.size"
+WALKED = """() => {
+    const {left, ringless, before, seen} = window.walk;
+    document.removeEventListener("focusin", seen);
+    before.focus({preventScroll: true});
+    const told = (each) => each.outerHTML.slice(0, 160);
+    return [...[...left].map((each) => "not reached: " + told(each)),
+            ...[...ringless].map((each) => "no ring: " + told(each))];
+}"""
+AT_ONCE = 12
 CHECK = """async () => {
     const found = await axe.run(document, {resultTypes: ["violations"]});
     return found.violations.filter(({impact}) => ["serious", "critical"].includes(impact)).map(
@@ -59,9 +94,23 @@ def refused(page: Page, path: str) -> int:
 
 
 def findings(page: Page, where: str) -> list[str]:
-    """Serious findings of axe, and whether the page is wider than the screen."""
+    """Serious findings of axe, whether the page is wider than the screen, and what a keyboard does not reach."""
     page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
     found = [f"{where}: {finding}" for finding in page.evaluate(CHECK)]
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")
-    return found + ([f"{where}: {width} wide"] if width > size["width"] else [])
+    found += [f"{where}: {width} wide"] if width > size["width"] else []
+    return found + [f"{where}: {each}" for each in walk_by_keyboard(page)]
+
+
+def walk_by_keyboard(page: Page) -> list[str]:
+    """Tabs through the page, or through the dialog that is open: the controls that are not reached, or show no ring
+    when they are. The focus is where it was before.
+    """
+    most = page.evaluate(WALK) + AT_ONCE
+    for pressed in range(2 * most):
+        if pressed % AT_ONCE == 0 and page.evaluate(LEFT) == 0:
+            break
+        page.keyboard.press("Tab")
+    walked: list[str] = page.evaluate(WALKED)
+    return walked

@@ -3,25 +3,33 @@
 import re
 
 from playwright.sync_api import expect
-from sqlalchemy import select
 
-from persistence.tables.channels import channel
-from testbed.gateways import queue_messages
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in
 from tests.worker.receivers import Reply, receiving
 
 SECRET = "s3cret-token"
+SERVED_BY_THE_PHONE = "+250788000331"
 
 
 def test_a_gateway_is_added_watched_and_released(somebody, clinic):
+    clinic.phone.receive_sms(SERVED_BY_THE_PHONE, "Good morning")
+    clinic.sync()
     with receiving(lambda request: Reply(401, b'{"error": "no credit"}')) as provider:
         page = sign_in(somebody, clinic, "administrator", place="channels")
         page.get_by_role("button", name="Add a gateway").click()
         form = page.get_by_role("dialog")
         form.get_by_label("Name").fill("Aggregator")
         form.get_by_label("Sender").fill("8181")
+        form.get_by_label("Method").select_option("GET")
         form.get_by_label("URL for sending").fill("nonsense")
+        form.get_by_label("Authorization").fill(f"Bearer {SECRET}")
+        page.reload()
+        page.get_by_role("button", name="Add a gateway").click()
+        expect(form.get_by_label("URL for sending")).to_have_value("nonsense")
+        expect(form.get_by_label("Name")).to_have_value("Aggregator")
+        expect(form.get_by_label("Method")).to_have_value("GET")
+        assert SECRET not in page.evaluate("JSON.stringify(localStorage)")
         form.get_by_label("Authorization").fill(f"Bearer {SECRET}")
         assert findings(page, "the form of a gateway") == []
         page.keyboard.press("Enter")
@@ -33,13 +41,14 @@ def test_a_gateway_is_added_watched_and_released(somebody, clinic):
         expect(page.get_by_text("Nothing was said")).to_be_visible()
 
         (gateway,) = clinic.service.get("/api/v2/channels.json", address="8181")["results"]
-        with clinic.service.database.reading() as tx:
-            channel_id = tx.execute(select(channel.c.id).where(channel.c.address == "8181")).scalar_one()
-        queue_messages(clinic.service.database, clinic.service.workspace, channel_id)
+        page.get_by_role("button", name="Send a test message").click()
+        form.get_by_label("Your number").fill(f"{SERVED_BY_THE_PHONE[:4]} {SERVED_BY_THE_PHONE[4:]}")
+        form.get_by_role("button", name="Send").click()
+        expect(page.locator(".message.out", has_text="This is a test.")).to_be_visible()
         assert provider.wait_for(1)
         wait_until(lambda: calls_of(clinic, gateway), "the call to be in the log")
+        open_page(page, clinic, "channels", gateway["uuid"])
         log = page.locator(".channel-log")
-        log.get_by_role("button", name="Refresh").click()
         expect(log.locator(".badge")).to_have_text("Refused")
         log.locator("button.call").press("Enter")
         told = page.get_by_role("dialog")
@@ -74,6 +83,11 @@ def test_a_receiver_gets_its_own_retries_limit_and_signature(somebody, clinic):
     form.get_by_label("Retries after").fill("5, 300")
     form.get_by_label("Requests per second").fill("10")
     form.get_by_label("Signature").select_option("ed25519")
+    page.reload()
+    page.get_by_role("button", name="Add a receiver").click()
+    expect(form.get_by_label("Address")).to_have_value("https://hooks.example.org/in")
+    expect(form.get_by_label("Signature")).to_have_value("ed25519")
+    expect(form.get_by_label("Flow event")).not_to_be_checked()
     assert findings(page, "the form of a receiver") == []
     form.get_by_role("button", name="Save").click()
     card = page.locator(".receiver", has_text=phone["name"])

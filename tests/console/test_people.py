@@ -2,11 +2,12 @@
 
 import csv
 
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from testbed.running import wait_until
 from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
+MANY = 20_000
 PEOPLE = "Phone,Name,Village\n+250788000801,Amina,Gasharu\n+250788000802,Bosco,Huye\nnonsense,Carine,Huye\n"
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
@@ -104,3 +105,27 @@ def test_a_file_of_people_is_looked_at_imported_and_exported(somebody, clinic):
     (bosco,) = csv.DictReader(saved.value.path().read_text(encoding="utf-8-sig").splitlines())
     assert bosco["Name"] == "Bosco"
     assert findings(page, "exports") == []
+
+
+def test_an_import_is_stopped_and_what_it_has_imported_stays(somebody, clinic):
+    rows = "".join(f"+25078{number:07},Somebody {number}\n" for number in range(MANY))
+    file: FilePayload = {"name": "many.csv", "mimeType": "text/csv", "buffer": f"Phone,Name\n{rows}".encode()}
+    page = sign_in(somebody, clinic, "editor", place="contact_imports")
+    with page.expect_file_chooser() as chosen:
+        page.get_by_role("button", name="Choose a file").click()
+    chosen.value.set_files(file)
+    means = page.get_by_label("What Name means")
+    expect(means).to_have_value("name")
+    means.select_option("ignore")
+    page.reload()
+    expect(means).to_have_value("ignore")
+    page.get_by_role("button", name="Import 20,000 rows").click()
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.get_by_role("button", name="Stop the import").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop the import").click()
+
+    expect(page.locator(".badge")).to_have_text("cancelled")
+    expect(page.get_by_role("button", name="Stop the import")).to_have_count(0)
+    (stopped,) = clinic.service.get("/api/v2/contact_imports.json", uuid=page.url.rpartition("/")[2])["results"]
+    assert stopped["done"] < MANY
+    expect(page.locator(".facts dd").first).to_have_text(f"{stopped['created']:,}")

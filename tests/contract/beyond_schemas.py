@@ -122,6 +122,7 @@ REASONS = [
         r"POST /api/v2/channel_settings\.json settings\..*",
     ),
     Reason("the state of a record", r"Only gateways have these settings\."),
+    Reason("the state of a record", r"This channel sends to [\w, ]+\.", r"POST /api/v2/channel_tests\.json urn"),
     Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),
     Reason("the state of a record", r"This field is not a date field\."),

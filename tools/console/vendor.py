@@ -31,6 +31,9 @@ IMPORTED = {
     "preact/hooks": "./hooks.js",
     "@preact/signals-core": "./signals-core.js",
 }
+STRICT_LOCALE, ANY_LOCALE = b"new Intl.NumberFormat(domEnv ? nav.language : 'en-US')", b"new Intl.NumberFormat()"
+"""A system may give the browser a language that is no tag, such as en-US@posix, and the module would not load. We
+format numbers ourselves."""
 SOURCE_MAP = re.compile(rb"\n?//# sourceMappingURL=\S+\s*$")
 
 
@@ -63,10 +66,10 @@ def vendor(packages: Path, folder: Path) -> dict[str, Any]:
 
 
 def in_browsers(body: bytes) -> bytes:
-    """A module as browsers load it: imports name files, and no source map is missed."""
+    """A module as browsers load it: imports name files, no source map is missed, and any language will do."""
     for name, file in IMPORTED.items():
         body = re.sub(rb'(from\s*)"' + name.encode() + rb'"', rb'\1"' + file.encode() + rb'"', body)
-    return SOURCE_MAP.sub(b"\n", body)
+    return SOURCE_MAP.sub(b"\n", body.replace(STRICT_LOCALE, ANY_LOCALE))
 
 
 if __name__ == "__main__":

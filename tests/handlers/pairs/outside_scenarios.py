@@ -82,6 +82,7 @@ GATEWAYS = Scenario(
         "new secret": post(f"{V2}/channel_settings.json", {"rotate_secret": True}, uuid="{uuid}"),
         "end former secret": post(f"{V2}/channel_settings.json", {"end_former_secret": True}, uuid="{uuid}"),
         "receive": report("receive", sender=PHONE, text="Muraho"),
+        "test": post(f"{V2}/channel_tests.json", {"urn": f"tel:{PHONE}", "text": "A test"}, uuid="{uuid}"),
         "release": delete(f"{V2}/channel_settings.json", uuid="{uuid}"),
         "release by command": command(release_gateway),
     },

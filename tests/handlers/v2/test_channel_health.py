@@ -16,12 +16,13 @@ from persistence.relayers.commands import DeliveryReport
 from persistence.relayers.delivery_reports import record_delivery_reports
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.channels import channel, gateway_call, sync_record
+from persistence.tables.messages import gateway_send, message
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing, change_channel
 from tests.conftest import Clock
 
-CALLS, ALARMS, HEALTH = (f"/api/v2/channel_{name}.json" for name in ("calls", "alarms", "health"))
+CALLS, ALARMS, HEALTH, TESTS = (f"/api/v2/channel_{name}.json" for name in ("calls", "alarms", "health", "tests"))
 FIGURES = "/api/v2/workspace_figures.json"
 
 
@@ -167,3 +168,59 @@ def test_what_a_gateway_has_waits_no_more(api: Api, database: Database, workspac
         times.append(api.get(HEALTH, uuid=uuid_of(database, channel_id)).json()["pending"])
 
     assert times == [1, 2]
+
+
+NUMBER = "+254722000333"
+
+
+def test_a_test_goes_by_its_channel_also_where_another_one_serves_the_number(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    gateway = add_channel(database, workspace, type="external", last_seen=None)
+    phone = add_channel(database, workspace)
+    contact_id = add_contact(database, workspace, NUMBER)
+    usual = api.post("/api/v2/messages.json", {"contact": f"tel:{NUMBER}", "text": "As usual"}).json()
+    assert usual["channel"]["uuid"] == uuid_of(database, phone)
+
+    made = api.post(TESTS, {"urn": "tel:+254 722 000 333", "text": "A test"}, uuid=uuid_of(database, gateway))
+
+    assert made.status_code == 201
+    sent = made.json()
+    assert (sent["channel"]["uuid"], sent["urn"]) == (uuid_of(database, gateway), f"tel:{NUMBER}")
+    assert (sent["status"], sent["contact"]["uuid"]) == ("queued", usual["contact"]["uuid"])
+    with database.reading() as tx:
+        assert tx.execute(select(gateway_send.c.message_id)).scalars().all() == [sent["id"]]
+        assert tx.execute(select(message.c.contact_id).where(message.c.id == sent["id"])).scalar_one() == contact_id
+
+
+def test_a_test_to_a_new_number_makes_its_contact_and_to_a_blocked_one_fails(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    uuid = uuid_of(database, add_channel(database, workspace))
+    body = {"urn": f"tel:{NUMBER}", "text": "A test"}
+    first = api.post(TESTS, body, uuid=uuid).json()
+    assert [each["uuid"] for each in api.results("/api/v2/contacts.json", urn=f"tel:{NUMBER}")] == [
+        first["contact"]["uuid"]
+    ]
+
+    api.post("/api/v2/contact_actions.json", {"contacts": [first["contact"]["uuid"]], "action": "block"})
+    second = api.post(TESTS, body, uuid=uuid)
+
+    assert (second.status_code, second.json()["status"], second.json()["channel"]) == (201, "failed", None)
+
+
+def test_a_test_is_refused_where_the_channel_cannot_send_it(
+    api: Api, other_api: Api, database: Database, workspace: Workspace
+) -> None:
+    uuid = uuid_of(database, add_channel(database, workspace))
+    body = {"urn": f"tel:{NUMBER}", "text": "A test"}
+
+    assert api.post(TESTS, {**body, "urn": "mailto:ann@example.org"}, uuid=uuid).json() == {
+        "urn": ["This channel sends to tel."]
+    }
+    assert api.post(TESTS, {**body, "urn": "nonsense"}, uuid=uuid).json() == {
+        "urn": ["Not a valid URN; phone numbers need a country code."]
+    }
+    assert list(api.post(TESTS, {**body, "text": " "}, uuid=uuid).json()) == ["text"]
+    assert other_api.post(TESTS, body, uuid=uuid).status_code == 404
+    assert api.results("/api/v2/messages.json") == api.results("/api/v2/contacts.json") == []

@@ -1,0 +1,56 @@
+/** Keeps what people type in a form, so that it outlives a reload, an ended session and a lost network. */
+
+import { keepDraft, loadDraft } from "../shared/drafts.js";
+import { useEffect, useRef } from "../shared/ui.js";
+
+/** Fields that are never kept: secrets, and files, which no page may fill in. */
+const NOT_KEPT = ["password", "file"];
+
+/**
+ * The form to draw, what to do at each input, and what to do when it is done with. Fields that are drawn later, such as
+ * those for the records of a list, are filled in as soon as they are there. Passwords are not kept.
+ * @param {string | undefined} draft its name; without one nothing is kept
+ */
+export function useKeptForm(draft) {
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  useEffect(() => {
+    if (draft && form.current) restore(form.current, loadDraft(draft, {}));
+  });
+  return {
+    form,
+    keep: () => draft && form.current && keepDraft(draft, typed(form.current)),
+    drop: () => draft && keepDraft(draft, null),
+  };
+}
+
+/** The named fields of a form that are kept. @param {HTMLFormElement} form */
+const fieldsOf = (form) =>
+  /** @type {HTMLInputElement[]} */ ([...form.elements]).filter(({ name, type }) => name && !NOT_KEPT.includes(type));
+
+const isTicked = (/** @type {HTMLInputElement} */ { type }) => type === "checkbox" || type === "radio";
+
+/** The values by name; a box without a tick leaves an empty list. @param {HTMLFormElement} form */
+function typed(form) {
+  /** @type {Record<string, string[]>} */
+  const kept = {};
+  for (const field of fieldsOf(form)) {
+    kept[field.name] ??= [];
+    if (!isTicked(field) || field.checked) kept[field.name].push(field.value);
+  }
+  return kept;
+}
+
+/** @param {HTMLFormElement} form @param {Record<string, string[]>} kept */
+function restore(form, kept) {
+  for (const field of fieldsOf(form)) {
+    const values = kept[field.name];
+    if (!values) continue;
+    const [before, isOn] = [field.value, field.checked];
+    if (isTicked(field)) field.checked = values.includes(field.value);
+    else if (!(field instanceof HTMLSelectElement) || hasOption(field, values[0])) field.value = values[0];
+    if (field.value !== before || field.checked !== isOn) field.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+}
+
+/** Its choices may still be on their way. @param {HTMLSelectElement} field @param {string} value */
+const hasOption = (field, value) => [...field.options].some((option) => option.value === value);
