@@ -1,6 +1,7 @@
 """What metrics and `relayboard status` say about work that waits, and what it costs to say it."""
 
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -205,6 +206,10 @@ def test_a_phone_is_silent_when_it_has_not_been_seen_for_as_long_as_its_alarm_wa
     assert (backlog.phones, backlog.silent_phones) == (2, 1)
 
 
+PARTITION = re.compile(r"_part\d+$")
+"""The end of the name of a partition: the rest is its table's."""
+
+
 def plans(database, statements):
     """Each step that reads a large table from end to end, not along an index of what waits."""
     with database.engine.connect() as connection:
@@ -217,7 +222,15 @@ def plans(database, statements):
             else:
                 plan = connection.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", values).scalar_one()
                 nodes = plan_nodes((json.loads(plan) if isinstance(plan, str) else plan)[0]["Plan"])
-                yield from (f"SCAN {node['Relation Name']}" for node in nodes if node["Node Type"] == "Seq Scan")
+                scanned = [node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"]
+                held = [each for each in scanned if _pages(connection, each)]
+                yield from (f"SCAN {PARTITION.sub('', name)}" for name in held)
+
+
+def _pages(connection, table):
+    """The pages of a table or partition: reading one without any costs nothing, so PostgreSQL uses no index there."""
+    size = text("SELECT pg_relation_size(to_regclass(:name))").bindparams(name=table)
+    return connection.execute(size).scalar_one()
 
 
 def test_no_number_is_found_by_reading_a_large_table(database, workspace):
@@ -238,7 +251,7 @@ def test_no_number_is_found_by_reading_a_large_table(database, workspace):
 
     assert len(asked) <= MOST_STATEMENTS
     assert [step for step in plans(database, asked) if step.split()[1] in LARGE] == []
-    assert list(plans(database, [unhurried])) == ["SCAN message"]
+    assert set(plans(database, [unhurried])) == {"SCAN message"}
 
 
 def test_the_bound_of_a_count_is_shared_out_among_workspaces(database, workspace, other_workspace, monkeypatch):
