@@ -32,6 +32,7 @@ from persistence.relayers.forgotten_reports import trim_forgotten
 from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
+from persistence.statistics import refresh_statistics
 from persistence.touching import (
     PORTION,
     list_counting_workspaces,
@@ -125,6 +126,16 @@ def begin_expiry(runtime: Runtime) -> Callable[[], bool]:
     return step
 
 
+def begin_statistics(runtime: Runtime) -> Callable[[], bool]:
+    """The step that lets SQLite know its large tables."""
+
+    def step() -> bool:
+        refresh_statistics(runtime.database)
+        return False
+
+    return step
+
+
 def begin_groups(runtime: Runtime) -> Callable[[], bool]:
     """The step that evaluates a few chunks of one smart group of the workspace whose turn it is."""
 
@@ -184,6 +195,7 @@ JOBS = (
     Job("mail", begin_mail, every_seconds=30),
     Job("alarms", begin_alarms, every_seconds=60),
     Job("expiry", begin_expiry, every_seconds=3600),
+    Job("statistics", begin_statistics, every_seconds=3600),
     Job("archives", begin_archiving, every_seconds=3600),
     Job("trimming", begin_trimming, every_seconds=600),
 )

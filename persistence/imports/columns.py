@@ -22,6 +22,8 @@ UUID, NAME, LANGUAGE, IGNORE = "uuid", "name", "language", "ignore"
 URN, FIELD, NEW = "urn", "field", "new"
 CLEARED = "--"
 """A cell with this text clears what the contact has; an empty cell changes nothing."""
+SHOWN = 8
+"""So many headers of a file are named in an error."""
 
 GUESSES = {
     **dict.fromkeys(("uuid", "contact uuid", "contact"), UUID),
@@ -93,8 +95,17 @@ def choose_targets(columns: Sequence[Column], chosen: Mapping[str, str]) -> list
     if twice is not None:
         raise InvalidInput.on("columns", f"Two columns cannot both be {twice}.")
     if not any(each.target == UUID or each.target.startswith(f"{URN}:") for each in found):
-        raise InvalidInput.on("columns", "One column must be the UUID or a URN.")
+        there = _listed(found)
+        raise InvalidInput.on(
+            "columns", f'One column must be the UUID or a URN, such as "Phone". The file has {there}.'
+        )
     return found
+
+
+def _listed(columns: Sequence[Column]) -> str:
+    """The headers of a file, as far as people read them."""
+    shown = ", ".join(f'"{each.header[:32]}"' for each in columns[:SHOWN])
+    return f"{shown} and {len(columns) - SHOWN} more" if len(columns) > SHOWN else shown
 
 
 def _check_target(target: str) -> None:

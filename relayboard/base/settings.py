@@ -61,8 +61,13 @@ NO_SETTINGS = frozenset(
     }
 )
 """Other variables with our prefix: between a service and its processes, for tests, and for the command line alone."""
-KUBERNETES_LINKS = re.compile(r"(?:SERVICE_(?:HOST|PORT\w*)|PORT(?:_\d+_(?:TCP|UDP)(?:_(?:ADDR|PORT|PROTO))?)?)")
-"""Variables that Kubernetes sets for a Service named `relayboard`."""
+KUBERNETES_LINKS = re.compile(
+    r"SERVICE_HOST=[\da-f.:]+|SERVICE_PORT\w*=\d+|PORT(?:_\d+_(?:TCP|UDP|SCTP))?=(?:tcp|udp|sctp)://\S+"
+    r"|PORT_\d+_(?:TCP|UDP|SCTP)_(?:ADDR=[\da-f.:]+|PORT=\d+|PROTO=\w+)"
+)
+"""Variables that Kubernetes sets for a Service named `relayboard`, with their values."""
+OPTIONS = {"HOST": "--host", "PORT": "--port", "WORKERS": "--workers"}
+"""What people take for settings, and options of `relayboard serve` are."""
 
 Value = TypeVar("Value")
 
@@ -323,7 +328,15 @@ def list_unknown_names(environ: Mapping[str, str]) -> Iterator[str]:
     known = [name for name, _ in own] + [name + FROM_FILE for name, is_secret in own if is_secret]
     for variable in sorted(environ):
         name = variable.removeprefix(PREFIX)
-        if name == variable or name in known or name in NO_SETTINGS or KUBERNETES_LINKS.fullmatch(name):
+        if (
+            name == variable
+            or name in known
+            or name in NO_SETTINGS
+            or KUBERNETES_LINKS.fullmatch(f"{name}={environ[variable]}")
+        ):
+            continue
+        if name in OPTIONS:
+            yield f"{variable} is not a setting: give `relayboard serve` the option {OPTIONS[name]}"
             continue
         import difflib  # noqa: PLC0415  # nothing else needs it
 

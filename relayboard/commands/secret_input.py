@@ -1,5 +1,6 @@
 """Secrets are read from a file or standard input: everybody who lists the processes sees arguments."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -37,7 +38,10 @@ def read_text(source: str) -> str:
             with Path(source).open(encoding="utf-8") as file:
                 text = file.read(LONGEST_TEXT + 1)
     except OSError as error:
-        raise CommandFailed(f"{source} cannot be read: {error.strerror}") from error
+        if os.path.exists(source):
+            raise CommandFailed(f"{source} cannot be read: {error.strerror}") from error
+        # Its name is not shown: somebody may have given the secret in its place.
+        raise CommandFailed("that file is not there: give the name of one, or - for standard input") from None
     except UnicodeDecodeError as error:
         raise CommandFailed(f"{_named(source)} is not UTF-8") from error
     if len(text) > LONGEST_TEXT:

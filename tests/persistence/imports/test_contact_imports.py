@@ -15,6 +15,7 @@ from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.data_jobs import LEASE, take_next
 from persistence.database import Database
+from persistence.errors import InvalidInput
 from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
@@ -272,6 +273,17 @@ def test_an_anonymous_workspace_does_not_tell_whose_a_urn_is(desk: Desk) -> None
 
     assert (done["created"], done["updated"], done["rejected"]) == (1, 1, 2)
     assert sorted(each["name"] for each in desk.contacts()) == ["New", "Renamed"]
+
+
+def test_a_file_that_names_nobody_is_refused_with_what_it_has_and_what_it_lacks(desk: Desk) -> None:
+    uuid = desk.upload(csv_of([["Full name", "Town"], ["Amina", "Kigali"]]))
+
+    with pytest.raises(InvalidInput) as refused:
+        desk.start(uuid)
+
+    assert refused.value.errors == {
+        "columns": ['One column must be the UUID or a URN, such as "Phone". The file has "Full name", "Town".']
+    }
 
 
 @pytest.mark.parametrize(

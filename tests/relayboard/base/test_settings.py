@@ -51,9 +51,32 @@ def test_a_variable_that_is_no_setting_is_refused_with_the_one_that_was_meant(va
 
 
 def test_variables_that_kubernetes_makes_for_a_service_of_our_name_are_nobodys_slip():
-    names = ("SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT", "PORT_8080_TCP", "PORT_8080_TCP_ADDR")
+    made = {
+        "SERVICE_HOST": "10.0.0.1",
+        "SERVICE_PORT": "8080",
+        "SERVICE_PORT_HTTP": "8080",
+        "PORT": "tcp://10.0.0.1:8080",
+        "PORT_8080_TCP": "tcp://10.0.0.1:8080",
+        "PORT_8080_TCP_PROTO": "tcp",
+        "PORT_8080_TCP_PORT": "8080",
+        "PORT_8080_TCP_ADDR": "fd00::1",
+    }
 
-    assert load_settings({**KEY, **{f"RELAYBOARD_{name}": "tcp://10.0.0.1:8080" for name in names}})
+    assert load_settings({**KEY, **{f"RELAYBOARD_{name}": value for name, value in made.items()}})
+
+
+@pytest.mark.parametrize(("name", "value"), [("PORT", "abc"), ("PORT", "8081"), ("HOST", "0.0.0.0"), ("WORKERS", "4")])
+def test_an_option_of_serve_that_is_given_as_a_variable_is_refused_with_the_option(name, value):
+    sentence = f"^RELAYBOARD_{name} is not a setting: give `relayboard serve` the option --{name.lower()}$"
+
+    with pytest.raises(SettingError, match=sentence):
+        load_settings({**KEY, f"RELAYBOARD_{name}": value})
+
+
+@pytest.mark.parametrize("name", ["SERVICE_HOST", "SERVICE_PORT", "PORT_8080_TCP"])
+def test_a_variable_with_the_name_of_a_link_and_another_value_is_no_link(name):
+    with pytest.raises(SettingError, match=f"^RELAYBOARD_{name} is not a setting"):
+        load_settings({**KEY, f"RELAYBOARD_{name}": "some words"})
 
 
 def test_a_typing_error_in_the_env_file_is_refused_too(tmp_path, monkeypatch):

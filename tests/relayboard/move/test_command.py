@@ -119,3 +119,12 @@ def test_the_token_is_read_from_a_file_or_the_environment_only(
     (tmp_path / "token").write_text(f"{TOKEN}\n")
 
     assert run("--from", other.url, "--token-file", str(tmp_path / "token"))["is_complete"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("given", ["hunter2", "hunter2" * 99])
+def test_a_secret_in_the_place_of_its_file_is_not_shown(run: Run, given: str) -> None:
+    said = run("--from", "https://old.example.org", "--token-file", given, status=1)["err"]
+
+    assert "that file is not there: give the name of one, or - for standard input" in said
+    assert "hunter2" not in said
