@@ -115,7 +115,8 @@ class Growth:
 def judge(samples: Sequence[Sample]) -> list[Growth]:
     """The first third of the samples warms up. Memory may grow by 10 % and 5 MB, open files by 5 % and those of the
     connections that are kept, a p99 by a half and 20 ms; and no table may need a quarter more room for each message
-    than before (and 256 kB more). Of the p99s those of the quieter half of the samples of a third count."""
+    than before (and 256 kB more). Of the p99s those of the quieter half of the samples of a third count,
+    which are thirds of those in which the traffic could be made."""
     found = []
     for kind in sorted(samples[-1].memory):
         found.append(_compare(f"memory of the {kind} (MB)", [one.memory[kind] for one in samples], 1.1, 5))
@@ -137,12 +138,22 @@ def _compare(name: str, values: Sequence[float | None], factor: float, more: flo
 
 def _compare_quiet(name: str, kind: str, samples: Sequence[Sample]) -> Growth:
     """The median p99 of the half of each third in which fewest processes of the machine waited."""
-    third = len(samples) // 3
+    steady = [one for one in steady_ones(samples) if kind in one.p99]
+    third = len(steady) // 3
     quiet = []
-    for part in (samples[third : 2 * third], samples[2 * third :]):
-        ordered = sorted((one for one in part if kind in one.p99), key=lambda one: one.waited)
+    for part in (steady[third : 2 * third], steady[2 * third :]):
+        ordered = sorted(part, key=lambda one: one.waited)
         quiet.append(statistics.median([one.p99[kind] for one in ordered[: len(ordered) // 2 + 1]] or [0.0]))
     return Growth(name, quiet[0], quiet[1], quiet[0] * 1.5 + 20)
+
+
+def steady_ones(samples: Sequence[Sample]) -> list[Sample]:
+    """Those with at least half as many messages as the fullest: in the others the machine had no time for the traffic,
+    so that nothing can be said of how long it lets people wait.
+    """
+    before = [0, *(one.messages for one in samples)]
+    made = [one.messages - earlier for one, earlier in zip(samples, before, strict=False)]
+    return [one for one, number in zip(samples, made, strict=True) if number >= max(made) / 2]
 
 
 def _of_table(samples: Sequence[Sample], name: str) -> Growth:

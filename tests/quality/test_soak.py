@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.soak.__main__ import Outcome, describe, soak
+from bench.soak.__main__ import Outcome, describe, keep, main, soak
 from bench.soak.plot import draw
 from bench.soak.samples import Sample, judge
 from testbed.running import forked_service
@@ -57,6 +57,24 @@ def test_what_grows_is_a_problem(grown, name):
 
     (problem,) = Outcome(samples, judge(samples), [], 30).problems
     assert problem.startswith(name)
+
+
+def test_waits_count_only_where_the_machine_had_time_for_the_traffic():
+    starved = [
+        replace(FLAT[-1], minutes=16 + number, messages=3000 + number, p99={"request": 9000.0}) for number in range(9)
+    ]
+
+    assert Outcome([*FLAT, *starved], judge([*FLAT, *starved]), [], 39).problems == []
+
+
+def test_a_run_that_was_kept_is_judged_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "quality.md").write_text("# Quality\n")
+    keep(Outcome(FLAT, judge(FLAT), ["GET /x: 500"], 30))
+    said = []
+
+    assert main(["--kept", "--write", "--per-second", "2"], tmp_path / "quality.md", said.append) == 1
+    assert said == ["GET /x: 500"] and "30 rounds" in (tmp_path / "quality.md").read_text()
 
 
 def test_a_request_that_failed_is_a_problem():
