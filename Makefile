@@ -8,7 +8,7 @@ serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
 
 test: $(VENV)/.tox-installed
-	@$(BIN)/tox -q run-parallel --parallel-live
+	@$(BIN)/tox -q run
 
 test-partitions: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run -e partitions

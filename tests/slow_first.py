@@ -11,6 +11,7 @@ Item = TypeVar("Item")
 SLOWEST = (
     "tests/browser/test_explorer.py::test_every_operation_succeeds",
     "tests/contract/test_schemathesis.py",
+    "tests/test_lint.py",
     "tests/faults/",
     "tests/console/test_console.py",
     "tests/worker/test_process.py::test_killing",

@@ -28,7 +28,7 @@ def test_each_worker_begins_with_its_share_of_the_slow_ones(workers: int) -> Non
 
 def test_slower_tests_come_first_and_others_have_no_rank() -> None:
     assert find_rank("tests/contract/test_schemathesis.py::test_x[v1]") == 1
-    assert find_rank("tests/faults/test_kills.py::test_x") == 2
+    assert find_rank("tests/faults/test_kills.py::test_x") == 3
     assert find_rank("tests/contract/test_lists.py::test_x") is None
 
 
