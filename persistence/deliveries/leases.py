@@ -1,6 +1,7 @@
 """Leases due deliveries and records their outcomes, for all workspaces at once."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,9 +14,13 @@ from sqlalchemy import (
     Integer,
     RowMapping,
     Select,
+    TableValuedAlias,
     Text,
+    Update,
     bindparam,
+    case,
     cast,
+    column,
     func,
     insert,
     literal,
@@ -25,11 +30,13 @@ from sqlalchemy import (
     union_all,
     update,
 )
+from sqlalchemy.types import TypeEngine
 
 from persistence.database import Transaction
 from persistence.deliveries.hiding import hide_in_text, hide_in_url
 from persistence.deliveries.ledger import count_moved
 from persistence.resthooks.subscribers import end_subscriptions
+from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_receivers
 from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
 
@@ -76,27 +83,48 @@ class AttemptOutcome:
     answer_headers: Mapping[str, str] | None = None
 
 
-_MOVE_ON = (
-    update(delivery)
-    .where(
-        delivery.c.id == bindparam("moved_id"),
-        # A normal parameter: the row is found by its id, and a literal could not be executed for many rows at once.
-        delivery.c.status == PENDING,
-        or_(
-            bindparam("state", type_=delivery.c.status.type) == DELIVERED,
-            delivery.c.due_on == bindparam("leased_until"),
-        ),
+_MOVED: dict[str, TypeEngine[Any]] = {
+    "moved_id": BigInteger(),
+    "leased_until": UtcDateTime(),
+    "state": Text(),
+    "answered": Integer(),
+    "error": Text(),
+    "retry_at": UtcDateTime(),
+}
+"""What moves a delivery on: the outcome of its attempt."""
+
+
+def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -> Update:
+    retry_at = given["retry_at"]
+    return (
+        update(delivery)
+        .where(
+            delivery.c.id == given["moved_id"],
+            # A normal parameter: the row is found by its id, and a literal could not be executed for many rows at once.
+            delivery.c.status == PENDING,
+            or_(given["state"] == DELIVERED, delivery.c.due_on == given["leased_until"]),
+        )
+        .values(
+            status=given["state"],
+            attempts=delivery.c.attempts + 1,
+            last_status=given["answered"],
+            last_error=given["error"],
+            finished_on=case((retry_at.is_(None), now)),
+            scheduled_on=func.coalesce(retry_at, delivery.c.scheduled_on),
+            due_on=func.coalesce(retry_at, delivery.c.due_on),
+        )
     )
-    .values(
-        status=bindparam("state", type_=delivery.c.status.type),
-        attempts=delivery.c.attempts + 1,
-        last_status=bindparam("answered"),
-        last_error=bindparam("error"),
-        finished_on=bindparam("ended_on"),
-        scheduled_on=func.coalesce(bindparam("retry_at", type_=delivery.c.due_on.type), delivery.c.scheduled_on),
-        due_on=func.coalesce(bindparam("retry_at", type_=delivery.c.due_on.type), delivery.c.due_on),
-    )
-)
+
+
+def _move_each() -> Update:
+    """For SQLite, one at a time."""
+    return _move_on({name: bindparam(name, type_=of) for name, of in _MOVED.items()}, _NOW)
+
+
+def _move_all() -> Update:
+    """For PostgreSQL, all at once: planning a statement for each would take longer than its work."""
+    rows = _rows_of("moved", _MOVED)
+    return _move_on({name: rows.c[name] for name in _MOVED}, _NOW).returning(delivery.c.id, delivery.c.status)
 
 
 def list_due_receivers(tx: Transaction) -> list[tuple[int, str]]:
@@ -126,37 +154,32 @@ def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome
     """Records an attempt and updates its delivery; returns False if another worker has updated it meanwhile. A
     delivered event counts even after the lease has expired; any other outcome counts only within the lease.
     """
-    tx.execute(insert(delivery_attempt).values(_attempt_row(tx, leased, outcome)))
-    moved = tx.execute(_MOVE_ON, _move(tx, leased, outcome)).rowcount
-    _count(tx, outcome.state, moved)
-    _end_subscriptions(tx, [(leased, outcome)])
-    return bool(moved)
+    return bool(record_attempts(tx, [(leased, outcome)]))
 
 
-def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
-    """The same for many at once."""
-    if attempts:
-        tx.execute(insert(delivery_attempt), [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
-        by_state: dict[str, list[dict[str, Any]]] = {}
-        for leased, outcome in attempts:
-            by_state.setdefault(outcome.state, []).append(_move(tx, leased, outcome))
-        for state, moves in by_state.items():
-            tx.execute(_MOVE_ON, moves)
-            _count(tx, state, _count_finished(tx, state, [move["moved_id"] for move in moves]))
-        _end_subscriptions(tx, attempts)
-
-
-def _count_finished(tx: Transaction, state: str, ids: Collection[int]) -> int:
-    """How many of these were finished just now; of a batch, PostgreSQL tells only what its last statement changed."""
-    if state == PENDING:
+def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> int:
+    """The same for many at once; returns how many deliveries were updated."""
+    if not attempts:
         return 0
-    by_us = (delivery.c.id.in_(ids), delivery.c.status == state, delivery.c.finished_on == tx.now)
-    return int(tx.execute(select(func.count()).select_from(delivery).where(*by_us)).scalar_one())
+    tx.execute(insert(delivery_attempt), [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
+    moves = [_move(leased, outcome) for leased, outcome in attempts]
+    moved = _update_each(tx, moves) if tx.sqlite else _update_all(tx, moves)
+    for state, count in Counter(moved).items():
+        if state != PENDING:
+            count_moved(tx, state, count)
+    _end_subscriptions(tx, attempts)
+    return len(moved)
 
 
-def _count(tx: Transaction, state: str, moved: int) -> None:
-    if state != PENDING:
-        count_moved(tx, state, moved)
+def _update_each(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The new states of the deliveries that were updated."""
+    done = [(move["state"], tx.execute(_MOVE_EACH, {**move, "now": tx.now}).rowcount) for move in moves]
+    return [state for state, count in done if count]
+
+
+def _update_all(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
+    arrays = {name: [move[name] for move in moves] for name in _MOVED}
+    return [state for _, state in tx.execute(_MOVE_ALL, {**arrays, "now": tx.now})]
 
 
 def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
@@ -187,9 +210,7 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
     """For PostgreSQL: a seek in the index for each of the wanted receivers, whatever its statistics say. Its text is
     always the same.
     """
-    names, types = ("workspace_id", "receiver", "room"), (BigInteger, Text, Integer)
-    arrays: list[ColumnElement[Any]] = [cast(bindparam(name), ARRAY(of)) for name, of in zip(names, types, strict=True)]
-    wanted = func.unnest(*arrays).table_valued(*names, name="wanted").render_derived()
+    wanted = _rows_of("wanted", {"workspace_id": BigInteger(), "receiver": Text(), "room": Integer()})
     theirs = (delivery.c.workspace_id == wanted.c.workspace_id, delivery.c.receiver == wanted.c.receiver)
     due = _select_due(bindparam("now", type_=delivery.c.due_on.type)).where(*theirs).limit(wanted.c.room)
     locked = due.correlate(wanted).with_for_update(skip_locked=True).lateral("due")
@@ -198,7 +219,19 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
 
 _LEASED = [delivery.c[name] for name in DueDelivery.__slots__ if name not in ("attempt", "due_on")]
 _LEASED.append(delivery.c.attempts)
+
+
+def _rows_of(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
+    """Rows from one array parameter for each column, so that a statement's text does not depend on their number."""
+    arrays: list[ColumnElement[Any]] = [cast(bindparam(each), ARRAY(of)) for each, of in columns.items()]
+    typed = [column(each, of) for each, of in columns.items()]
+    return func.unnest(*arrays).table_valued(*typed, name=name).render_derived()
+
+
+_NOW = bindparam("now", type_=delivery.c.due_on.type)
 _PICK_AND_LOCK = _pick_and_lock()
+_MOVE_EACH = _move_each()
+_MOVE_ALL = _move_all()
 
 
 def _arrays(wanted: Sequence[tuple[int, str, int]], now: datetime) -> dict[str, Any]:
@@ -231,13 +264,12 @@ def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) 
     }
 
 
-def _move(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
+def _move(leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
     return {
         "moved_id": leased.id,
         "leased_until": leased.due_on,
         "state": outcome.state,
         "answered": outcome.status,
         "error": outcome.error,
-        "ended_on": None if outcome.retry_at is not None else tx.now,
         "retry_at": outcome.retry_at,
     }
