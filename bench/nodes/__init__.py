@@ -1,0 +1,1 @@
+"""Many nodes on one database: killed at random under the load of many workspaces."""
