@@ -47,6 +47,7 @@ class Tenant:
     workspace: Workspace
     token: str
     callback: str
+    channel_id: int
     rounds_per_second: float
     accepted: dict[str, float] = field(default_factory=dict)
     unknown: set[str] = field(default_factory=set)
@@ -111,4 +112,4 @@ def make_tenant(database: Database, number: int, outside: str, rounds_per_second
         tx.execute(update(channel).values(**hook).where(channel.c.id == channel_id))
         uuid = tx.execute(select(channel.c.uuid).where(channel.c.id == channel_id)).scalar_one()
     token = make_token(database, workspace, "administrator")
-    return Tenant(number, workspace, token, f"/c/ex/{uuid}/{SECRET}/receive", rounds_per_second)
+    return Tenant(number, workspace, token, f"/c/ex/{uuid}/{SECRET}/receive", channel_id, rounds_per_second)
