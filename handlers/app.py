@@ -54,7 +54,7 @@ from persistence.database import Database, Wake
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.opening import open_store
 from persistence.media.store import StoreUnavailable
-from persistence.serving import open_serving_database
+from persistence.serving import open_serving_database, open_standby
 from relayboard.base.settings import Settings
 
 STREAMS = frozenset({"/api/v2/stream"})
@@ -75,7 +75,8 @@ def create_app(
     `check_responses` (used in tests), a response that does not match the contract raises an exception; `passwords` with
     small parameters make tests quick. `stopping` ends streams when the process stops.
     """
-    database = database or open_serving_database(settings, pool_size=2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2)
+    connections_kept = 2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2
+    database = database or open_serving_database(settings, connections_kept)
     if wake is not None:
         database.wake = wake
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
@@ -104,6 +105,7 @@ def create_app(
         ReadLanes(threads),
         listeners,
         passwords or Passwords(),
+        open_standby(settings, database, connections_kept),
     )
     app: ASGIApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
     app = Explorer(app, settings)
@@ -147,6 +149,8 @@ def _with_service(app: ASGIApp, service: Service) -> ASGIApp:
         async def send_closed(message: Message) -> None:
             if message["type"].startswith("lifespan.shutdown."):
                 await anyio.to_thread.run_sync(service.token_notes.close)
+                if service.standby is not None:
+                    await anyio.to_thread.run_sync(service.standby.close)
             await send(message)
 
         return send_closed

@@ -15,6 +15,7 @@ from persistence.accounts.passwords import Passwords
 from persistence.accounts.sign_ins import find_by_sign_in
 from persistence.database import Database
 from persistence.media.store import MediaStore
+from persistence.standby import Standby
 from persistence.tokens import Credentials, find_credentials
 from relayboard.base.settings import Settings
 
@@ -38,6 +39,7 @@ class Service:
     lanes: ReadLanes
     listeners: Listeners
     passwords: Passwords
+    standby: Standby | None = None
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
     _limiter: anyio.CapacityLimiter | None = None
     _write_limiter: anyio.CapacityLimiter | None = None

@@ -18,11 +18,14 @@ def migrate_database(settings: Settings, revision: str = HEAD) -> str | None:
 
 def check_database(settings: Settings) -> None:
     """Raises SchemaOlder, SchemaNewer, SecretKeyChanged if the database was created with another secret key, or
-    SettingError if the address of the pooler leads elsewhere.
+    SettingError if the address of the pooler leads elsewhere or SQLite is to have a standby.
     """
     with configured_database(settings) as database:
         check_schema(database.engine)
         confirm_secret_key(database)
+        if settings.database_read_url and database.sqlite:
+            variable = f"{PREFIX}DATABASE_READ_URL"
+            raise SettingError(f"{variable} is set, but {PREFIX}DATABASE_URL is not PostgreSQL", variable)
         if settings.database_pooled_url:
             _check_pooler(settings, database)
 

@@ -19,7 +19,7 @@ from handlers.request import PersonRequest, RelayRequest, Request, RequestContex
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
 from persistence.audit.witness import Witness
-from persistence.database import Transaction
+from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, Refused, has_broken
 from persistence.limits.idempotency import claim_key, keep_answer
 from persistence.tables.service import KEY_LENGTH
@@ -54,6 +54,7 @@ def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
         if rules.is_writing and context.raw_body is None and not rules.is_upload:
             await read_json(http.scope)  # no validator has read it if the contract has no body; it must be JSON anyway
         if rules.is_stream:
+            await _note_follower(context)
             return _open_stream(rules, http, context)
         run = _run_relay if rules.generation == "relay" else _run
         answer = await _run_in_thread(run, rules, http, context)
@@ -110,16 +111,41 @@ def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, i
     """Run the handler; a write that lost a race is run again on the new state."""
     service = context.service
     if not rules.is_writing:
-        database = service.database
-        with database.glancing(SLOW_TIMEOUT_SECONDS) if is_slow else database.reading() as tx:
-            return _call_handler(tx, rules, http, context)
+        return _read(rules, http, context, is_slow=is_slow)
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, rules, http, context))
     except DatabaseError as error:
         context.upload_is_needed = has_broken(error)
         raise
+    if service.standby is not None:
+        service.standby.note_write(context.credentials.token_id)
     context.upload_is_needed = context.upload is not None and context.upload.place is not None
     return answer
+
+
+def _read(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool) -> Answer:
+    """Run a handler that only reads, on the standby if that may serve the token."""
+    standby, primary = context.service.standby, context.service.database
+
+    def answer(database: Database) -> Answer:
+        with database.glancing(SLOW_TIMEOUT_SECONDS) if is_slow else database.reading() as tx:
+            return _call_handler(tx, rules, http, context)
+
+    if standby is None or not standby.may_serve(context.credentials.token_id):
+        return answer(primary)
+    try:
+        return answer(standby.database)
+    except DatabaseError as error:
+        if not standby.give_up(error):
+            raise
+        return answer(primary)
+
+
+async def _note_follower(context: RequestContext) -> None:
+    service = context.service
+    if service.standby is not None:
+        note, token_id = service.standby.note_follower, context.credentials.token_id
+        await anyio.to_thread.run_sync(note, token_id, service.settings.stream_seconds, limiter=service.limiter)
 
 
 async def _accept_upload(context: RequestContext) -> None:

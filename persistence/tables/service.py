@@ -205,3 +205,14 @@ worker_heartbeat = numbered_table(
 )
 """A row for each worker process, for all workspaces; it is deleted when the worker stops cleanly. `revision` is the
 newest schema that its program knows."""
+
+
+class WriteMarkColumns(TypedColumns):
+    token_id: Named[int] = Column(BigId, primary_key=True, autoincrement=False)
+    position: Named[int] = Column(BigInteger)
+    noted_on: Named[datetime] = Column(UtcDateTime)
+    primary_until: Named[datetime | None] = Column(UtcDateTime)
+
+
+write_mark = Table("write_mark", metadata, WriteMarkColumns)
+"""Where the write-ahead log stood when a token had written last. Kept only where lists are read from a standby."""

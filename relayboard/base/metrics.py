@@ -50,6 +50,21 @@ deliveries = Counter(
 )
 
 
+standby_reads = Counter(
+    "relayboard_standby_reads",
+    "Lists by where they were read: from the standby, or from the database itself because the token had just written "
+    "or follows changes, or the standby was behind or away.",
+    ("where",),
+    registry=shared,
+)
+standby_lag = Gauge(
+    "relayboard_standby_lag_seconds",
+    "How far the standby is behind, as this process sees it; -1 while it is away.",
+    registry=shared,
+    multiprocess_mode="livemax",
+)
+
+
 @dataclass(slots=True)
 class MeasuredCall:
     """A call to the media store; one that raises counts as failed unless it `is_answered`."""

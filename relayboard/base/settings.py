@@ -104,6 +104,17 @@ class Settings:
         "[scaling](scaling.md#a-pooler-before-the-database)",
         is_secret=True,
     )
+    database_read_url: str = setting(
+        read_pooled_url,
+        "",
+        "a standby of the database, from which tokens read lists; see [scaling](scaling.md#a-standby-for-reading)",
+        is_secret=True,
+    )
+    database_read_lag_seconds: float = setting(
+        read_timeout,
+        "1",
+        "how old what it shows may be; while it is further behind, lists come from the database itself",
+    )
     queue_url: str = setting(
         read_queue_url,
         "sqlite:///var/queue.db",

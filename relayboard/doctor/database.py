@@ -11,6 +11,7 @@ from persistence.errors import DatabaseError, reason_of
 from persistence.heartbeats import Heartbeat, list_heartbeats
 from persistence.migrations import MigrationError, check_schema, current_revision
 from persistence.secrets.encryption import KeyRing
+from persistence.standby import Standby
 from relayboard.base.settings import Settings, is_postgres, sqlite_file
 from relayboard.base.version import program_version
 from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
@@ -65,6 +66,7 @@ class DatabaseDoctor:
             self.phones, self.silent_phones = count_phones(tx)
         yield from _judge_workers(self.workers)
         yield from self._check_pooler(database)
+        yield from self._check_standby(database)
 
     def _check_pooler(self, database: Database) -> Findings:
         url = self._settings.database_pooled_url
@@ -89,6 +91,24 @@ class DatabaseDoctor:
                 PROBLEM,
                 "it leads to another database than RELAYBOARD_DATABASE_URL: correct RELAYBOARD_DATABASE_POOLED_URL",
             )
+
+    def _check_standby(self, database: Database) -> Findings:
+        url = self._settings.database_read_url
+        if not url or database.sqlite:
+            return
+        is_pooled = bool(self._settings.database_pooled_url)
+        with closing(Database(_hurried(url), pool_size=1, is_behind_pooler=is_pooled)) as other:
+            standby = Standby(database, other, self._settings.database_read_lag_seconds)
+            standby.look()
+        if standby.fault:
+            yield Finding(
+                "standby",
+                PROBLEM,
+                f"it cannot be read ({' '.join(standby.fault.split())}), so lists come from the database itself: start "
+                "it, or correct RELAYBOARD_DATABASE_READ_URL",
+            )
+        else:
+            yield Finding("standby", OK, "it follows the database")
 
     def _check_key(self, database: Database) -> Findings:
         if not self._has_key:

@@ -31,7 +31,7 @@ from persistence.workspaces import Workspace
 
 SHARED = {
     *("workspace", "boundary", "boundary_alias", "registration_window", "waiting_registration"),
-    *("schema_note", "secret_key_check", "worker_heartbeat", "account_mail", "sign_in_window"),
+    *("schema_note", "secret_key_check", "worker_heartbeat", "account_mail", "sign_in_window", "write_mark"),
 }
 """Tables whose rows belong to no workspace, or to such rows."""
 TEMPORARY = {"rate_window", "idempotency_answer", "media_usage", "workspace_clock"}

@@ -12,7 +12,14 @@ from persistence.migrations.keys import OWNER, SHARED
 from persistence.tables.complete import metadata
 
 GLOBAL = {
-    *("registration_window", "schema_note", "secret_key_check", "waiting_registration", "worker_heartbeat"),
+    *(
+        "registration_window",
+        "schema_note",
+        "secret_key_check",
+        "waiting_registration",
+        "worker_heartbeat",
+        "write_mark",
+    ),
     *("account", "account_mail", "sign_in", "sign_in_link", "sign_in_window"),
 }
 """What is of no workspace, and nothing of a workspace refers to it."""

@@ -122,6 +122,7 @@ ARCHIVED = {
 }
 BOUNDED = {
     "account": "a row for each user",
+    "write_mark": "a row for each token",
     "former_channel": "a row for each workspace that a phone has left",
     "media_usage": "a row for each workspace",
     "membership": "a row for each user of a workspace",

@@ -62,6 +62,15 @@ def _accounts() -> None:
     )
     op.create_index("ix_sign_in_window_began", "sign_in_window", ["began_on"])
     op.create_table(
+        "write_mark",
+        sa.Column("token_id", ID, autoincrement=False, nullable=False),
+        sa.Column("position", sa.BigInteger(), nullable=False),
+        sa.Column("noted_on", TIME, nullable=False),
+        sa.Column("primary_until", TIME, nullable=True),
+        sa.PrimaryKeyConstraint("token_id", name=op.f("pk_write_mark")),
+        prefixes=["UNLOGGED"] if op.get_context().dialect.name == "postgresql" else [],
+    )
+    op.create_table(
         "account",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=False),
@@ -190,6 +199,7 @@ def _no_accounts() -> None:
             batch_op.drop_column(column)
     for table in ("sign_in_link", "sign_in", "invitation", "audit_event", "account", "sign_in_window", "account_mail"):
         op.drop_table(table)
+    op.drop_table("write_mark")
 
 
 ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")

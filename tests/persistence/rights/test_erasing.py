@@ -333,6 +333,7 @@ NOT_ABOUT_CONTACTS = {
         "worker_heartbeat",
         "workspace",
         "workspace_clock",
+        "write_mark",
     ),
 }
 """What people of the workspace set up, and what phones and the service say about themselves."""

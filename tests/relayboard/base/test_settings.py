@@ -258,6 +258,7 @@ class TestFromFile:
     OTHERS: ClassVar = {
         "DATABASE_URL": "postgresql://user:in-a-file@host/name",
         "DATABASE_POOLED_URL": "postgresql://user:in-a-file@host:6432/name",
+        "DATABASE_READ_URL": "postgresql://user:in-a-file@host/name",
         "QUEUE_URL": "redis://:in-a-file@host/0",
         "MEDIA_URL": "file://in-a-file",
         "SMTP_URL": "smtp://user:in-a-file@host:587/?from=flows@example.org",

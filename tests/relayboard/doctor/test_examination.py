@@ -149,9 +149,25 @@ def pooler_away(patient: Patient) -> None:
 
 
 def pooler_elsewhere(patient: Patient) -> None:
+    own_postgres(patient)
+    patient.set(DATABASE_POOLED_URL=pooled(patient, patient.postgres_url))
+
+
+def standby_away(patient: Patient) -> None:
+    own_postgres(patient)
+    patient.set(DATABASE_READ_URL=NOBODY)
+
+
+def standby_of_nothing(patient: Patient) -> None:
+    patient.set(DATABASE_READ_URL=own_postgres(patient))
+
+
+def own_postgres(patient: Patient) -> str:
+    """A migrated database in PostgreSQL that nobody works with."""
     own = patient.ending.enter_context(postgres_database(patient.postgres_url))
-    patient.set(DATABASE_URL=own, DATABASE_POOLED_URL=pooled(patient, patient.postgres_url))
+    patient.set(DATABASE_URL=own)
     assert call_forked("migrate", folder=patient.folder, environment=patient.settings).returncode == 0
+    return own
 
 
 def pooled(patient: Patient, url: str) -> str:
@@ -284,6 +300,8 @@ BROKEN: dict[str, tuple[Callable[[Patient], None], str, str]] = {
     "pooler instead of the database": (pooler_as_database, "database", "set RELAYBOARD_DATABASE_URL to the address of"),
     "pooler away": (pooler_away, "pooler", "start it, or correct RELAYBOARD_DATABASE_POOLED_URL"),
     "pooler of another database": (pooler_elsewhere, "pooler", "it leads to another database than"),
+    "standby away": (standby_away, "standby", "start it, or correct RELAYBOARD_DATABASE_READ_URL"),
+    "standby of another database": (standby_of_nothing, "standby", "leads to no standby of the database"),
     "database missing": (database_missing, "database", "none.db: run `relayboard migrate`"),
     "no tables": (database_empty, "schema", "the database has no tables yet: run `relayboard migrate`"),
     "newer schema": (schema_newer, "schema", "start that one"),
