@@ -214,5 +214,5 @@ class WriteMarkColumns(TypedColumns):
     primary_until: Named[datetime | None] = Column(UtcDateTime)
 
 
-write_mark = Table("write_mark", metadata, WriteMarkColumns)
+write_mark = table_of("write_mark", WriteMarkColumns)
 """Where the write-ahead log stood when a token had written last. Kept only where lists are read from a standby."""
