@@ -3,6 +3,7 @@
 import { Badge, Empty, ListEnd } from "../parts/small.js";
 import { useList } from "../shared/lists.js";
 import { link } from "../shared/router.js";
+import { may } from "../shared/session.js";
 import { fullTime, listTime, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
@@ -13,7 +14,7 @@ export function Alarms({ channel }) {
   return html`
     <section class="channel-log" aria-labelledby="alarms-title">
       <header class="page-header"><h2 id="alarms-title">${t("alarms.title")}</h2><span class="grows"></span>
-        <a href=${link(["deliveries"])}>${t("alarms.by_webhook")}</a></header>
+        ${may("list_deliveries") && html`<a href=${link(["deliveries"])}>${t("alarms.by_webhook")}</a>`}</header>
       ${isEmpty
         ? html`<${Empty} icon="check" title=${t("alarms.never")} text=${t("alarms.never_text")} />`
         : html`<div class="table-box" tabindex="0" role="region" aria-labelledby="alarms-title"><table class="table">

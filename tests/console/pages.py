@@ -95,7 +95,8 @@ def refused(page: Page, path: str) -> int:
 
 def findings(page: Page, where: str) -> list[str]:
     """Serious findings of axe, whether the page is wider than the screen, and what a keyboard does not reach."""
-    page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
+    if not page.evaluate("'axe' in window"):
+        page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
     found = [f"{where}: {finding}" for finding in page.evaluate(CHECK)]
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")

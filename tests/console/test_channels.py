@@ -109,6 +109,8 @@ def test_a_viewer_sees_health_and_changes_nothing(somebody, clinic):
     page = sign_in(somebody, clinic, "viewer", place=f"channels/{phone['uuid']}")
 
     expect(page.get_by_role("heading", name="Health")).to_be_visible()
+    expect(page.get_by_text("No alarms")).to_be_visible()
+    expect(page.get_by_role("link", name="Get alarms by webhook")).to_have_count(0)
     for name in ("Release", "Send a test message", "Change settings"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     assert refused(page, "/api/v2/channel_settings.json") == 403

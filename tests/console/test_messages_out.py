@@ -1,11 +1,34 @@
 """People write to many in a real browser, follow what becomes of it, and stop it."""
 
+from base64 import b64decode
+
 from playwright.sync_api import expect
 
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, sign_in
 
 BROADCASTS, PROGRESS = "/api/v2/broadcasts.json", "/api/v2/broadcast_progress.json"
+RECORD = """async () => {
+    const canvas = Object.assign(document.createElement("canvas"), {width: 64, height: 48});
+    const recorder = new MediaRecorder(canvas.captureStream(20), {mimeType: "video/webm"});
+    const [drawing, parts] = [canvas.getContext("2d"), []];
+    recorder.ondataavailable = ({data}) => parts.push(data);
+    const stopped = new Promise((done) => { recorder.onstop = done; });
+    recorder.start();
+    for (let at = 0; at < 8; at++) {
+        drawing.fillStyle = `hsl(${at * 40} 80% 50%)`;
+        drawing.fillRect(0, 0, 64, 48);
+        await new Promise((done) => setTimeout(done, 50));
+    }
+    recorder.stop();
+    await stopped;
+    return btoa(String.fromCharCode(...new Uint8Array(await new Blob(parts).arrayBuffer())));
+}"""
+PLAY = """async (video) => {
+    video.muted = true;
+    await video.play();
+    return [video.videoWidth, video.videoHeight];
+}"""
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
 
 
@@ -65,3 +88,19 @@ def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_
 
     expect(page.locator(".badge", has_text="stopped")).to_be_visible()
     assert clinic.service.get(PROGRESS, uuid=uuid)["status"] == "interrupted"
+
+
+def test_an_answer_with_a_video_is_sent_and_plays_in_the_conversation(somebody, clinic):
+    page = sign_in(somebody, clinic, "agent")
+    video = b64decode(page.evaluate(RECORD))
+    page.locator(".conversation").nth(2).click()
+    page.get_by_label("Write an answer").fill("How to wash hands")
+    with page.expect_file_chooser() as chosen:
+        page.get_by_role("button", name="Attach files").click()
+    chosen.value.set_files({"name": "hands.webm", "mimeType": "video/webm", "buffer": video})
+    expect(page.locator(".files")).to_contain_text("hands.webm")
+    page.get_by_role("button", name="Send", exact=True).click()
+
+    sent = page.locator(".message.out:not(.pending)", has_text="How to wash hands")
+    assert sent.get_by_label("Video").evaluate(PLAY) == [64, 48]
+    assert findings(page, "a video") == []
