@@ -21,8 +21,9 @@ from typing import Any
 from bench.faults.judging import judge
 from bench.faults.kinds import FAULTS, NEEDS_DISK, hit, start_the_dead
 from bench.faults.neighbors import compare
-from bench.faults.page import describe
+from bench.faults.page import WHOLE, describe
 from bench.faults.receivers import SHARES, FaultyReceiver
+from bench.faults.record import RECORD, Record
 from bench.faults.run import CREATED, Run, is_over
 from bench.faults.surroundings import pause, surroundings
 from testbed.quality_page import PAGE, write_section
@@ -34,24 +35,41 @@ SETTINGS = {"WEBHOOK_TIMEOUT_SECONDS": "5", "WEBHOOK_RETRY_DELAYS_SECONDS": "0.2
 """Long enough for receivers of this process on a machine that does other work too."""
 
 
-def main(arguments: Sequence[str], page: Path = PAGE) -> int:
+def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], object] = print) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.faults", description=__doc__)
-    parser.add_argument("--count", type=int, default=100_000, help="events (default 100,000)")
-    parser.add_argument("--faults", type=int, default=200, help="faults that hit (default 200)")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=WHOLE, help="events of all rounds (default 100,000)")
+    parser.add_argument("--round", type=int, default=2_500, help="events of a round (default 2,500)")
+    parser.add_argument("--faults", type=int, default=36, help="faults that hit in a round (default 36)")
+    parser.add_argument("--minutes", type=float, default=None, help="begin no round after that many minutes")
+    parser.add_argument("--seed", type=int, default=16, help="of the first round; each has the next one (default 16)")
     parser.add_argument("--without", action="append", default=[], choices=list(FAULTS), help="a fault to leave out")
     parser.add_argument("--pairs", type=int, default=10, help="pairs of slices beside dead receivers (default 10)")
     parser.add_argument("--slice-seconds", type=float, default=15, help="length of a slice (default 15)")
+    parser.add_argument("--record", type=Path, default=RECORD, help="file with what was run")
     parser.add_argument("--write", action="store_true", help="write docs/quality.md")
     options = parser.parse_args(arguments)
-    found = fail_and_recover(options.count, options.faults, options.seed, options.without)
+    record = Record(options.record)
+    go_on(record, options, say)
+    problems = [problem for each in record.failed for problem in each["problems"]]
     if options.pairs:
-        found["neighbors"] = compare(options.slice_seconds, options.pairs)
-        found["problems"] += found["neighbors"]["problems"]
-    print(json.dumps(found, indent=1))
-    if options.write and not found["problems"]:
-        write_section("Faults", describe(found, options), page)
-    return 1 if found["problems"] else 0
+        record.neighbors = compare(options.slice_seconds, options.pairs)
+        record.save()
+        say(json.dumps(record.neighbors))
+    if record.neighbors:
+        problems += record.neighbors["problems"]
+    if options.write:
+        write_section("Faults", describe(record), page)
+    return 1 if problems or not record.rounds else 0
+
+
+def go_on(record: Record, options: argparse.Namespace, say: Callable[[str], object]) -> None:
+    """Runs rounds until there are as many events as wanted, or one fails."""
+    ends = None if options.minutes is None else time.monotonic() + options.minutes * 60
+    while record.events < options.count and not record.failed and (ends is None or time.monotonic() < ends):
+        seed, count = record.next_seed or options.seed, min(options.round, options.count - record.events)
+        found = fail_and_recover(count, options.faults, seed, options.without)
+        record.add(found | {"seed": seed})
+        say(json.dumps(found))
 
 
 def fail_and_recover(

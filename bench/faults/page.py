@@ -1,10 +1,10 @@
 """The section about faults in docs/quality.md."""
 
-import argparse
 from typing import Any
 
 from bench.faults.kinds import FAULTS
 from bench.faults.neighbors import DEAD, HEALTHY, LARGEST_RATIO
+from bench.faults.record import Record, add_up
 
 WHOLE = 100_000
 TEXT = """
@@ -14,9 +14,12 @@ TEXT = """
 
 makes 100,000 events for webhooks by the API and hits the service meanwhile. The run fails unless the ledger balances:
 every event is there once, all for receivers that accept are delivered and arrived, all others failed, none is pending,
-and the API answered nothing but 201 and 503. The figures below are of {size}:
-`{command}`, which took {seconds:,} seconds on two
-processors that did other work too.
+and the API answered nothing but 201 and 503. It goes in rounds, each with a service of its own and the next seed;
+`bench/faults/record.json` keeps them, so that a run that is ended early goes on where it was. A round that failed stays
+there until its cause is mended.
+
+So far, {size}: {number} rounds with the seeds {seeds}, {seconds:,} seconds on two processors that did other work too.
+Rounds that failed: **{failed}**.
 
 | Events | Delivered | Failed | Pending | Lost | Arrived more often than needed |
 |---|---|---|---|---|---|
@@ -50,14 +53,16 @@ the machine decided, not the dead receivers.
 """
 
 
-def describe(found: dict[str, Any], options: argparse.Namespace) -> str:
+def describe(record: Record) -> str:
+    found = add_up(record.rounds)
     hits, misses, ledger = found["faults_that_hit"], found["faults_that_hit_nothing"], found["ledger"]
     numbers = [found["events"], *(ledger[name] for name in ("delivered", "failed", "pending"))]
     numbers += [found["lost"], found["arrived_more_than_needed"]]
-    command = f"python -m bench.faults --count {options.count} --faults {options.faults} --seed {options.seed}"
     return TEXT.format(
-        command=command,
-        size="the whole run" if options.count >= WHOLE else "a smaller run",
+        size="the whole run" if found["events"] >= WHOLE else f"{found['events'] / WHOLE:.1%} of it",
+        number=len(record.rounds),
+        seeds=", ".join(str(each["seed"]) for each in record.rounds),
+        failed=len(record.failed) or "none",
         seconds=found["seconds"],
         numbers=" | ".join(f"{number:,}" for number in numbers),
         kinds=", ".join(f"{number:,} for one that is `{name}`" for name, number in sorted(found["made_for"].items())),
@@ -65,7 +70,7 @@ def describe(found: dict[str, Any], options: argparse.Namespace) -> str:
         unanswered=found["answers"].get("0", 0),
         refused=found["answers"].get("503", 0),
         restarted=", ".join(f"{number} ({name})" for name, number in found["restarted"].items()) or "none",
-        neighbors=_neighbors(found["neighbors"]) if "neighbors" in found else "",
+        neighbors=_neighbors(record.neighbors) if record.neighbors else "",
     )
 
 

@@ -1,15 +1,15 @@
 """`python -m bench.faults` at a size that a test can afford."""
 
-from argparse import Namespace
 from collections import Counter
 
 import pytest
 
-from bench.faults.__main__ import fail_and_recover
+from bench.faults.__main__ import fail_and_recover, main
 from bench.faults.judging import judge_counts
 from bench.faults.kinds import FAULTS
 from bench.faults.neighbors import percentile, summarize
 from bench.faults.page import describe
+from bench.faults.record import COUNTED, Record
 from persistence.deliveries.ledger import Ledger
 from testbed.running import forked_service
 
@@ -22,7 +22,7 @@ def test_a_run_hits_at_work_and_its_ledger_balances():
     assert found["problems"] == []
     assert sum(found["ledger"].values()) == found["events"] == 80
     assert sum(found["faults_that_hit"].values()) >= 1
-    assert "| 80 |" in describe(found, Namespace(count=80, faults=2, seed=16))
+    assert found["failed_wrongly"] == {}
 
 
 BALANCED = {
@@ -56,6 +56,44 @@ def test_an_event_that_came_more_often_than_needed_is_counted_and_no_problem():
     found = judge_counts(**BALANCED | {"called": {"ok": Counter("aab"), "flaky": Counter("ccc"), "lies": Counter()}})
 
     assert (found["arrived_more_than_needed"], found["problems"]) == (2, [])
+
+
+ROUND = {
+    **{name: {} for name in COUNTED},
+    "seed": 7,
+    "events": 9,
+    "lost": 0,
+    "arrived_more_than_needed": 1,
+    "seconds": 2,
+    "problems": [],
+    "ledger": {"delivered": 8, "failed": 1, "pending": 0},
+    "faults_that_hit": {"queue away": 2},
+}
+
+
+def test_rounds_are_kept_added_up_and_gone_on_with_at_the_next_seed(tmp_path):
+    path, page = tmp_path / "record.json", tmp_path / "quality.md"
+    page.write_text("# Quality\n")
+    for seed in (7, 8):
+        Record(path).add(ROUND | {"seed": seed})
+
+    assert (Record(path).events, Record(path).next_seed) == (18, 9)
+    assert main(["--count", "18", "--pairs", "0", "--record", str(path), "--write"], page) == 0
+    text = page.read_text()
+    assert (
+        "2 rounds with the seeds 7, 8" in text
+        and "| 18 | 16 | 2 | 0 | 0 | 2 |" in text
+        and "| queue away | 4 | 0 |" in text
+    )
+
+
+def test_a_round_that_failed_is_told_and_ends_the_run(tmp_path):
+    path = tmp_path / "record.json"
+    Record(path).add(ROUND)
+    Record(path).add(ROUND | {"seed": 8, "problems": ["3 are pending"]})
+
+    assert main(["--count", "100", "--pairs", "0", "--record", str(path)]) == 1
+    assert Record(path).events == 9 and "Rounds that failed: **1**" in describe(Record(path))
 
 
 def test_the_median_of_the_pairs_decides_about_dead_neighbors():
