@@ -44,7 +44,9 @@ processor is drawn too, and p99s are those of the quieter half of a third, of th
 traffic could be made. A run that is told to end (Ctrl-C) is judged by what it has.
 
 The figures below are of `python -m bench.soak --per-second {rate:g}` over {minutes:.1f} minutes: {rounds:,} rounds,
-{requests:,} messages, on two XXWhat was more than it may be:{verdict}
+{requests:,} messages, on two processors that did other work too: some process waited for one {waited:.0%} of the time,
+and half of the traffic could be made in {steady} of {samples} samples.{starved}{short}
+What was more than it may be:{verdict}
 
 ![Memory, open files, waits and tables over time](soak.svg)
 
@@ -169,6 +171,7 @@ def describe(outcome: Outcome, per_second: float) -> str:
         else " So short a run shows that the command works, not that nothing leaks.",
         steady=len(steady_ones(outcome.samples)),
         samples=len(outcome.samples),
+        starved=_starved(outcome.samples),
         waited=sum(one.waited for one in outcome.samples) / len(outcome.samples),
         kinds="\n".join(_kinds_of_worker(outcome.samples)),
         verdict="".join(f"\n* {problem}" for problem in outcome.problems) or " nothing",
@@ -176,6 +179,13 @@ def describe(outcome: Outcome, per_second: float) -> str:
         rows="\n".join(rows),
         tables=len(tables),
     )
+
+
+def _starved(samples: Sequence[Sample]) -> str:
+    """How long the p99s were that are not judged."""
+    steady = steady_ones(samples)
+    longest = max((max(one.p99.values()) for one in samples if one not in steady and one.p99), default=0.0)
+    return f" In the others a p99 was up to {longest / 1000:,.0f} s, which is not judged." if longest else ""
 
 
 def _kinds_of_worker(samples: Sequence[Sample]) -> Iterator[str]:

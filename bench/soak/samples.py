@@ -18,8 +18,8 @@ from bench.soak.traffic import Soaking
 MEGABYTE = 1024 * 1024
 TABLES = "SELECT relname, pg_total_relation_size(relid) FROM pg_stat_user_tables"
 KEPT_FILES = 32
-"""Connections to the gateway and the receiver are kept: up to eight for each, with two files each. They are opened when
-so many calls are made at once, which may happen late.
+"""Each thread that calls the gateway or the receiver keeps its connection, two files each, and there are as many
+threads as calls were made at once: of a webhook up to 8, of a gateway 8 at first and up to 96. They may come late.
 """
 MESSAGES = "SELECT count(*) FROM message"
 

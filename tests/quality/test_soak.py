@@ -64,7 +64,9 @@ def test_waits_count_only_where_the_machine_had_time_for_the_traffic():
         replace(FLAT[-1], minutes=16 + number, messages=3000 + number, p99={"request": 9000.0}) for number in range(9)
     ]
 
-    assert Outcome([*FLAT, *starved], judge([*FLAT, *starved]), [], 39).problems == []
+    outcome = Outcome([*FLAT, *starved], judge([*FLAT, *starved]), [], 39)
+    assert outcome.problems == []
+    assert "30 of 39 samples. In the others a p99 was up to 9 s, which is not judged." in describe(outcome, 1)
 
 
 def test_a_run_that_was_kept_is_judged_again(tmp_path, monkeypatch):
