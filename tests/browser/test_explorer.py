@@ -82,6 +82,7 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
     by_path = {
         "/broadcast_progress.json": {"uuid": filled.rows["broadcast"][-1].uuid},
         "/channel_health.json": {"uuid": filled.rows["channel"][0].uuid},
+        "/channel_tests.json": {"uuid": filled.rows["channel"][0].uuid},
         "/contact_queries.json": {"query": "amina"},
         "/contact_timeline.json": {"contact": filled.rows["contact"][-1].uuid},
         "/delivery.json": {"uuid": filled.rows["delivery"][-1].uuid},
