@@ -14,12 +14,8 @@ from persistence.data_jobs import (
 )
 from persistence.database import Database
 from persistence.errors import RuleBroken
-from persistence.exports.exports import run_export
-from persistence.exports.sheets import SheetFull
-from persistence.imports import running
 from persistence.imports.reading import BadFile
 from persistence.media.store import MediaStore
-from persistence.rights.requests import run_request
 from persistence.tables.data_jobs import READING, data_request, export
 from persistence.workspaces import Workspace, find_workspace
 
@@ -64,15 +60,26 @@ class Performer:
     def _perform_or_fail(self, held: Held, workspace: Workspace) -> None:
         try:
             self._perform(held, workspace)
-        except (BadFile, SheetFull, RuleBroken) as error:
+        except (BadFile, RuleBroken) as error:
             fail(self.database, held, str(error))
 
     def _perform(self, held: Held, workspace: Workspace) -> None:
+        """Loads only what this kind of job needs: a command does one job."""
         if held.table is export:
+            from persistence.exports.exports import run_export  # noqa: PLC0415  # see above
+
             run_export(self.database, self.store, held, workspace, self.is_stopping)
         elif held.table is data_request:
+            from persistence.rights.requests import run_request  # noqa: PLC0415  # see above
+
             run_request(self.database, self.store, held, workspace, is_forced=self.is_forced)
-        elif held.row.cancelled_on is not None:
+        else:
+            self._import(held, workspace)
+
+    def _import(self, held: Held, workspace: Workspace) -> None:
+        from persistence.imports import running  # noqa: PLC0415  # see above
+
+        if held.row.cancelled_on is not None:
             running.end_cancelled(self.database, self.store, held)
         elif held.row.status == READING:
             running.preview(self.database, self.store, held, workspace)

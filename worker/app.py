@@ -4,7 +4,7 @@ only costs seconds."""
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey
@@ -17,8 +17,10 @@ from relayboard.base.private_files import make_file
 from relayboard.base.settings import sqlite_file
 from relayboard.base.tracing import Causes, caused_by
 from worker.errors import QueueError
-from worker.jobs import Job
 from worker.queue_messages import RUN, SWEEP, JsonMessages
+
+if TYPE_CHECKING:  # the jobs load all that workers do, and who only asks the queue needs none of them
+    from worker.jobs import Job
 
 QUEUE_NAME = "relayboard"
 FAILURES = (ConfigurationError, OSError, ValueError, RedisError, psycopg.Error, sqlite3.Error)
@@ -78,7 +80,7 @@ def declare_run(queue: Huey, run: Run) -> Any:
     return queue.task(name=RUN)(run_work)
 
 
-def declare_sweeps(queue: Huey, run: Run, jobs: Iterable[Job]) -> None:
+def declare_sweeps(queue: Huey, run: Run, jobs: "Iterable[Job]") -> None:
     """A periodic task (sweep) for each job, so that nothing waits longer than its interval if a wake-up is lost. An
     interval begins at the start of the process. A sweep that waited longer than its interval is dropped.
     """

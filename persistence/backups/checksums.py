@@ -12,13 +12,12 @@ from typing import Any
 
 import orjson
 from sqlalchemy import Boolean, Column, Connection, Float, Table, text
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Dialect
 
 from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
 
 ROWS_AT_ONCE = 5000
 WIDTH = 16
-POSTGRES = postgresql.dialect()  # type: ignore[no-untyped-call]
 
 
 @dataclass(slots=True)
@@ -41,12 +40,12 @@ def checksum_of_sqlite(connection: Connection, table: Table) -> Checksum:
 
 
 def checksum_of_postgres(connection: Connection, table: Table) -> Checksum:
-    columns = ", ".join(_plain(column) for column in table.c)
+    columns = ", ".join(_plain(column, connection.dialect) for column in table.c)
     read = text(f'SELECT {columns} FROM "{table.name}"')
     return _sum(table, connection.execute(read.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)))
 
 
-def _plain(column: Column[Any]) -> str:
+def _plain(column: Column[Any], dialect: Dialect) -> str:
     """An expression of PostgreSQL for the value that SQLite has in a column."""
     name, kind = f'"{column.name}"', column.type
     if isinstance(kind, UtcDateTime):
@@ -55,7 +54,7 @@ def _plain(column: Column[Any]) -> str:
         return f"CAST({name} AS integer)"
     if isinstance(kind, Float):
         return name
-    if isinstance(kind, UuidText | JsonIndexed) or kind.dialect_impl(POSTGRES).python_type is not int:
+    if isinstance(kind, UuidText | JsonIndexed) or kind.dialect_impl(dialect).python_type is not int:
         return f"CAST({name} AS text)"
     return name
 

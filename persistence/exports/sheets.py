@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import BinaryIO
 
-import xlsxwriter
+from persistence.errors import RuleBroken
 
 CSV, XLSX, JSONL = "csv", "xlsx", "jsonl"
 FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -20,7 +20,7 @@ CELL_LENGTH = 32_767
 Cells = Sequence[str | int | None]
 
 
-class SheetFull(ValueError):
+class SheetFull(RuleBroken):
     """A workbook has no room for another row."""
 
 
@@ -68,6 +68,8 @@ class XlsxSheet(Sheet):
     calculates."""
 
     def __init__(self, file: BinaryIO) -> None:
+        import xlsxwriter  # noqa: PLC0415  # it loads much, and other formats need none of it
+
         options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
         self._workbook = xlsxwriter.Workbook(file, options)
         self._sheet = self._workbook.add_worksheet()

@@ -10,7 +10,7 @@ from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.sql.columns import UtcDateTime, UuidText
-from persistence.tables.complete import metadata
+from persistence.tables.conditions import metadata
 from persistence.tables.service import schema_note
 from relayboard.base.version import program_version
 

@@ -228,7 +228,7 @@ def split(items: Sequence[Item], size: int = ROWS_PER_STATEMENT) -> Iterator[Seq
 
 
 ON_POSTGRESQL = "where_on_postgresql"
-"""Key of `Index.info`: the condition of a partial index, which `persistence.tables.complete` gives to the index. To
+"""Key of `Index.info`: the condition of a partial index, which `persistence.tables.conditions` gives to the index. To
 give it at once would load all drivers of PostgreSQL, also on SQLite."""
 
 

@@ -1,8 +1,6 @@
 """All tables, loaded so that `metadata` is complete."""
 
-from sqlalchemy import text
-
-from persistence.sql.columns import ON_POSTGRESQL, metadata
+from persistence.sql.columns import metadata
 from persistence.tables import (
     accounts,
     audit,
@@ -45,8 +43,3 @@ __all__ = [
     "tickets",
     "triggers",
 ]
-
-for _table in metadata.tables.values():
-    for _index in _table.indexes:
-        if ON_POSTGRESQL in _index.info:
-            _index.dialect_kwargs["postgresql_where"] = text(_index.info[ON_POSTGRESQL])

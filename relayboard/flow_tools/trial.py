@@ -51,7 +51,7 @@ def empty_database() -> Iterator[Database]:
     with tempfile.TemporaryDirectory() as folder:
         database = Database(f"sqlite:///{Path(folder) / 'trial.db'}")
         try:
-            metadata.create_all(database.engine)
+            metadata.create_all(database.engine, checkfirst=False)  # the file is new
             yield database
         finally:
             database.close()

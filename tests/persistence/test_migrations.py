@@ -9,7 +9,7 @@ from sqlalchemy import Index, Table, UniqueConstraint, inspect
 from persistence.database import Database
 from persistence.migrations import FOLDER, current_revision, downgrade, list_revisions, upgrade
 from persistence.migrations.keys import OWNER, SHARED
-from persistence.tables.complete import metadata
+from persistence.tables.conditions import metadata
 
 GLOBAL = {
     *(
