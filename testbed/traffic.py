@@ -37,7 +37,9 @@ class Outside:
 
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-                outside._note(self.path, parse_qs(body))
+                key = self.headers.get("Idempotency-Key")
+                if outside.is_new(key):
+                    outside._note(self.path, parse_qs(body))
                 self.send_response(204)
                 self.end_headers()
 
@@ -47,6 +49,10 @@ class Outside:
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def is_new(self, key: str | None) -> bool:
+        """Whether a request is not a repeat of another one, for gateways that recognize repeats; here all are new."""
+        return True
 
     def _note(self, path: str, form: dict[str, list[str]]) -> None:
         text = form.get("text", [""])[0]

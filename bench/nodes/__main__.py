@@ -2,7 +2,8 @@
 
 Twenty workspaces send SMS and receive them meanwhile, one of them ten times as many as each other. Every request goes
 to whichever node chance names. In the end everything that was accepted is there once and has arrived, or the run fails
-(status 1). Metrics are read from all nodes and added up as Prometheus does it.
+(status 1). The gateway recognizes repeats: an SMS that a worker may have sent when it was killed is sent again only to
+such a gateway (docs/decisions.md). Metrics are read from all nodes and added up as Prometheus does it.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from testbed.tokens import SECRET_KEY
 
 PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
 LOOK_SECONDS = 2.0
-REST_SECONDS = 600.0
+REST_SECONDS = 240.0
 BUSIER = 10
 
 
@@ -89,7 +90,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             }
             nodes = ending.enter_context(running_nodes(environment, folder, options.apis, options.workers))
             kills, totals = load_and_kill(nodes, tenants, options)
-            wait_until(lambda: has_arrived(tenants, outside), "everything to arrive", REST_SECONDS)
+            with suppress(AssertionError):  # the judge says what is missing
+                wait_until(lambda: has_arrived(tenants, outside), "everything to arrive", REST_SECONDS)
             totals.look(nodes)
             return {"kills": dict(kills), **judge(database, tenants, outside, totals)}
     finally:

@@ -45,6 +45,7 @@ def judge(database: Database, tenants: Sequence[Tenant], outside: Arrivals, tota
         "repeated": sum(each.repeated for each in tenants),
         "lost": len(lost),
         "doubled": len(doubled),
+        "gateway_repeats": outside.repeats,
         "events_told_again": sum(count - 1 for count in outside.told.values()),
         "busy": describe(waits[BUSY]) if waits[BUSY] else {},
         "others": describe(others) if others else {},

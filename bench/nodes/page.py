@@ -19,6 +19,7 @@ through whichever node chance named, one of them ten times as many as each other
 | doubled, in the database or at the gateway | {doubled} |
 | requests repeated by clients (killed node, 503) | {repeated:,} |
 | incoming requests that ended without a response; stored once or not at all | {unknown} |
+| SMS that the gateway got again under the same key, because a worker died | {again_sent} |
 | events that a receiver was told again (at least once) | {again} |
 
 From the acceptance of an SMS until it is at the gateway, or its event at the receiver, kills and restarts included:
@@ -51,6 +52,7 @@ def describe_run(found: dict[str, Any], options: argparse.Namespace) -> str:
         doubled=found["doubled"],
         repeated=found["repeated"],
         unknown=found["unknown"],
+        again_sent=found["gateway_repeats"],
         again=found["events_told_again"],
         busy=row(found["busy"]),
         others=row(found["others"]),

@@ -26,11 +26,23 @@ AGAIN = (429, 503)
 
 
 class Arrivals(Outside):
-    """The gateway and the receiver of all workspaces, with the moment of each first arrival by text."""
+    """The gateway, which recognizes repeats, and the receiver of all workspaces, with the moment of each first arrival
+    by text. `repeats` counts what the gateway got again under the same key, because a worker died meanwhile.
+    """
 
     def __init__(self) -> None:
+        self.repeats = 0
+        self._keys: set[str] = set()
         self.moments: dict[str, float] = {}
         super().__init__()
+
+    def is_new(self, key: str | None) -> bool:
+        with self._lock:
+            if key is None or key not in self._keys:
+                self._keys.add(key or "")
+                return True
+            self.repeats += 1
+            return False
 
     def _note(self, path: str, form: dict[str, list[str]]) -> None:
         super()._note(path, form)
@@ -106,7 +118,7 @@ class Tenant:
 def make_tenant(database: Database, number: int, outside: str, rounds_per_second: float) -> Tenant:
     with database.writing() as tx:
         workspace = create_workspace(tx, f"Workspace {number}", country="RW", timezone="Africa/Kigali")
-    channel_id = add_gateway(database, workspace, f"{outside}/send")
+    channel_id = add_gateway(database, workspace, f"{outside}/send", recognizes_repeats=True)
     with database.writing() as tx:
         hook = {"webhook_url": f"{outside}/hook", "webhook_secret": new_webhook_secret()}
         tx.execute(update(channel).values(**hook).where(channel.c.id == channel_id))
