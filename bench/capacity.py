@@ -66,6 +66,8 @@ TEXT = """# Capacity
 
 What machines carry, derived from what each kind of work costs. Written by
 
+<!-- not run: it makes a large data set -->
+
     python -m bench.capacity --write
 
 from the figures of [performance](performance.md), which were measured on two cores that did other work too; a quiet
