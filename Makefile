@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: serve test test-partitions bench faults fuzz soak mutants picture docs screenshots sdks clean
+.PHONY: serve test test-partitions test-pooler bench faults fuzz soak mutants picture docs screenshots sdks clean
 
 serve: $(VENV)/.installed
 	@$(BIN)/relayboard demo $(if $(PORT),--port $(PORT))
@@ -12,6 +12,9 @@ test: $(VENV)/.tox-installed
 
 test-partitions: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run -e partitions
+
+test-pooler: $(VENV)/.tox-installed
+	@$(BIN)/tox -q run -e pooler
 
 bench: $(VENV)/.bench-installed
 	@$(BIN)/python -m bench

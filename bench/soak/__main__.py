@@ -174,7 +174,7 @@ def describe(outcome: Outcome, per_second: float) -> str:
         starved=_starved(outcome.samples),
         waited=sum(one.waited for one in outcome.samples) / len(outcome.samples),
         kinds="\n".join(_kinds_of_worker(outcome.samples)),
-        verdict="".join(f"\n* {problem}" for problem in outcome.problems) or " nothing",
+        verdict="\n\n* " + "\n* ".join(outcome.problems) if outcome.problems else " nothing",
         requests=outcome.samples[-1].messages,
         rows="\n".join(rows),
         tables=len(tables),

@@ -21,6 +21,8 @@ from testbed.kept_databases import KeptDatabases
 from testbed.poolers import transaction_pooler
 from testbed.running import forked_service, wait_until
 
+pytestmark = pytest.mark.pgbouncer
+
 SETTINGS = text(
     "select current_setting('TimeZone'), current_setting('statement_timeout'), current_setting('lock_timeout'), "
     "current_setting('jit'), current_setting('application_name')"

@@ -322,6 +322,7 @@ BROKEN: dict[str, tuple[Callable[[Patient], None], str, str]] = {
 }
 
 
+THROUGH_A_POOLER = ("pooler instead of the database", "pooler of another database")
 ON_EACH_DATABASE = ("another key", "media not shared")
 """The others have nothing to do with where the installation has its database, or break one of their own."""
 PAGE = Path(__file__).parents[3] / "docs" / "troubleshooting.md"
@@ -360,7 +361,9 @@ def test_the_page_tells_of_every_break_that_is_tried_and_no_other() -> None:
 
 # Not with "name" in one decorator: pytest would set the service up anew for each pair.
 @pytest.mark.parametrize("service", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.pgbouncer if name in THROUGH_A_POOLER else ()) for name in BROKEN]
+)
 def test_what_is_broken_is_named_in_a_sentence_that_says_what_to_do(patient: Patient, name: str) -> None:
     check_named(patient, name)
 
