@@ -54,7 +54,8 @@ from persistence.database import Database, Wake
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.opening import open_store
 from persistence.media.store import StoreUnavailable
-from persistence.serving import open_serving_database, open_standby
+from persistence.serving import open_serving_database
+from persistence.standby import open_standby
 from relayboard.base.settings import Settings
 
 STREAMS = frozenset({"/api/v2/stream"})

@@ -2,7 +2,6 @@
 
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
-from persistence.standby import Standby
 from relayboard.base.settings import Settings
 
 
@@ -11,12 +10,3 @@ def open_serving_database(settings: Settings, pool_size: int) -> Database:
     url = settings.database_pooled_url or settings.database_url
     is_pooled = bool(settings.database_pooled_url)
     return Database(url, pool_size=pool_size, keys=KeyRing.of(settings), is_behind_pooler=is_pooled)
-
-
-def open_standby(settings: Settings, primary: Database, pool_size: int) -> Standby | None:
-    """The standby for lists, if there is one. It may be behind a pooler where the database is."""
-    if not settings.database_read_url:
-        return None
-    keys, is_pooled = KeyRing.of(settings), bool(settings.database_pooled_url)
-    database = Database(settings.database_read_url, pool_size=pool_size, keys=keys, is_behind_pooler=is_pooled)
-    return Standby(primary, database, settings.database_read_lag_seconds)

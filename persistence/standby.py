@@ -15,8 +15,10 @@ from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
 from persistence.errors import DatabaseError, is_temporary, lost_a_race, reason_of, took_too_long
+from persistence.secrets.encryption import KeyRing
 from persistence.tables.service import write_mark
-from relayboard.base.metrics import standby_lag, standby_reads
+from relayboard.base.metrics import AWAY, BEHIND, FOLLOWER, STANDBY, WRITER, standby_lag, standby_reads
+from relayboard.base.settings import Settings
 
 logger = logging.getLogger("relayboard.standby")
 
@@ -50,7 +52,6 @@ POSITION = text(f"SELECT {HERE}, {IDENTITY}")
 REPLAYED = text(f"SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint, {IDENTITY} WHERE pg_is_in_recovery()")
 PAGE, HEADERS = 8192, (24, 40)
 NO_STANDBY = "RELAYBOARD_DATABASE_READ_URL leads to no standby of the database"
-STANDBY, WRITER, FOLLOWER, BEHIND, AWAY = "standby", "writer", "follower", "behind", "away"
 
 
 def _end_of(position: int) -> int:
@@ -198,3 +199,12 @@ class Standby:
         while not self._ending.is_set():
             self.look()
             self._ending.wait(min(LOOK_SECONDS, self.longest_lag / 2))
+
+
+def open_standby(settings: Settings, primary: Database, pool_size: int) -> Standby | None:
+    """The standby for lists, if there is one. It may be behind a pooler where the database is."""
+    if not settings.database_read_url:
+        return None
+    keys, is_pooled = KeyRing.of(settings), bool(settings.database_pooled_url)
+    database = Database(settings.database_read_url, pool_size=pool_size, keys=keys, is_behind_pooler=is_pooled)
+    return Standby(primary, database, settings.database_read_lag_seconds)

@@ -7,7 +7,7 @@ import { useEffect, useRef } from "../shared/ui.js";
 const NOT_KEPT = ["password", "file"];
 
 /**
- * The form to draw, what to do at each input, and what to do when it is done with. Fields that are drawn later, such as
+ * The form to draw, what to do at each input of a field, and what to do when it is done with. Fields that are drawn later, such as
  * those for the records of a list, are filled in as soon as they are there. Passwords are not kept.
  * @param {string | undefined} draft its name; without one nothing is kept
  */
@@ -18,7 +18,12 @@ export function useKeptForm(draft) {
   });
   return {
     form,
-    keep: () => draft && form.current && keepDraft(draft, typed(form.current)),
+    // Only what was touched: the others may still get their first value, which is on its way.
+    keep: (/** @type {Event} */ { target }) => {
+      const field = /** @type {HTMLInputElement} */ (target);
+      if (!draft || !form.current || !fieldsOf(form.current).includes(field)) return;
+      keepDraft(draft, { ...loadDraft(draft, {}), [field.name]: valuesOf(form.current, field.name) });
+    },
     drop: () => draft && keepDraft(draft, null),
   };
 }
@@ -29,16 +34,9 @@ const fieldsOf = (form) =>
 
 const isTicked = (/** @type {HTMLInputElement} */ { type }) => type === "checkbox" || type === "radio";
 
-/** The values by name; a box without a tick leaves an empty list. @param {HTMLFormElement} form */
-function typed(form) {
-  /** @type {Record<string, string[]>} */
-  const kept = {};
-  for (const field of fieldsOf(form)) {
-    kept[field.name] ??= [];
-    if (!isTicked(field) || field.checked) kept[field.name].push(field.value);
-  }
-  return kept;
-}
+/** The values of the fields of a name; boxes without a tick have none. @param {HTMLFormElement} form @param {string} name */
+const valuesOf = (form, name) =>
+  fieldsOf(form).filter((field) => field.name === name && (!isTicked(field) || field.checked)).map(({ value }) => value);
 
 /** @param {HTMLFormElement} form @param {Record<string, string[]>} kept */
 function restore(form, kept) {

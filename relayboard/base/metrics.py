@@ -57,6 +57,9 @@ standby_reads = Counter(
     ("where",),
     registry=shared,
 )
+READ_AT = STANDBY, WRITER, FOLLOWER, BEHIND, AWAY = ("standby", "writer", "follower", "behind", "away")
+for place in READ_AT:  # shown before the first of them
+    standby_reads.labels(place)
 standby_lag = Gauge(
     "relayboard_standby_lag_seconds",
     "How far the standby is behind, as this process sees it; -1 while it is away.",

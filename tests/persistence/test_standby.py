@@ -13,11 +13,10 @@ from openapi.bundle import bundle
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid
-from persistence.standby import AWAY, BEHIND, FOLLOWER, STANDBY, WRITER
 from persistence.tables.service import write_mark
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from relayboard.base.metrics import standby_reads
+from relayboard.base.metrics import AWAY, BEHIND, FOLLOWER, STANDBY, WRITER, standby_reads
 from relayboard.base.settings import load_settings
 from testbed.databases import open_database
 from testbed.running import wait_until
