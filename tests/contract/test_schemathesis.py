@@ -19,7 +19,7 @@ from tests.contract.fuzz import EXAMPLES
 from tests.factories import fill_workspace
 
 SEED = os.environ.get("RELAYBOARD_FUZZ_SEED", "20260302")
-EXAMPLES_PER_OPERATION = os.environ.get(EXAMPLES, "3")
+EXAMPLES_PER_OPERATION = os.environ.get(EXAMPLES, "1")
 CONTRACTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
 
 
