@@ -31,8 +31,9 @@ def apply_modifier(editor: ContactEditor, modifier: Mapping[str, Any]) -> bool:
     apply = _APPLIERS.get(str(modifier.get("type")))
     if apply is None:
         raise ModifierError(f"{modifier.get('type')!r} is not a type of modifier")
+    given = {name: value for name, value in modifier.items() if value is not None}  # null is as good as missing
     try:
-        changed = apply(editor, modifier)
+        changed = apply(editor, given)
     except KeyError as error:
         raise ModifierError(f"{modifier['type']} modifier cannot be read: {error!r}") from error
     if changed:

@@ -182,6 +182,9 @@ def test_groups_with_queries_follow_the_fields() -> None:
         {"type": "ticket_note", "ticket_uuid": TICKET, "note": ""},
         {"type": "seen"},
         {"type": "seen", "seen_on": "yesterday"},
+        {"type": "urns", "modification": "set", "urns": None},
+        {"type": "groups", "modification": "add", "groups": None},
+        {"type": "field", "field": None, "value": "x"},
         {},
     ],
 )
