@@ -108,7 +108,6 @@ class _Bookmark:
 
     last: int = 0
     is_copied: bool = False
-    is_compared: bool = False
 
 
 class _Copy:
@@ -191,13 +190,11 @@ class _Copy:
             raise BackupError(f"rows of {table.name} cannot be copied: {reason}") from error
 
     def _compare(self, table: Table) -> None:
-        bookmark = self._bookmark(table)
+        """Each run compares everything: the source is locked only while a run lasts."""
         wanted = checksum_of_sqlite(self.source, table)
         self.done.tables += 1
         self.done.rows += wanted.rows
         report("Comparing", self.done.rows, self.total)
-        if bookmark.is_compared:
-            return
         with self.target.begin():
             found = checksum_of_postgres(self.target, table)
         if found != wanted:
@@ -205,9 +202,6 @@ class _Copy:
                 f"the copy of {table.name} is not the same ({found.rows} rows of {wanted.rows}): it was changed, or "
                 f"the source was used between two runs. Empty {self.name} and begin again"
             )
-        with self.target.begin():
-            bookmark.is_compared = True
-            self._note(table.name, asdict(bookmark))
 
     def _finish(self, references: list[Reference]) -> None:
         given = self.source.exec_driver_sql("SELECT name, seq FROM sqlite_sequence").all()
@@ -223,7 +217,8 @@ class _Copy:
     def _bookmark(self, table: Table) -> _Bookmark:
         with self.target.begin():
             noted = self._noted(table.name)
-        return _Bookmark() if noted is None else _Bookmark(**json.loads(noted))
+        found = json.loads(noted or "{}")
+        return _Bookmark(found.get("last", 0), found.get("is_copied", False))
 
     def _noted(self, name: str) -> str | None:
         found = text(f"SELECT note FROM {BOOKMARKS} WHERE name = :name")

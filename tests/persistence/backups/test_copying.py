@@ -1,6 +1,7 @@
 """Moving to PostgreSQL by the name of the command, cut off by SIGKILL wherever it may be."""
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -29,12 +30,21 @@ from tests.persistence.backups.test_backups import read_lists
 MESSAGES = 300
 SPECIAL = "a tab\t, a line\nand\r\n, a \\ and \\N, \\t, “quotes” ' \" and 🌍"
 SMALL_STEPS = (
-    "import sys\n"
+    "import os, signal, sys\n"
     "import persistence.backups.copying as copying\n"
     "from relayboard.cli import main\n"
     "copying.BATCH_ROWS = copying.READ_ROWS = 20\n"
-    "sys.exit(main(sys.argv[1:]))\n"
 )
+MAIN = "sys.exit(main(sys.argv[1:]))\n"
+DIES_BEFORE_MESSAGES = (
+    "copy = copying._Copy._copy_table\n"
+    "def copy_others(self, table):\n"
+    "    if table.name == 'message':\n"
+    "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    "    copy(self, table)\n"
+    "copying._Copy._copy_table = copy_others\n"
+)
+DIES_ONCE_COMPARED = "copying._Copy._finish = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
 
 
 @pytest.fixture
@@ -67,8 +77,8 @@ def arguments(source: Api, target_url: str) -> list[str]:
 
 
 @contextmanager
-def copying(source: Api, target_url: str, folder: Path) -> Iterator[Started]:
-    command = [sys.executable, "-c", SMALL_STEPS]
+def copying(source: Api, target_url: str, folder: Path, death: str = "") -> Iterator[Started]:
+    command = [sys.executable, "-c", SMALL_STEPS + death + MAIN]
     with started(*arguments(source, target_url), folder=folder, environment=make_environment(), command=command) as run:
         yield run
 
@@ -79,14 +89,6 @@ def connected(url: str) -> Iterator[Any]:
     with engine.connect() as connection:
         yield connection
     engine.dispose()
-
-
-def wait_for_begin(run: Started, target_url: str) -> None:
-    def has_begun() -> bool:
-        with connected(target_url) as connection:
-            return inspect(connection).has_table("database_copy")
-
-    wait_until(lambda: has_begun() or run.process.poll() is not None, "the copy to begin")
 
 
 def wait_for_lock(run: Started, connection: Any) -> None:
@@ -102,13 +104,9 @@ def wait_for_lock(run: Started, connection: Any) -> None:
     assert run.process.poll() is None, run.text
 
 
-def cut_off_before_messages(source: Api, target_url: str, folder: Path) -> None:
-    with copying(source, target_url, folder) as run, connected(target_url) as connection:
-        wait_for_begin(run, target_url)
-        connection.exec_driver_sql("LOCK TABLE message IN SHARE MODE")
-        wait_for_lock(run, connection)
-        run.process.kill()
-        run.process.wait()
+def cut_off(source: Api, target_url: str, folder: Path, death: str) -> None:
+    with copying(source, target_url, folder, death) as run:
+        assert run.process.wait() == -signal.SIGKILL, run.text
 
 
 def cut_off_amid_messages(source: Api, target_url: str, folder: Path) -> None:
@@ -137,7 +135,7 @@ def test_a_copy_that_is_killed_twice_goes_on_and_is_the_same(
     source: Api, target_url: str, tmp_path: Path, postgres_url: str, postgres_template: str
 ) -> None:
     lists = read_lists(source)
-    cut_off_before_messages(source, target_url, tmp_path)
+    cut_off(source, target_url, tmp_path, DIES_BEFORE_MESSAGES)
     cut_off_amid_messages(source, target_url, tmp_path)
 
     done = call_forked(*arguments(source, target_url), folder=tmp_path)
@@ -193,13 +191,23 @@ def use_target(target_url: str) -> None:
 
 
 def test_a_source_that_was_used_between_two_runs_is_noticed(source: Api, target_url: str, tmp_path: Path) -> None:
-    cut_off_before_messages(source, target_url, tmp_path)
+    cut_off(source, target_url, tmp_path, DIES_BEFORE_MESSAGES)
     change_source(source)
 
     refused = call_forked(*arguments(source, target_url), folder=tmp_path)
 
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "the copy of contact is not the same" in refused.stderr and "begin again" in refused.stderr
+
+
+def test_a_source_that_was_used_after_all_was_compared_is_noticed(source: Api, target_url: str, tmp_path: Path) -> None:
+    cut_off(source, target_url, tmp_path, DIES_ONCE_COMPARED)
+    change_source(source)
+
+    refused = call_forked(*arguments(source, target_url), folder=tmp_path)
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "the copy of contact is not the same" in refused.stderr
 
 
 def test_a_target_that_is_not_empty_is_refused(source: Api, target_url: str, tmp_path: Path) -> None:
@@ -216,7 +224,7 @@ def test_a_target_that_is_not_empty_is_refused(source: Api, target_url: str, tmp
 def test_a_copy_of_another_source_is_refused(
     source: Api, target_url: str, sqlite_template: Path, tmp_path: Path
 ) -> None:
-    cut_off_before_messages(source, target_url, tmp_path)
+    cut_off(source, target_url, tmp_path, DIES_BEFORE_MESSAGES)
     other = tmp_path / "other.db"
     other.write_bytes(sqlite_template.read_bytes())
 
