@@ -14,7 +14,7 @@ export const iconOf = ({ type }) => ICONS[type] ?? "info";
 
 /** The item in words. @param {Item} item */
 export function textOf({ type, channel_event, run, ticket_event, note }) {
-  if (channel_event) return word("call", channel_event.type ?? "");
+  if (channel_event) return word("channel_event", channel_event.type ?? "");
   if (run) return `${run.flow.name}: ${type === "run_started" ? t("flow.started") : word("flow", run.status)}`;
   if (note) return `${note.user?.name ?? ""}: ${note.text}`;
   if (ticket_event) {

@@ -6,7 +6,7 @@ import { useAll } from "../shared/lists.js";
 import { go } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
-import { html } from "../shared/ui.js";
+import { html, useState } from "../shared/ui.js";
 
 /** @type {[string, import("../shared/texts.js").Key][]} */
 const FOLDERS = [
@@ -22,13 +22,15 @@ const FOLDERS = [
 
 /** @param {{folder: string, label: string}} props */
 export function Folders({ folder, label }) {
-  const labels = useAll(may("list_labels") ? "labels" : null);
+  const [opened, setOpened] = useState(0);
+  const labels = useAll(may("list_labels") ? "labels" : null, opened);
   const folders = FOLDERS.map(([name, text]) => ({
     text: t(text),
     checked: name === folder && !label,
     onPick: () => go(["inbox"], { folder: name }),
   }));
   const labelled = labels.map(({ uuid, name }) => ({
+    id: uuid,
     text: name ?? "",
     icon: "label",
     checked: uuid === label,
@@ -37,5 +39,5 @@ export function Folders({ folder, label }) {
   const exported = may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "messages", folder }) };
   const shown = labels.find(({ uuid }) => uuid === label)?.name ?? t(FOLDERS.find(([name]) => name === folder)?.[1] ?? "folder.all");
   return html`<${Menu} label=${t("inbox.folders")} items=${[...folders, ...labelled, exported]} text=${html`${shown} <${Icon} name="down" size=${16} />`}
-    className="quiet folder-button" />`;
+    className="quiet folder-button" onOpen=${() => setOpened(opened + 1)} />`;
 }

@@ -28,7 +28,7 @@ export default function Inbox({ place }) {
   useChanges(["message", "ticket", "run"], list.refresh);
   useEffect(() => {
     if (typed.trim() === search) return;
-    const later = setTimeout(() => go(place.parts, { ...place.query, search: typed.trim() }, { replace: true }), SEARCH_MS);
+    const later = setTimeout(() => go(["inbox", ...place.parts], { ...place.query, search: typed.trim() }, { replace: true }), SEARCH_MS);
     return () => clearTimeout(later);
   }, [typed]);
 

@@ -25,7 +25,7 @@ export function useSavedReplies(text, use) {
   const save = () => attempt(() => post("saved_replies", { name: present.slice(0, NAME_LENGTH), text: present }).then(load), t("reply.is_saved"));
   const forget = (/** @type {string} */ uuid) => attempt(() => remove("saved_replies", { uuid }).then(load));
   return [
-    ...saved.map((reply) => ({ text: reply.name, onPick: () => use(reply.text) })),
+    ...saved.map((reply) => ({ id: reply.uuid, text: reply.name, onPick: () => use(reply.text) })),
     present && !same && may("write_saved_reply") ? { text: t("reply.save"), icon: "plus", onPick: save } : null,
     same && may("write_saved_reply") ? { text: t("reply.forget"), icon: "trash", onPick: () => forget(same.uuid) } : null,
     !saved.length && !present ? { text: t("reply.saved_empty"), icon: "info", onPick: () => {} } : null,

@@ -47,8 +47,11 @@ export function useThread(contact) {
       if (record.status === "failed") void refresh();
     });
   }, [contact]);
-  useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === contact);
   const messages = items.flatMap(({ message }) => (message ? [message] : []));
+  const channel = messages.findLast((message) => message.channel)?.channel?.uuid;
+  useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === contact);
+  // The stream has no calls, but a channel changes when its phone has reported some.
+  useChanges(["channel"], refresh, (record) => !channel || record.uuid === channel);
   return { items, messages, loading, problem, hasOlder: !!cursor, older: () => void load(cursor ?? undefined), refresh, add };
 }
 

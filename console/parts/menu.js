@@ -4,15 +4,20 @@ import { classes, html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "./icons.js";
 
 /**
- * @typedef {{text: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, lang?: string, onlyNarrow?: boolean}} Item
- * @param {{label: string, items: (Item | false | null | undefined)[], icon?: string, text?: any, up?: boolean, className?: string}} props
+ * `id` tells items with the same text apart.
+ * @typedef {{text: string, id?: string, icon?: string, onPick: () => void, danger?: boolean, checked?: boolean, lang?: string, onlyNarrow?: boolean}} Item
+ * @param {{label: string, items: (Item | false | null | undefined)[], icon?: string, text?: any, up?: boolean, className?: string,
+ *   onOpen?: () => void}} props
  */
-export function Menu({ label, items, icon = "more", text, up = false, className = "quiet icon-only" }) {
+export function Menu({ label, items, icon = "more", text, up = false, className = "quiet icon-only", onOpen }) {
   const [open, setOpen] = useState(false);
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const shown = items.filter((item) => !!item);
+  const listed = useRef(/** @type {Listed[]} */ ([]));
+  listed.current = open ? inPlace(listed.current, shown) : shown;
   useEffect(() => {
     if (!open) return;
+    onOpen?.();
     entries()[0]?.focus();
     const leave = (/** @type {Event} */ event) => {
       if (!box.current?.contains(/** @type {Node} */ (event.target))) setOpen(false);
@@ -46,9 +51,9 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
       </button>
       ${open &&
       html`<div class=${up ? "menu-list up" : "menu-list"} role="menu" aria-label=${label}>
-        ${shown.map(
+        ${listed.current.map(
           (item) => html`
-            <button type="button" role=${item.checked === undefined ? "menuitem" : "menuitemradio"} tabindex="-1" lang=${item.lang}
+            <button key=${idOf(item)} type="button" disabled=${item.isGone} role=${item.checked === undefined ? "menuitem" : "menuitemradio"} tabindex="-1" lang=${item.lang}
               aria-checked=${item.checked} class=${classes("menu-item", item.danger && "danger", item.onlyNarrow && "only-narrow")}
               onClick=${() => {
                 close();
@@ -61,4 +66,18 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
       </div>`}
     </div>
   `;
+}
+
+/** @typedef {Item & {isGone?: boolean}} Listed */
+
+const idOf = (/** @type {Item} */ { id, text }) => id ?? text;
+
+/**
+ * The items of an open menu: none moves away below the pointer. New ones follow, and who is gone keeps its place.
+ * @param {Listed[]} before @param {Item[]} items
+ * @returns {Listed[]}
+ */
+function inPlace(before, items) {
+  const stayed = before.map((item) => items.find((other) => idOf(other) === idOf(item)) ?? { ...item, isGone: true });
+  return [...stayed, ...items.filter((item) => !before.some((other) => idOf(other) === idOf(item)))];
 }

@@ -77,6 +77,7 @@ function WorkspaceMenu() {
     <span class="workspace-name" dir="auto">${workspace.name}</span>`;
   if (workspaces.length < 2) return html`<div class="workspace">${text}</div>`;
   const items = workspaces.map((other) => ({
+    id: other.uuid,
     text: other.name,
     checked: other.uuid === workspace.uuid,
     onPick: () => chooseWorkspace(other.uuid),

@@ -64,18 +64,22 @@ def test_a_message_is_previewed_as_one_contact_sees_it_sent_to_a_query_and_follo
 
 
 def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_reload(somebody, clinic):
+    clinic.service.post("/api/v2/workspace_settings.json", {"languages": ["eng", "fra"]})
     page = sign_in(somebody, clinic, "editor")
     open_page(page, clinic, "broadcasts", "new")
     page.get_by_label("Expecting mothers").check()
-    page.locator("textarea").first.fill("For another day")
+    page.get_by_label("Text (English)").fill("For another day")
+    page.get_by_label("Text (French)").fill("Pour un autre jour")
     page.reload()
-    expect(page.locator("textarea").first).to_have_value("For another day")
+    expect(page.get_by_label("Text (English)")).to_have_value("For another day")
     expect(page.get_by_label("Expecting mothers")).to_be_checked()
     day = page.evaluate("new Date(Date.now() + 3 * 864e5).toISOString().slice(0, 10)")
     page.get_by_label("When").fill(f"{day}T08:30")
     page.get_by_role("button", name="Schedule").click()
     expect(page.get_by_text("Scheduled for")).to_be_visible()
     uuid = page.url.rpartition("/")[2]
+    (written,) = clinic.service.get(BROADCASTS, uuid=uuid)["results"]
+    assert written["text"] == {"eng": "For another day", "fra": "Pour un autre jour"}
     zone = clinic.service.get("/api/v2/workspace.json")["timezone"]
     local = page.evaluate(
         "([at, timeZone]) => new Date(at).toLocaleString('sv', {timeZone})",

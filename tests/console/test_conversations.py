@@ -1,0 +1,241 @@
+"""People work on conversations in a real browser: with all that the inbox offers."""
+
+import wave
+from io import BytesIO
+from struct import pack
+from zlib import compress, crc32
+
+from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, Route, expect
+
+from testbed.running import wait_until
+from tests.console.clinic import Clinic
+from tests.console.pages import findings, open_page, sign_in
+
+CONTACTS, MESSAGES, TICKETS = "/api/v2/contacts.json", "/api/v2/messages.json", "/api/v2/tickets.json"
+
+
+def arrives(page: Page, clinic: Clinic, number: str, text: str) -> Locator:
+    """An SMS from this number, as the list of conversations shows it."""
+    clinic.phone.receive_sms(number, text)
+    clinic.sync()
+    row = page.locator(".conversation", has_text=text)
+    expect(row).to_be_visible()
+    return row
+
+
+def pick(page: Page, menu: str, entry: str, role: str = "menuitem") -> None:
+    page.get_by_role("button", name=menu).click()
+    page.get_by_role(role, name=entry, exact=True).click()  # type: ignore[arg-type]
+
+
+def choose_folder(page: Page, name: str) -> None:
+    pick(page, "Folders and labels", name, "menuitemradio")
+    expect(page.locator(".folder-button")).to_contain_text(name)
+    expect(page.locator(".side .spinner")).to_have_count(0)
+
+
+def picture() -> bytes:
+    """A red PNG of 2 by 2 pixels."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return pack(">I", len(data)) + name + data + pack(">I", crc32(name + data))
+
+    header, rows = pack(">IIBBBBB", 2, 2, 8, 2, 0, 0, 0), compress((b"\0" + b"\xff\0\0" * 2) * 2)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def recording() -> bytes:
+    """A tenth of a second of silence."""
+    written = BytesIO()
+    with wave.open(written, "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(1)
+        sound.setframerate(8000)
+        sound.writeframes(b"\x80" * 800)
+    return written.getvalue()
+
+
+def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    expect(page.locator(".conversation").first).to_be_visible()
+    row = arrives(page, clinic, "+250788000501", "Where is the zebra clinic?")
+    expect(page.locator(".conversation").first).to_contain_text("zebra")
+    choose_folder(page, "Unread")
+    expect(row.locator(".count")).to_have_text("Unread: 1")
+    row.click()
+    expect(row.locator(".count")).to_have_count(0)
+    choose_folder(page, "All conversations")
+    choose_folder(page, "Unread")
+    expect(row).to_have_count(0)
+
+    choose_folder(page, "All conversations")
+    row.click()
+    page.get_by_role("button", name="Label", exact=True).click()
+    page.get_by_role("dialog").get_by_label("Question").check()
+    page.get_by_role("dialog").get_by_label("New label").fill("Directions")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".message.in .tag")).to_have_text(["Directions", "Question"])
+    choose_folder(page, "Directions")
+    expect(page.locator(".conversation")).to_have_count(1)
+    expect(row).to_be_visible()
+    choose_folder(page, "All conversations")
+    page.get_by_label("Search conversations").fill("+250788000501")
+    expect(page.locator(".conversation")).to_have_count(1)
+    expect(row).to_be_visible()
+    page.get_by_label("Search conversations").fill("+250788999999")
+    expect(page.get_by_role("heading", name="Nothing found")).to_be_visible()
+    page.get_by_label("Search conversations").fill("")
+    row.click()
+
+    page.get_by_role("button", name="Archive", exact=True).click()
+    expect(page.locator(".notice")).to_have_text("The messages are archived.")
+    choose_folder(page, "To answer")
+    expect(row).to_have_count(0)
+    choose_folder(page, "Archived")
+    row.click()
+    expect(page.locator(".message.in.archived")).to_have_count(1)
+    pick(page, "What to do with this message", "Restore")
+    expect(page.locator(".message.in.archived")).to_have_count(0)
+    pick(page, "What to do with this message", "Delete")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".message.in")).to_have_count(0)
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000501")["results"]
+    assert "zebra" not in str(clinic.service.get(MESSAGES, contact=contact["uuid"])["results"])
+
+
+def test_an_answer_carries_a_saved_text_choices_a_picture_and_a_recording(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    arrives(page, clinic, "+250788000502", "When are you open?").click()
+    answer = page.get_by_label("Write an answer")
+    answer.fill("We are open from 8 to 5 😀")
+    expect(page.locator(".reply-count")).to_have_text("26 characters · 1 SMS")
+    answer.fill("é" * 161)
+    expect(page.locator(".reply-count")).to_have_text("161 characters · 2 SMS")
+    answer.fill("We are open from 8 to 5.")
+    pick(page, "Saved replies", "Save what is written")
+    expect(page.locator(".notice")).to_have_text("The reply is saved for everybody in the workspace.")
+    answer.fill("")
+    pick(page, "Saved replies", "We are open from 8 to 5.")
+    expect(answer).to_have_value("We are open from 8 to 5.")
+    page.get_by_role("button", name="Quick replies").click()
+    page.get_by_label("Quick reply 1").fill("Thanks")
+    page.get_by_role("button", name="Add a quick reply").click()
+    page.get_by_label("Quick reply 2").fill("Where is it?")
+    with page.expect_file_chooser() as chosen:
+        page.get_by_role("button", name="Attach files").click()
+    files: list[FilePayload] = [
+        {"name": "map.png", "mimeType": "image/png", "buffer": picture()},
+        {"name": "way.wav", "mimeType": "audio/wav", "buffer": recording()},
+        {"name": "wrong.png", "mimeType": "image/png", "buffer": picture()},
+    ]
+    chosen.value.set_files(files)
+    expect(page.locator(".files li")).to_have_count(3)
+    page.get_by_role("button", name="Remove wrong.png").click()
+    assert findings(page, "an answer with everything") == []
+    page.get_by_role("button", name="Send", exact=True).click()
+
+    sent = page.locator(".message.out:not(.pending)")
+    expect(sent.locator(".text")).to_have_text("We are open from 8 to 5.")
+    expect(sent.locator(".choice")).to_have_text(["Thanks", "Where is it?"])
+    expect(sent.get_by_role("img", name="Picture")).to_have_js_property("naturalWidth", 2)
+    played = sent.get_by_label("Recording").evaluate("async (sound) => (await sound.play(), sound.duration)")
+    assert played > 0
+    assert findings(page, "what was sent") == []
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000502")["results"]
+    (message, _) = clinic.service.get(MESSAGES, contact=contact["uuid"])["results"]
+    assert [each["text"] for each in message["quick_replies"]] == ["Thanks", "Where is it?"]
+    assert len(message["attachments"]) == 2
+
+
+def test_a_flow_is_started_and_interrupted_from_the_inbox_and_calls_stand_between_the_messages(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    arrives(page, clinic, "+250788000503", "Please call me").click()
+    clinic.phone.log_call("mo_miss", "+250788000503")
+    clinic.sync()
+    expect(page.locator(".event", has_text="Missed call from the contact")).to_be_visible()
+    pick(page, "More actions", "Start a flow")
+    page.get_by_role("dialog").get_by_label("Flow").select_option("Visit survey")
+    page.get_by_role("dialog").get_by_role("button", name="Start").click()
+    expect(page.locator(".event", has_text="Visit survey: Flow started")).to_be_visible()
+    expect(page.locator(".in-flow")).to_have_text("Visit survey")
+    expect(page.locator(".message.out .tag.flow")).to_have_text("Visit survey")
+    pick(page, "More actions", "Interrupt the flow")
+    expect(page.locator(".event", has_text="Visit survey: Flow interrupted")).to_be_visible()
+    expect(page.locator(".in-flow")).to_have_count(0)
+    (flow,) = clinic.service.get("/api/v2/flows.json")["results"]
+    open_page(page, clinic, "flows", flow["uuid"])
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("dialog").get_by_label("Health workers").check()
+    page.get_by_role("dialog").get_by_role("button", name="Start").click()
+    expect(page.locator(".notice").last).to_have_text("The flow starts now.")
+    started = clinic.service.get("/api/v2/flow_starts.json")["results"]
+    assert [[group["name"] for group in each["groups"]] for each in started] == [
+        ["Health workers"],
+        [],
+        ["Health workers"],
+    ]
+
+    page.go_back()
+    pick(page, "More actions", "Block")
+    page.get_by_role("dialog").get_by_role("button", name="Block").click()
+    expect(page.get_by_text("This contact is not active, so nothing can be sent.")).to_be_visible()
+    pick(page, "More actions", "Unblock")
+    expect(page.get_by_label("Write an answer")).to_be_visible()
+
+
+def test_a_ticket_is_taken_noted_answered_closed_and_reopened(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "agent")
+    arrives(page, clinic, "+250788000504", "My papers are lost").click()
+    pick(page, "More actions", "Open a ticket")
+    page.get_by_label("Assignee").select_option("Nobody’s")
+    page.get_by_role("dialog").get_by_role("button", name="Open a ticket").click()
+    expect(page.locator(".event", has_text="ticket opened")).to_be_visible()
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000504")["results"]
+    (ticket,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
+    open_page(page, clinic, "tickets", f"{ticket['uuid']}?view=nobody")
+    row = page.locator(f".conversation[href*='{ticket['uuid']}']")
+    expect(row).to_be_visible()
+
+    page.get_by_role("button", name="Take").click()
+    expect(page.locator(".event", has_text="ticket assigned")).to_be_visible()
+    expect(row).to_have_count(0)
+    page.get_by_role("link", name="Mine").click()
+    row.click()
+    page.get_by_role("button", name="Note", exact=True).click()
+    page.get_by_label("A note that only your team sees").fill("Send the form")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.locator(".event.note")).to_contain_text("Send the form")
+    page.get_by_label("Write an answer").fill("Please come on Monday.")
+    page.get_by_role("button", name="Send", exact=True).click()
+    wait_until(lambda: clinic.sends("Please come on Monday."), "the answer to reach the phone")
+    page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator(".ticket-bar")).to_contain_text("Closed after")
+    page.get_by_role("link", name="Closed", exact=True).click()
+    row.click()
+    page.get_by_role("button", name="Reopen").click()
+    expect(page.locator(".ticket-bar")).to_contain_text("Open ticket")
+    expect(page.locator(".event", has_text="ticket reopened")).to_be_visible()
+    (again,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
+    assert (again["status"], again["assignee"]["email"]) == ("open", clinic.email("agent"))
+
+
+def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    held: list[Route] = []
+    page.route("**/api/v2/contacts.json?uuid=*", lambda route: held.append(route))
+    arrives(page, clinic, "+250788000505", "Who is it?").click()
+    page.get_by_role("button", name="More actions").click()
+    start = page.get_by_role("menuitem", name="Start a flow")
+    place = start.bounding_box()
+    page.unroute("**/api/v2/contacts.json?uuid=*")
+    for route in held:
+        route.continue_()
+
+    expect(page.get_by_role("menuitem", name="Block")).to_be_visible()
+    assert start.bounding_box() == place
