@@ -71,19 +71,17 @@ def test_a_reversed_list_is_the_list_from_its_other_end(crowd: Api, operation: O
 
 
 def test_what_is_made_between_two_pages_neither_hides_nor_repeats_a_record(crowd: Api) -> None:
-    database, made = crowd.database, 0
-    for operation in LISTS:
-        pages = walk(crowd, operation)
-        before = {one for page in walk(crowd, operation) for one in page}
-        found = next(pages)
-        fill_again(database, crowd, made)
-        made += 2
-        found += [one for page in pages for one in page]
+    before = [{one for page in walk(crowd, operation) for one in page} for operation in LISTS]
+    walks = [walk(crowd, operation) for operation in LISTS]
+    first_pages = [next(pages) for pages in walks]
+    fill_again(crowd.database, crowd)
 
-        assert before <= set(found), operation
+    for operation, known, first, pages in zip(LISTS, before, first_pages, walks, strict=True):
+        found = [*first, *(one for page in pages for one in page)]
+        assert known <= set(found), operation
         assert len(found) == len(set(found)) or operation.path == "/resthook_events.json", operation
 
 
-def fill_again(database: Database, api: Api, made: int) -> None:
+def fill_again(database: Database, api: Api) -> None:
     """Two more records of each kind, newer than all others."""
-    fill_workspace(database, api.workspace, 2, first=COUNT + made + 1, now=database.clock())
+    fill_workspace(database, api.workspace, 2, first=COUNT + 1, now=database.clock())

@@ -26,7 +26,7 @@ WORKS = (
     (list_counting_workspaces, (touch_counted_flows,)),
 )
 SHORT_SECONDS = 0.05
-TURNS = 8
+TURNS = 4
 WRITERS = 5
 """More would wait for SQLite's one lock longer than a busy machine allows."""
 
