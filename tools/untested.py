@@ -5,7 +5,9 @@
 import ast
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 ROOMS = ("flows", "handlers", "openapi", "persistence", "relayboard", "worker")
 FOUND_BY_NAME = {
@@ -72,11 +74,22 @@ def _name_of(path: Path, root: Path) -> str:
 
 def _has_code(path: Path) -> bool:
     """Whether there is something to test: a function or a class."""
-    return any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for node in _tree(path).body)
+    return _read(path).has_code
 
 
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+class Read(NamedTuple):
+    """What is asked of a file."""
+
+    has_code: bool
+    imports: frozenset[str]
+
+
+@cache
+def _read(path: Path) -> Read:
+    """Once for each file, because parsing is nearly all that the page takes."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    has_code = any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) for node in tree.body)
+    return Read(has_code, frozenset(_imports(tree)))
 
 
 def _own_test(name: str, tests: Mapping[str, Path]) -> str | None:
@@ -89,14 +102,14 @@ def _users_of(modules: Mapping[str, Path], readers: Mapping[str, Path]) -> dict[
     """Which readers import each module."""
     users: dict[str, list[str]] = {name: [] for name in modules}
     for reader, path in readers.items():
-        for imported in sorted(set(_imports(path))):
+        for imported in sorted(_read(path).imports):
             if imported in users and imported != reader:
                 users[imported].append(reader)
     return users
 
 
-def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(_tree(path)):
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

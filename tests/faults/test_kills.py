@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +20,18 @@ from relayboard.phone.wire import HttpTransport, NoReply
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import Receiver, RunningService, forked_service, wait_until
 
-PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE, KILLS = 20, 150, 25, 10
-BURST = 40
+PHONES, SMS_PER_PHONE, ANSWERS_PER_PHONE = 10, 60, 15
+"""`python -m bench.faults` kills more often, amid more."""
+TEXTS, ANSWERS = PHONES * SMS_PER_PHONE, PHONES * ANSWERS_PER_PHONE
+EVENTS = TEXTS + 2 * ANSWERS
+BURST = 10
+SHORT_LEASES = "5"
+"""What a killed worker had under way is free again after twice the time limit of a call."""
 
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with forked_service(database_url, tmp_path) as running:
+    with forked_service(database_url, tmp_path, WEBHOOK_TIMEOUT_SECONDS=SHORT_LEASES) as running:
         yield running
 
 
@@ -109,13 +114,20 @@ class Relayer(threading.Thread):
         return sum(1 for held in self.phone.state.messages.values() if held.copies) < ANSWERS_PER_PHONE
 
 
-def kill_again_and_again(service: RunningService, relayers: list[Relayer]) -> None:
-    """Ten times while the phones work: SIGKILL to the API or the worker, which is started again at once."""
-    pause = threading.Event()
-    for number in range(KILLS):
-        pause.wait(0.8)
-        name = "api" if number % 2 == 0 else "worker"
+def kill_amid_each_kind_of_work(service: RunningService, relayers: list[Relayer], receiver: Receiver) -> None:
+    """SIGKILL to the API and to the worker, each while SMS come in and while answers go out; what was killed is started
+    again at once.
+    """
+    moments: list[tuple[str, Callable[[], int], int, int]] = [
+        ("api", lambda: stored_texts(service, INCOMING).total(), TEXTS // 4, TEXTS),
+        ("worker", lambda: len(receiver.ids), TEXTS // 4, TEXTS),
+        ("api", lambda: stored_texts(service, OUTGOING).total(), ANSWERS // 4, ANSWERS),
+        ("worker", lambda: len(receiver.ids), TEXTS + ANSWERS // 4, EVENTS),
+    ]
+    for name, count, enough, everything in moments:
+        wait_until(lambda count=count, enough=enough: count() >= enough, f"{enough} of {everything}")
         service.kill(name)
+        assert count() < everything, f"the {name} had no work left"
         service.start(name)
     for relayer in relayers:
         relayer.join(300)
@@ -123,26 +135,25 @@ def kill_again_and_again(service: RunningService, relayers: list[Relayer]) -> No
         assert not relayer.is_alive(), f"{relayer.name} did not finish"
 
 
-def test_sms_survive_ten_kills_each_exactly_once(service: RunningService, receiver: Receiver) -> None:
+def test_sms_survive_kills_each_exactly_once(service: RunningService, receiver: Receiver) -> None:
     phones = connect_phones(service, receiver)
     relayers = [Relayer(service, phone, number) for number, phone in enumerate(phones)]
     for relayer in relayers:
         relayer.start()
 
-    kill_again_and_again(service, relayers)
+    kill_amid_each_kind_of_work(service, relayers, receiver)
 
     texts = stored_texts(service, INCOMING)
     assert texts == Counter(f"sms {phone}-{index}" for phone in range(PHONES) for index in range(SMS_PER_PHONE))
     answers = Counter(f"answer {phone}-{index}" for phone in range(PHONES) for index in range(ANSWERS_PER_PHONE))
     assert stored_texts(service, OUTGOING) == answers
-    assert [held.copies for phone in phones for held in phone.state.messages.values()] == [1] * answers.total()
-    expected = texts.total() + 2 * answers.total()
-    wait_until(lambda: len(receiver.ids) == expected, f"{expected} events at the receiver", 300)
+    assert [held.copies for phone in phones for held in phone.state.messages.values()] == [1] * ANSWERS
+    wait_until(lambda: len(receiver.ids) == EVENTS, f"{EVENTS} events at the receiver", 300)
     with service.database.reading() as tx:
         ledger = count_deliveries(tx, service.workspace.id)
     assert ledger.failed == 0
-    assert ledger.pending + ledger.delivered == expected
-    assert Counter(receiver.names()) == {"mo_sms": texts.total(), "mt_sent": 500, "mt_dlvd": 500}
+    assert ledger.pending + ledger.delivered == EVENTS
+    assert Counter(receiver.names()) == {"mo_sms": TEXTS, "mt_sent": ANSWERS, "mt_dlvd": ANSWERS}
 
 
 def stored_texts(service: RunningService, direction: str) -> Counter[str]:

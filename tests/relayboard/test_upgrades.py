@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import requests
@@ -21,10 +20,12 @@ from testbed.gateways import SECRET, add_gateway
 from testbed.running import wait_until
 from testbed.tokens import KEYS, SECRET_KEY, make_token
 from testbed.traffic import Outside, Traffic
-from tests.console_script import Started, call, make_environment, started
+from tests.console_script import Started, call, call_forked, make_environment, started
 from tests.next_version import REVISION, make_next_version
 
 LISTENING = r"listens on (http://\S+)"
+PAUSE_SECONDS = 0.1
+"""Between rounds of traffic, which otherwise take the time of the nodes that start."""
 
 
 @pytest.fixture
@@ -47,9 +48,26 @@ def held_turn(database_url: str) -> Iterator[None]:
     engine.dispose()
 
 
-def next_version(environment: dict[str, str], folder: Path, **options: Any) -> dict[str, str]:
-    path = make_next_version(folder / "next", **options)
-    return {**environment, "PYTHONPATH": str(path)}
+@pytest.fixture(scope="module")
+def newer_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once, so that only the first process compiles what it adds."""
+    return make_next_version(tmp_path_factory.mktemp("next"), works_for_older=True)
+
+
+@pytest.fixture(scope="module")
+def only_newer_program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With a schema that the present program cannot work with."""
+    return make_next_version(tmp_path_factory.mktemp("only"), works_for_older=False)
+
+
+@pytest.fixture
+def newer(environment: dict[str, str], newer_program: Path) -> dict[str, str]:
+    return {**environment, "PYTHONPATH": str(newer_program)}
+
+
+@pytest.fixture
+def only_newer(environment: dict[str, str], only_newer_program: Path) -> dict[str, str]:
+    return {**environment, "PYTHONPATH": str(only_newer_program)}
 
 
 def revision_of(database_url: str) -> str | None:
@@ -61,9 +79,8 @@ def revision_of(database_url: str) -> str | None:
 
 
 def test_a_node_that_waits_for_anothers_migration_says_so_and_waits(
-    environment: dict[str, str], database_url: str, tmp_path: Path
+    newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
-    newer = next_version(environment, tmp_path, works_for_older=True)
     with ExitStack() as turn:
         turn.enter_context(held_turn(database_url))
         with started("migrate", folder=tmp_path, environment=newer) as second:
@@ -76,9 +93,7 @@ def test_a_node_that_waits_for_anothers_migration_says_so_and_waits(
     assert revision_of(database_url) == REVISION
 
 
-def test_two_nodes_that_start_at_once_migrate_once(environment: dict[str, str], tmp_path: Path) -> None:
-    newer = next_version(environment, tmp_path, works_for_older=True)
-
+def test_two_nodes_that_start_at_once_migrate_once(newer: dict[str, str], tmp_path: Path) -> None:
     with ExitStack() as running:
         both = [running.enter_context(started("migrate", folder=tmp_path, environment=newer)) for _ in range(2)]
         statuses = [each.process.wait(300) for each in both]
@@ -86,15 +101,16 @@ def test_two_nodes_that_start_at_once_migrate_once(environment: dict[str, str], 
     assert statuses == [0, 0], [each.text for each in both]
 
 
-@pytest.mark.parametrize("command", ["serve --port 0", "worker", "workspace list", "migrate"])
-def test_an_older_program_refuses_a_newer_schema(environment: dict[str, str], tmp_path: Path, command: str) -> None:
-    newer = next_version(environment, tmp_path, works_for_older=False)
-    assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
+def test_an_older_program_refuses_a_newer_schema(
+    environment: dict[str, str], only_newer: dict[str, str], tmp_path: Path
+) -> None:
+    assert call("migrate", folder=tmp_path, environment=only_newer).returncode == 0
 
-    ended = call(*command.split(), folder=tmp_path, environment=environment)
+    for command in ("serve --port 0", "worker", "workspace list", "migrate"):
+        ended = call_forked(*command.split(), folder=tmp_path, environment=environment)
 
-    assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == f"relayboard: {refusal()}\n"
+        assert (ended.returncode, ended.stdout) == (1, ""), command
+        assert ended.stderr == f"relayboard: {refusal()}\n", command
 
 
 def refusal() -> str:
@@ -105,10 +121,8 @@ def refusal() -> str:
 
 
 def test_a_newer_program_refuses_an_older_schema_unless_it_migrates(
-    environment: dict[str, str], database_url: str, tmp_path: Path
+    newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
-    newer = next_version(environment, tmp_path, works_for_older=True)
-
     ended = call("workspace", "list", folder=tmp_path, environment=newer)
 
     assert (ended.returncode, ended.stdout) == (1, "")
@@ -121,10 +135,7 @@ def test_a_newer_program_refuses_an_older_schema_unless_it_migrates(
     assert revision_of(database_url) == REVISION
 
 
-def test_a_worker_waits_while_the_schema_is_older(
-    environment: dict[str, str], database_url: str, tmp_path: Path
-) -> None:
-    newer = next_version(environment, tmp_path, works_for_older=True)
+def test_a_worker_waits_while_the_schema_is_older(newer: dict[str, str], tmp_path: Path) -> None:
     with started("worker", folder=tmp_path, environment=newer) as running:
         running.wait_for(f"waiting: the database is at schema {newest_revision()}, this program needs {REVISION}")
         assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
@@ -133,9 +144,8 @@ def test_a_worker_waits_while_the_schema_is_older(
 
 
 def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
-    environment: dict[str, str], tmp_path: Path
+    environment: dict[str, str], only_newer: dict[str, str], tmp_path: Path
 ) -> None:
-    newer = next_version(environment, tmp_path, works_for_older=False)
     with ExitStack() as running:
         serve = running.enter_context(
             started("serve", "--no-worker", "--port", "0", folder=tmp_path, environment=environment)
@@ -145,7 +155,7 @@ def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
         wait_until_ready(url)
         wait_until((tmp_path / "queue.db").exists, "the worker to begin")
 
-        assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
+        assert call("migrate", folder=tmp_path, environment=only_newer).returncode == 0
 
         ready = requests.get(f"{url}/health/ready", timeout=30)
         assert (ready.status_code, ready.json()) == (
@@ -157,8 +167,9 @@ def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
         assert worker.process.wait(300) == 1
 
 
-def test_going_back_needs_yes(environment: dict[str, str], database_url: str, tmp_path: Path) -> None:
-    newer = next_version(environment, tmp_path, works_for_older=True)
+def test_going_back_needs_yes(
+    environment: dict[str, str], newer: dict[str, str], database_url: str, tmp_path: Path
+) -> None:
     assert call("migrate", folder=tmp_path, environment=newer).returncode == 0
     before = newest_revision()
 
@@ -169,7 +180,7 @@ def test_going_back_needs_yes(environment: dict[str, str], database_url: str, tm
 
     done = call("migrate", "--to", before, "--yes", folder=tmp_path, environment=newer)
     assert (done.returncode, done.stdout) == (0, f'{{"revision":"{before}"}}\n'), done.stderr
-    assert call("workspace", "list", folder=tmp_path, environment=environment).returncode == 0
+    assert call_forked("workspace", "list", folder=tmp_path, environment=environment).returncode == 0
 
 
 def name_of(database_url: str) -> str:
@@ -182,12 +193,12 @@ def test_deleting_all_tables_needs_the_name_of_the_database(
     name = name_of(database_url)
 
     for options in ([], ["--yes"], ["--database", "another"], ["--yes", "--database", ""]):
-        refused = call("migrate", "--to", "base", *options, folder=tmp_path, environment=environment)
+        refused = call_forked("migrate", "--to", "base", *options, folder=tmp_path, environment=environment)
         assert (refused.returncode, refused.stdout) == (1, ""), options
         assert name in refused.stderr
     assert revision_of(database_url) == newest_revision()
 
-    done = call("migrate", "--to", "base", "--database", name, folder=tmp_path, environment=environment)
+    done = call_forked("migrate", "--to", "base", "--database", name, folder=tmp_path, environment=environment)
 
     assert (done.returncode, done.stdout) == (0, '{"revision":null}\n'), done.stderr
     engine = create_engine(database_url)
@@ -220,7 +231,7 @@ def wait_until_ready(url: str) -> None:
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost(
-    environment: dict[str, str], database_url: str, tmp_path: Path
+    environment: dict[str, str], newer_program: Path, database_url: str, tmp_path: Path
 ) -> None:
     """Each node runs the API and a worker; a while both versions do."""
     environment = {
@@ -229,7 +240,7 @@ def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost
         "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.1,0.1",
     }
-    newer = next_version(environment, tmp_path, works_for_older=True)
+    newer = {**environment, "PYTHONPATH": str(newer_program)}
     database = Database(database_url, keys=KEYS)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
@@ -249,7 +260,7 @@ def test_two_nodes_are_upgraded_one_after_the_other_and_nothing_fails_or_is_lost
         callback = add_watched_gateway(database, workspace, outside)
         old = [start(place, environment) for _ in range(2)]
         traffic = Traffic([ready_url(node) for node in old], token, callback, outside)
-        with traffic.flowing():
+        with traffic.flowing(PAUSE_SECONDS):
             wait_for_more(traffic)
             for number, node in enumerate(old):
                 assert node.stop() == 0
