@@ -7,7 +7,8 @@ from collections.abc import Callable
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import NoReply
 
-IDLE_SECONDS = 0.05
+IDLE_SECONDS = 0.25
+"""Each sync of a phone that has nothing to say costs the machine a request."""
 Answer = Callable[[str, str], str | None]
 """What a contact (a number) says to a text; None for nothing."""
 

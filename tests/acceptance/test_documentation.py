@@ -24,7 +24,7 @@ from markdown_it import MarkdownIt
 from testbed.running import wait_until
 from testbed.servers import postgres_database
 from testbed.tokens import SECRET_KEY
-from tests.console_script import PATIENCE_SECONDS, Started, call, make_environment, started
+from tests.console_script import PATIENCE_SECONDS, Started, call_forked, make_environment, started
 from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_inline_commands
 from tests.relayboard.every_command.leaves import LEAVES
 from tests.relayboard.every_command.running import Run
@@ -194,13 +194,13 @@ def test_a_process_of_the_guides_starts_and_ends(
 def run_apart(arguments: list[str], place: Path, request: pytest.FixtureRequest) -> None:
     """Runs a command that needs an empty database, with what it needs in a folder of its own."""
     environment = make_environment(SECRET_KEY=SECRET_KEY)
-    assert call("migrate", folder=place, environment=environment).returncode == 0
+    assert call_forked("migrate", folder=place, environment=environment).returncode == 0
     if arguments[0] == "restore":
-        assert call("backup", *arguments[1:], folder=place, environment=environment).returncode == 0
-        done = call(*arguments, folder=place, environment=environment)
+        assert call_forked("backup", *arguments[1:], folder=place, environment=environment).returncode == 0
+        done = call_forked(*arguments, folder=place, environment=environment)
     else:
         with postgres_database(request.getfixturevalue("postgres_url")) as target:
-            done = call(*arguments[:-1], target, folder=place, environment=environment)
+            done = call_forked(*arguments[:-1], target, folder=place, environment=environment)
     assert (done.returncode, done.stderr) == (0, ""), arguments
 
 
@@ -214,7 +214,7 @@ def run_service(arguments: list[str], folder: Path) -> None:
     is_free = "--port" in words or words[0] == "worker"
     more = [] if is_free else ["--port", "0"]
     if words[0] == "worker":
-        assert call("migrate", folder=folder).returncode == 0
+        assert call_forked("migrate", folder=folder).returncode == 0
     queue = folder / "var" / f"{uuid4()}.db"
     environment = make_environment(QUEUE_URL=f"sqlite:///{queue}")
     with started(*words, *more, folder=folder, environment=environment) as running:

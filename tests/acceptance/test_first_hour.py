@@ -8,7 +8,7 @@ from typing import Any
 import requests
 
 from testbed.running import wait_until
-from tests.console_script import call, make_environment, started
+from tests.console_script import call_forked, make_environment, started
 from tests.documentation import ROOT, read_blocks
 
 PRINTED = "http://127.0.0.1:8080"
@@ -26,7 +26,7 @@ def test_the_first_hour_works_as_printed(tmp_path: Path) -> None:
         wait_until(lambda: requests.get(f"{url}/health/ready", timeout=60).ok, "the service to be ready")
         for line in lines:
             words = [names.get(word, word.replace(PRINTED, url)) for word in shlex.split(line)][1:]
-            done = call(*words, folder=tmp_path, environment=environment)
+            done = call_forked(*words, folder=tmp_path, environment=environment)
             assert (done.returncode, done.stderr) == (0, ""), line
             action = " ".join(word for word in words if word.isalpha())
             said[action] = json.loads(done.stdout)

@@ -9,7 +9,7 @@ import pytest
 from persistence.channels.webhooks import set_channel_webhook
 from relayboard.phone.phone import Phone
 from relayboard.phone.wire import HttpTransport, NoReply, Transport, WireReply
-from testbed.running import Receiver, RunningService, forked_service, running_service, wait_until
+from testbed.running import Receiver, RunningService, forked_service, wait_until
 
 QUESTION, ANSWER = "Is it open on Monday? ☕", "Yes, from 8 to 12."
 
@@ -111,5 +111,5 @@ def test_a_message_travels_each_way_once_with_every_status_and_event_in_order(
 
 
 def test_processes_stop_cleanly_on_sigterm(database_url: str, tmp_path: Path) -> None:
-    with running_service(database_url, tmp_path) as service:
+    with forked_service(database_url, tmp_path) as service:
         assert (service.stop("api"), service.stop("worker")) == (0, 0)

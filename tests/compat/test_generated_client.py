@@ -55,6 +55,12 @@ def package(service: RunningService, tmp_path_factory: pytest.TempPathFactory) -
     sys.path.remove(str(folder))
 
 
+@pytest.fixture(scope="module")
+def made(document: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The client of each generation, to be read."""
+    return generate(document, tmp_path_factory.mktemp("made"))
+
+
 @pytest.fixture
 def call(package: ModuleType, tenant: Tenant) -> Callable[..., Any]:
     """Calls an operation: `call("contacts.write_contact", body=...)` gives the status and the parsed answer."""
@@ -74,10 +80,8 @@ def models(package: ModuleType) -> ModuleType:
 
 class TestNames:
     def test_every_operation_is_a_module_named_by_a_verb_and_a_resource(
-        self, document: dict[str, Any], tmp_path: Path
+        self, document: dict[str, Any], made: Path
     ) -> None:
-        made = generate(document, tmp_path)
-
         modules = {path.stem for path in made.glob("api/*/*.py")} - {"__init__"}
         operations = [item[method] for item in document["paths"].values() for method in HTTP_METHODS if method in item]
         assert modules == {operation["operationId"] for operation in operations}
@@ -87,9 +91,7 @@ class TestNames:
         )
         assert [name for name in modules if not re.fullmatch(rf"({verbs})(_[a-z]+)+", name)] == []
 
-    def test_models_and_their_constants_have_names_of_words(self, document: dict[str, Any], tmp_path: Path) -> None:
-        made = generate(document, tmp_path)
-
+    def test_models_and_their_constants_have_names_of_words(self, made: Path) -> None:
         models = [path.stem for path in made.glob("models/*.py") if path.stem != "__init__"]
         assert [name for name in models if re.search(r"\d|_null|_type_\d|inline", name)] == []
         assert [name for name in models if len(name.split("_")) > 6] == []

@@ -19,8 +19,8 @@ from testbed.running import RunningService, forked_service, wait_until
 from tests.campaign_rows import make_campaign, make_event, make_group
 from tests.factories import make_contacts, make_field
 
-CONTACTS, EVENTS, KILLS = 3_000, 3, 8
-LONGEST_PAUSE_SECONDS = 0.4
+CONTACTS, EVENTS, KILLS = 1_500, 3, 4
+LONGEST_PAUSE_SECONDS = 0.2
 
 
 @pytest.fixture

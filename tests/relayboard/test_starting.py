@@ -9,9 +9,10 @@ import pytest
 import requests
 from packaging.requirements import Requirement
 
+from relayboard.processes import listen
 from testbed.running import wait_until
 from testbed.servers import postgres_database
-from tests.console_script import Started, call, call_forked, make_environment, started
+from tests.console_script import Started, call_forked, make_environment, started
 from tests.relayboard.every_command.cases import SERVICES
 from tests.worker.conftest import redis_server
 
@@ -58,7 +59,7 @@ def test_a_service_starts_where_files_are_called_like_its_parts(trapped: Path, o
 
 
 def test_a_worker_alone_works_and_stops(trapped: Path) -> None:
-    assert call("migrate", folder=trapped).returncode == 0
+    assert call_forked("migrate", folder=trapped).returncode == 0
     with started(
         "worker", "--workers", "2", folder=trapped, environment=make_environment(LOG_FORMAT="json")
     ) as running:
@@ -149,16 +150,16 @@ def test_a_number_out_of_bounds_is_wrong_usage(tmp_path: Path, command: str, sen
 
 
 def test_a_busy_port_is_named(tmp_path: Path) -> None:
-    with started("webhook", "listen", "--port", "0", folder=tmp_path) as running:
-        port = running.wait_for(r"webhooks at http://\S+:(\d+)").group(1)
-        ended = call("serve", "--port", port, folder=tmp_path)
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        ended = call_forked("serve", "--port", str(port), folder=tmp_path)
 
     assert ended.returncode == 1
     assert ended.stderr == f"relayboard: cannot listen on 127.0.0.1:{port}: Address already in use\n"
 
 
 def test_output_that_nobody_reads_is_no_fault(tmp_path: Path) -> None:
-    assert call("migrate", folder=tmp_path).returncode == 0
+    assert call_forked("migrate", folder=tmp_path).returncode == 0
     script = f"{Path(sys.executable).parent / 'relayboard'} workspace list | true"
     with started("-c", script, folder=tmp_path, command=["sh"]) as running:
         assert running.process.wait(300) == 0

@@ -26,6 +26,7 @@ def environment(database_url, tmp_path):
         "RELAYBOARD_SECRET_KEY": "a-key-for-tests-only",
         "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.05,0.05,0.05",
+        "RELAYBOARD_WEBHOOK_TIMEOUT_SECONDS": "5",  # a killed worker's calls are free again after twice that
     }
 
 

@@ -65,6 +65,8 @@ class Patient:
     folder: Path
     settings: dict[str, str]
     postgres_url: str
+    sqlite_template: Path
+    postgres_template: str
     ending: ExitStack = field(default_factory=ExitStack)
 
     def set(self, **settings: str) -> None:
@@ -99,9 +101,11 @@ def has_worker(service: RunningService) -> bool:
 
 
 @pytest.fixture
-def patient(service: RunningService, tmp_path: Path, postgres_url: str) -> Iterator[Patient]:
+def patient(
+    service: RunningService, tmp_path: Path, postgres_url: str, sqlite_template: Path, postgres_template: str
+) -> Iterator[Patient]:
     settings = {**service.environment, "RELAYBOARD_BASE_URL": service.url}
-    made = Patient(service, tmp_path, settings, postgres_url)
+    made = Patient(service, tmp_path, settings, postgres_url, sqlite_template, postgres_template)
     with made.ending:
         yield made
 
@@ -164,9 +168,8 @@ def standby_of_nothing(patient: Patient) -> None:
 
 def own_postgres(patient: Patient) -> str:
     """A migrated database in PostgreSQL that nobody works with."""
-    own = patient.ending.enter_context(postgres_database(patient.postgres_url))
+    own = patient.ending.enter_context(postgres_database(patient.postgres_url, patient.postgres_template))
     patient.set(DATABASE_URL=own)
-    assert call_forked("migrate", folder=patient.folder, environment=patient.settings).returncode == 0
     return own
 
 
@@ -278,9 +281,11 @@ def foreign_package(patient: Patient) -> None:
 
 def own_database(patient: Patient) -> str:
     """A migrated database that nobody works with."""
-    url = f"sqlite:///{patient.folder / 'relayboard.db'}"
+    path = patient.folder / "relayboard.db"
+    path.touch(mode=0o600)
+    path.write_bytes(patient.sqlite_template.read_bytes())
+    url = f"sqlite:///{path}"
     patient.set(DATABASE_URL=url)
-    assert call_forked("migrate", folder=patient.folder, environment=patient.settings).returncode == 0
     return url
 
 

@@ -43,7 +43,9 @@ def world(own_database_url: str, tmp_path_factory: pytest.TempPathFactory) -> It
         for name, value in environment.items():
             patch.setenv(name, value)
         patch.chdir(folder)
-        service = RunningService(own_database_url, folder, dict(os.environ), database, workspace, token)
+        service = RunningService(
+            own_database_url, folder, dict(os.environ), database, workspace, token, are_forked=True
+        )
         try:
             service.start("api")
             service.wait_until_ready()

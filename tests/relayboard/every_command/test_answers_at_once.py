@@ -106,7 +106,7 @@ def loaded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> d
         "PYTHONPATH": str(Path(__file__).parents[3]),
     }
     token = make_token(database, workspace, "administrator")
-    service = RunningService(url, folder, environment, database, workspace, token)
+    service = RunningService(url, folder, environment, database, workspace, token, are_forked=True)
     try:
         service.start("api")
         service.wait_until_ready()
