@@ -67,10 +67,10 @@ def serve(descriptor: int) -> int:
     app = create_app(settings, wake=make_wake(settings), stopping=stopping)
     config = make_config(app, settings)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # uvicorn raises the signal again once it has stopped; a requested stop is not a failure.
-        signal.signal(number, lambda *_: None)
     server = Server(config, stopping)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # uvicorn takes signals only later, and raises them again once it has stopped: a requested stop is no failure.
+        signal.signal(number, server.handle_exit)
     # uvicorn treats an inherited descriptor as a UNIX socket and then does not switch off Nagle's algorithm.
     with tracing(settings, "api"):
         settle_collection()

@@ -2,6 +2,8 @@
 
 import os
 import signal
+import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,11 +15,21 @@ import pytest
 from relayboard.processes import CANNOT_START, ENDS_IN_A_ROW, METRICS_FOLDER, Child, Supervisor
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
+from testbed.tokens import SECRET_KEY
+from tests.console_script import make_environment
 
 TELL_FOLDER = f"""
 import os, signal, sys
 os.write(int(sys.argv[1]), (os.environ["{METRICS_FOLDER}"] + "\\n").encode())
 signal.pause()
+"""
+
+TOLD_TO_STOP_AS_IT_STARTS = """
+import os, signal, sys
+import relayboard.api_process as process
+settle = process.settle_collection
+process.settle_collection = lambda: (os.kill(os.getpid(), signal.SIGTERM), settle())
+sys.exit(process.main(sys.argv[1:]))
 """
 
 
@@ -172,3 +184,20 @@ def test_a_child_waits_for_the_one_before_it_and_then_all_are_ready(told):
     thread.join()
 
     assert first.ready_since < second.ready_since
+
+
+def test_an_api_process_that_is_told_to_stop_before_it_listens_stops(sqlite_template, tmp_path):
+    (tmp_path / "relayboard.db").write_bytes(sqlite_template.read_bytes())
+    settings = {"DATABASE_URL": f"sqlite:///{tmp_path / 'relayboard.db'}", "SECRET_KEY": SECRET_KEY}
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        descriptor = listening.fileno()
+        ended = subprocess.run(
+            [sys.executable, "-c", TOLD_TO_STOP_AS_IT_STARTS, str(descriptor)],
+            pass_fds=(descriptor,),
+            cwd=tmp_path,
+            env=make_environment(**settings),
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+
+    assert ended.returncode == 0
