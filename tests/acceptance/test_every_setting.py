@@ -78,6 +78,16 @@ def begin_upload(service: RunningService, token: str) -> socket.socket:
     return opened
 
 
+def takes_place(held: ExitStack, service: RunningService, token: str, asking: str, refused: int) -> bool:
+    """Whether an upload that has begun is why another is refused. If the other one came first, it is not."""
+    begun = begin_upload(service, token)
+    if upload(service, asking) == refused:
+        held.enter_context(begun)
+        return True
+    begun.close()
+    return False
+
+
 def upload(service: RunningService, token: str) -> int:
     headers = {"Authorization": f"Token {token}"}
     file = {"file": ("photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg")}
@@ -90,11 +100,11 @@ def test_uploads_are_limited_for_a_workspace_and_for_a_process(service: RunningS
     first = service.token
     second, third = (make_token(service.database, each, "administrator") for each in others)
     with ExitStack() as held:
-        held.enter_context(begin_upload(service, first))
-        wait_until(lambda: upload(service, first) == 429, "the place of the first workspace to be taken")
+        wait_until(
+            lambda: takes_place(held, service, first, first, 429), "the place of the first workspace to be taken"
+        )
         assert upload(service, second) == 201
-        held.enter_context(begin_upload(service, second))
-        wait_until(lambda: upload(service, third) == 503, "all places to be taken")
+        wait_until(lambda: takes_place(held, service, second, third, 503), "all places to be taken")
     wait_until(lambda: upload(service, third) == 201, "a place to be free again")
 
 
