@@ -53,9 +53,10 @@ export function Menu({ label, items, icon = "more", text, up = false, className 
       html`<div class=${up ? "menu-list up" : "menu-list"} role="menu" aria-label=${label}>
         ${listed.current.map(
           (item) => html`
-            <button key=${idOf(item)} type="button" disabled=${item.isGone} role=${item.checked === undefined ? "menuitem" : "menuitemradio"} tabindex="-1" lang=${item.lang}
+            <button key=${idOf(item)} type="button" aria-disabled=${item.isGone} role=${item.checked === undefined ? "menuitem" : "menuitemradio"} tabindex="-1" lang=${item.lang}
               aria-checked=${item.checked} class=${classes("menu-item", item.danger && "danger", item.onlyNarrow && "only-narrow")}
               onClick=${() => {
+                if (item.isGone) return;
                 close();
                 item.onPick();
               }}>

@@ -3,8 +3,10 @@
 import wave
 from io import BytesIO
 from struct import pack
+from typing import Literal
 from zlib import compress, crc32
 
+import requests
 from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, Route, expect
 
 from testbed.running import wait_until
@@ -23,9 +25,9 @@ def arrives(page: Page, clinic: Clinic, number: str, text: str) -> Locator:
     return row
 
 
-def pick(page: Page, menu: str, entry: str, role: str = "menuitem") -> None:
+def pick(page: Page, menu: str, entry: str, role: Literal["menuitem", "menuitemradio"] = "menuitem") -> None:
     page.get_by_role("button", name=menu).click()
-    page.get_by_role(role, name=entry, exact=True).click()  # type: ignore[arg-type]
+    page.get_by_role(role, name=entry, exact=True).click()
 
 
 def choose_folder(page: Page, name: str) -> None:
@@ -239,6 +241,26 @@ def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, cl
     place = start.bounding_box()
     for route in held:
         route.continue_()
+    page.unroute("**/api/v2/contacts.json?uuid=*")
 
     expect(page.get_by_role("menuitem", name="Block")).to_be_visible()
     assert start.bounding_box() == place
+    page.keyboard.press("Escape")
+
+    pick(page, "More actions", "Start a flow")
+    page.get_by_role("dialog").get_by_role("button", name="Start").click()
+    expect(page.locator(".in-flow")).to_be_visible()
+    page.get_by_role("button", name="More actions").click()
+    interrupt, block = (page.get_by_role("menuitem", name=name) for name in ("Interrupt the flow", "Block"))
+    place = block.bounding_box()
+    interrupt.focus()
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000505")["results"]
+    action = {"contacts": [contact["uuid"]], "action": "interrupt"}
+    headers = {"Authorization": f"Token {clinic.service.token}"}
+    asked = requests.post(f"{clinic.service.url}/api/v2/contact_actions.json", json=action, headers=headers, timeout=60)
+    assert asked.status_code == 204
+    expect(interrupt).to_be_disabled()
+    assert block.bounding_box() == place
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    expect(block).to_be_focused()
