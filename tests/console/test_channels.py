@@ -66,7 +66,8 @@ def test_a_gateway_is_added_watched_and_released(somebody, clinic):
         expect(page.locator(".facts", has_text="Longest part")).to_contain_text("300")
         page.get_by_role("button", name="Release").click()
         form.get_by_role("button", name="Release").click()
-        expect(page.locator(".card.channel")).to_have_count(1)
+        expect(page.get_by_role("heading", name="Channels")).to_be_visible()
+        expect(page.locator(".cards .channel")).to_have_count(1)
 
 
 def calls_of(clinic, gateway):
