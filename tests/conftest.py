@@ -30,6 +30,7 @@ from testbed.kept_rows import KeptRows
 from testbed.poolers import transaction_pooler
 from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_token
+from tests.ahead import load_share
 from tests.api import Api
 from tests.clients import end_event_loop, running_client
 from tests.partitions import partitioning
@@ -51,9 +52,18 @@ FRAME = ("BEGIN", "COMMIT", "PRAGMA")
 
 
 def pytest_configure() -> None:
+    # What is collected stays: looking for garbage meanwhile would take a quarter of the time.
+    gc.disable()
     # Each commit to a SQLite file waits for its disk, which takes longer than everything else in most tests.
     if FOLDER and not os.statvfs(FOLDER).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", FOLDER)
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    # Workers that begin with different modules find those of the others compiled, instead of each compiling all.
+    worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if worker is not None:
+        load_share(session.config.rootpath, int(worker.removeprefix("gw")), workers)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -68,9 +78,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    # What was collected stays to the end: the garbage collector need not walk over it again and again.
+    # It stays to the end: the garbage collector need not walk over it again and again.
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish() -> None:
