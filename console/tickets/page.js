@@ -3,6 +3,7 @@
 import { Thread } from "../inbox/thread.js";
 import { Icon } from "../parts/icons.js";
 import { Avatar, Badge, Empty, ListEnd } from "../parts/small.js";
+import { useAddresses } from "../shared/addresses.js";
 import { get } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useAll, useList } from "../shared/lists.js";
@@ -36,6 +37,7 @@ function TicketList({ place }) {
   const topics = useAll("topics");
   const list = useList("tickets", { ...filtersOf(view), topic: topic || undefined });
   const shown = list.items;
+  const addresses = useAddresses(shown.map(({ contact }) => contact));
   const [opened, refreshOpened] = useTicket(chosen);
   const refresh = () => (list.refresh(), refreshOpened());
   useChanges(["ticket"], refresh);
@@ -57,7 +59,7 @@ function TicketList({ place }) {
         </header>
         <div class="side-list">
           ${shown.length === 0 && !list.loading && !list.hasMore && html`<${Empty} icon="ticket" title=${t("tickets.empty")} text=${t("tickets.empty_text")} />`}
-          <ul>${shown.map((each) => html`<${Row} key=${each.uuid} ticket=${each} isChosen=${each.uuid === chosen} query=${place.query} />`)}</ul>
+          <ul>${shown.map((each) => html`<${Row} key=${each.uuid} ticket=${each} urn=${addresses.get(each.contact.uuid)} isChosen=${each.uuid === chosen} query=${place.query} />`)}</ul>
           <${ListEnd} list=${list} />
         </div>
       </section>
@@ -86,14 +88,14 @@ function useTicket(uuid) {
   return [ticket?.uuid === uuid ? ticket : undefined, load];
 }
 
-/** @param {{ticket: Ticket, isChosen: boolean, query: Record<string, string>}} props */
-const Row = ({ ticket, isChosen, query }) => html`
+/** @param {{ticket: Ticket, urn?: string, isChosen: boolean, query: Record<string, string>}} props */
+const Row = ({ ticket, urn, isChosen, query }) => html`
   <li>
     <a class="conversation" href=${link(["tickets", ticket.uuid], query)} aria-current=${isChosen ? "true" : undefined}>
       <${Avatar} name=${ticket.contact.name} id=${ticket.contact.uuid} />
       <span class="conversation-text">
         <span class="conversation-top">
-          <strong><bdi>${displayName(ticket.contact.name, "")}</bdi></strong>
+          <strong><bdi>${displayName(ticket.contact.name, urn)}</bdi></strong>
           <time datetime=${ticket.opened_on} title=${fullTime(ticket.opened_on)}>${listTime(ticket.opened_on)}</time>
         </span>
         <span class="conversation-last">
