@@ -15,7 +15,6 @@ from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Health
-from handlers.asgi.plain_responses import detail_response
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
@@ -28,7 +27,6 @@ from handlers.contract.routing import Endpoints, middlewares
 from handlers.contract.trusted import trusted_documents
 from handlers.contract.validation import VALIDATORS
 from handlers.errors import (
-    TEXTS,
     TooManyRequests,
     answer_database,
     answer_gone,
@@ -58,7 +56,6 @@ from persistence.serving import open_serving_database
 from persistence.standby import open_standby
 from relayboard.base.settings import Settings
 
-STREAMS = frozenset({"/api/v2/stream"})
 POSTGRES_THREADS = 4
 SQLITE_THREADS = 1
 
@@ -108,7 +105,7 @@ def create_app(
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),
     )
-    app: ASGIApp = _with_service(_without_redirects(GatewayCalls(_connexion_app())), service)
+    app: ASGIApp = _with_service(GatewayCalls(_connexion_app()), service)
     app = Explorer(app, settings)
     app = Console(app)
     app = MediaFiles(app, settings)
@@ -119,23 +116,6 @@ def create_app(
     if settings.traces:
         app = Traced(app)
     return ResponseCheck(app) if check_responses else app
-
-
-def _without_redirects(app: ASGIApp) -> ASGIApp:
-    """Returns 404 for paths below `/api/` that do not end in `.json`, because all paths of the API but streams do, and
-    for those that end in two slashes. For some of them the router would return a 307, which no contract lists, with a
-    host that may not be the one that clients use.
-    """
-
-    async def without_redirects(scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"] if scope["type"] == "http" else ""
-        is_other = path.startswith("/api/") and not path.endswith(".json") and path not in STREAMS
-        if is_other or path.endswith("//"):
-            await detail_response(404, TEXTS[404]).send(send)
-        else:
-            await app(scope, receive, send)
-
-    return without_redirects
 
 
 def _with_service(app: ASGIApp, service: Service) -> ASGIApp:

@@ -28,6 +28,7 @@ CALLED_BY_OTHERS = {
     "tarfile and zipfile": ("compression", "uid", "gid", "uname", "gname"),
     "revisions to come": ("add_index", "remove_index", "add_checked_constraint", "change_in_batches"),
     "Connexion": ("api_cls", "make_operation", "resolve_operation_id", "token_info", "cookie_info", "wrap_receive"),
+    "Starlette": ("redirect_slashes",),
     "uvicorn": ("timeout_keep_alive_handler",),
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
     "socketserver": ("block_on_close", "request_queue_size", "handle"),

@@ -60,9 +60,12 @@ class GatewayCalls:
             return
         matches = (address.match(scope["path"]) for address in READERS[channel_type].ADDRESSES)
         found = next((match for match in matches if match is not None), None)
+        if found is None:
+            await detail_response(404, "There is nothing at this URL.").send(send)
+            return
         refused = wrong_method(scope, METHODS)
-        if refused is not None or found is None:
-            await (refused or detail_response(404, "There is nothing at this URL.")).send(send)
+        if refused is not None:
+            await refused.send(send)
             return
         service = context_of(scope).service
         authorization = (header(scope, b"authorization") or b"").decode("latin-1")

@@ -11,10 +11,11 @@ from typing import TypeVar
 
 import anyio
 import anyio.to_thread
-from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header
+from handlers.asgi.streams import Stream
 from persistence.media.folder import FolderStore
 from persistence.media.store import (
     Description,
@@ -97,7 +98,7 @@ class FileSender:
         if found.content_range is not None:
             headers["content-range"] = found.content_range
         status = 200 if found.content_range is None else 206
-        return StreamingResponse(self._pieces(found), status, headers, media_type)
+        return Stream(self._pieces(found), status, headers, media_type)
 
     def _headers(self, known: Description, size: int) -> dict[str, str]:
         own = {

@@ -8,11 +8,12 @@ from connexion.context import receive as connexion_receive
 from connexion.context import scope as connexion_scope
 from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from handlers.answers import Answer
 from handlers.asgi.browsers import check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
+from handlers.asgi.streams import Stream
 from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract
 from handlers.contract.validation import read_json
 from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, actor_of, context_of
@@ -69,7 +70,7 @@ def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestConte
     """A response that goes on for a while; proxies are asked not to hold it back."""
     events = rules.function(context.service, context.credentials, http.headers.get("Last-Event-ID"))
     headers = {**context.rate_limits, "X-Accel-Buffering": "no", "Cache-Control": "no-store"}
-    return StreamingResponse(events, 200, headers, media_type=EVENT_STREAM)
+    return Stream(events, 200, headers, media_type=EVENT_STREAM)
 
 
 async def _run_in_thread(

@@ -21,14 +21,18 @@ Place = tuple[str, str]
 
 
 class ExactRouting(RoutingMiddleware):  # type: ignore[misc]  # Connexion does not export its types
-    """Adds to the scope what Connexion's own routing adds."""
+    """Adds to the scope what Connexion's own routing adds. Neither it nor the endpoints redirect: paths with a slash
+    more or less would get a 307, which no contract lists, to a host that may not be the one that clients use.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
+        self.router.redirect_slashes = False
         self._found: dict[Place, dict[str, str]] = {}
 
     def add_api(self, specification: Any, base_path: str | None = None, **options: Any) -> None:
         super().add_api(specification, base_path=base_path, **options)
+        self.router.routes[-1].app.redirect_slashes = False
         base = specification.base_path if base_path is None else base_path
         for path, method, operation in operations(specification.raw):
             if "{" not in path:
@@ -53,6 +57,10 @@ class Endpoint(AsyncOperation):  # type: ignore[misc]
 
 
 class EndpointApi(AsyncApi):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.router.redirect_slashes = False
+
     def make_operation(self, operation: Any) -> Endpoint:
         made: Endpoint = Endpoint.from_operation(
             operation, pythonic_params=self.pythonic_params, jsonifier=self.jsonifier
@@ -62,6 +70,10 @@ class EndpointApi(AsyncApi):  # type: ignore[misc]
 
 class Endpoints(AsyncASGIApp):  # type: ignore[misc]
     api_cls = EndpointApi
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.router.redirect_slashes = False
 
 
 def middlewares() -> list[Any]:

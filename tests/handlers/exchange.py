@@ -60,12 +60,16 @@ def exchange(
     *,
     ends: bool = True,
     scope: MutableMapping[str, Any] | None = None,
+    spec_version: str = "2.4",
 ) -> Reply:
     """Send one request, its body in chunks; with `ends=False` the client leaves before the last one.
 
-    A `scope` of its own goes as it is; else there is a Host header, unless `headers` has one.
+    A `scope` of its own goes as it is; else there is a Host header, unless `headers` has one. Up to version 2.3 of
+    ASGI, which servers have, a response in pieces listens for the client's end.
     """
-    return anyio.run(_exchange, app, scope or _scope(method, target, headers), _messages(chunks, ends))
+    made = scope or _scope(method, target, headers)
+    made["asgi"] = {"version": "3.0", "spec_version": spec_version}
+    return anyio.run(_exchange, app, made, _messages(chunks, ends))
 
 
 def _scope(method: str, target: str | bytes, headers: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -75,7 +79,6 @@ def _scope(method: str, target: str | bytes, headers: Iterable[tuple[str, str]])
     has_host = any(name == b"host" for name, _ in given)
     return {
         "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
         "method": method,
         "path": path.decode("utf-8", "replace"),
         "raw_path": path,

@@ -34,18 +34,20 @@ PATHS = sorted(
 
 
 def build(kind: type[RoutingMiddleware]) -> Ask:
-    """What a router of this kind makes of a method and a path: what it adds to the scope, or the status it refuses
-    with."""
+    """What a router of this kind that does not redirect makes of a method and a path: what it adds to the scope, or the
+    status it refuses with."""
     seen: list[Any] = []
 
     async def note(scope: Scope, receive: Receive, send: Send) -> None:
         seen.append((scope["path"], scope.get("path_params"), scope["extensions"][ROUTING_CONTEXT]))
 
     router = kind(note)
+    router.router.redirect_slashes = False
     with trusted_documents():
         for generation in GENERATIONS:
             document = Specification.load(_document(generation))
             router.add_api(document, resolver=HandlerResolver(generation))
+            router.router.routes[-1].app.redirect_slashes = False
 
     async def send(message: Message) -> None:
         seen.append((message["type"], message.get("status"), message.get("headers")))
