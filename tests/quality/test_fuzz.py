@@ -13,7 +13,7 @@ from tests.fuzz.__main__ import main, next_round
 from tests.fuzz.answers import Answer, Described
 from tests.fuzz.asks import Ask
 from tests.fuzz.calling import scope_of
-from tests.fuzz.memory import Memory
+from tests.fuzz.memory import MOST_BYTES, Memory
 from tests.fuzz.mutations import OF_REQUESTS
 from tests.fuzz.page import describe
 from tests.fuzz.record import MUTATIONS, SCHEMATHESIS, Record
@@ -89,6 +89,16 @@ def test_each_way_to_spoil_a_request_changes_it_and_makes_one_that_can_be_sent()
         changed[spoil] = changed.get(spoil, 0) + (spoiled != ask)
 
     assert changed.keys() == set(OF_REQUESTS[0]) and min(changed.values()) > 10
+
+
+def test_only_requests_that_are_not_large_are_made_again():
+    memory = Memory()
+    memory.note(replace(ASK, body=b"x" * (MOST_BYTES + 1)), {})
+    assert memory.accepted == {}
+
+    memory.note(ASK, {})
+
+    assert [list(asks) for asks in memory.accepted.values()] == [[ASK]]
 
 
 def test_records_that_answers_named_stand_in_later_requests():
