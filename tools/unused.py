@@ -22,7 +22,7 @@ CALLED_BY_OTHERS = {
     "Python": ("__*__",),
     "SQLAlchemy": (
         *("impl", "cache_ok", "comparator_factory", "inherit_cache", "load_dialect_impl"),
-        *("process_bind_param", "process_result_value"),
+        *("process_bind_param", "process_result_value", "statement_compiler", "get_from_hint_text"),
     ),
     "Alembic": ("heads", "run_args"),
     "tarfile and zipfile": ("compression", "uid", "gid", "uname", "gname"),

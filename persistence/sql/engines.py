@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import URL, Connection, Engine, Pool, create_engine, event
+from sqlalchemy import URL, Connection, Engine, FromClause, Pool, create_engine, event
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DisconnectionError, OperationalError
@@ -33,6 +34,13 @@ PATIENT_SESSION = (
     "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c timezone=UTC"
     " -c application_name=relayboard_schema"
 )
+
+
+class _HintCompiler(SQLiteCompiler):
+    """Writes hints on tables, such as NOT INDEXED, which SQLAlchemy leaves out on SQLite."""
+
+    def get_from_hint_text(self, table: FromClause, text: str | None) -> str | None:
+        return text
 
 
 class Busy(Exception):
@@ -67,6 +75,7 @@ def create_pooled_engine(
             connect_args={"check_same_thread": False, "isolation_level": None, "timeout": statement_timeout_seconds},
             **options,
         )
+        engine.dialect.statement_compiler = _HintCompiler
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=statement_timeout_seconds * 1000))
         return engine

@@ -3,10 +3,11 @@
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, update
 
 from persistence.database import Database
 from persistence.errors import RecordMissing
@@ -138,6 +139,26 @@ class TestPlaces:
 
 
 class TestCost:
+    @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # PostgreSQL knows how few ids are so large
+    def test_messages_that_came_late_are_found_by_their_ids_and_not_among_all(
+        self, database: Database, fill: Callable[..., list[int]], fetch: Fetch
+    ) -> None:
+        plans: list[str] = []
+
+        def explain(connection: Any, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
+            if "count(" in statement and "row_number" not in statement:
+                driver = connection.connection.dbapi_connection
+                rows = driver.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+                plans.append("\n".join(row[3] for row in rows))
+
+        fill(*range(1000, 1040))
+        fetch(5)
+        event.listen(database.engine, "before_cursor_execute", explain)
+
+        fetch(9)
+
+        assert len(plans) == 1 and "SEARCH message USING INTEGER PRIMARY KEY (rowid>?)" in plans[0]
+
     def test_a_deep_page_takes_two_statements_once_marks_are_taken(
         self, fill: Callable[..., list[int]], fetch: Fetch, statements: list[str]
     ) -> None:
