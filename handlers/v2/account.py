@@ -17,6 +17,7 @@ from persistence.accounts.passwords import check_password
 from persistence.accounts.sign_ins import end_other_sign_ins
 from persistence.accounts.two_factor_actions import prove_password
 from persistence.database import Transaction
+from persistence.errors import NotAllowed
 from persistence.tokens import Credentials
 
 NAMES = ("first_name", "last_name")
@@ -61,6 +62,9 @@ def _show(tx: Transaction, who: Credentials, chosen_uuid: str) -> dict[str, Any]
     workspaces = [
         {"uuid": each.uuid, "name": each.name, "role": each.role} for each in list_memberships(tx, who.user_id)
     ]
+    chosen = next((each for each in workspaces if each["uuid"] == chosen_uuid), None)
+    if chosen is None:  # the user was removed from it since the credentials were looked up
+        raise NotAllowed("This is not one of your workspaces.")
     return {
         "user": {
             "uuid": present.uuid,
@@ -69,7 +73,7 @@ def _show(tx: Transaction, who: Credentials, chosen_uuid: str) -> dict[str, Any]
             "first_name": present.first_name,
             "last_name": present.last_name,
         },
-        "workspace": next(each for each in workspaces if each["uuid"] == chosen_uuid),
+        "workspace": chosen,
         "workspaces": workspaces,
         "csrf_token": who.csrf_token,
         "has_password": present.password_hash is not None,

@@ -6,10 +6,12 @@ import pytest
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.users import change_role
+from persistence.users import change_role, remove_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
+from testbed.tokens import make_token
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, SESSIONS, Browser, add_person, serving
+from tests.api import Api
 
 NEW = "another river, another march"
 
@@ -34,6 +36,18 @@ def test_the_account_says_who_is_signed_in(amina: Browser, workspace: Workspace)
     mine = {"uuid": workspace.uuid, "name": workspace.name, "role": "editor"}
     assert (found["user"]["email"], found["workspace"], found["workspaces"]) == (EMAIL, mine, [mine])
     assert (found["has_password"], found["two_factor"], found["recovery_codes_left"]) == (True, False, 0)
+
+
+def test_a_token_of_somebody_who_was_just_removed_shows_no_account(
+    client: TestClient, database: Database, workspace: Workspace
+) -> None:
+    viewer = Api(client, database, workspace, make_token(database, workspace, "viewer"))
+    email = viewer.get(ACCOUNT).json()["user"]["email"]
+
+    with database.writing() as tx:
+        remove_member(tx, workspace.id, email)
+
+    assert viewer.get(ACCOUNT).status_code in (401, 403)  # known credentials are kept for a second
 
 
 def test_names_are_changed_each_by_itself(amina: Browser) -> None:
