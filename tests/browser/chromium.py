@@ -28,6 +28,7 @@ INSTALL = ("ci", "--omit=optional", "--omit=peer", "--ignore-scripts", "--no-aud
 ARGUMENTS = (
     "--headless=shell",
     "--no-sandbox",
+    "--js-flags=--min-semi-space-size=64 --max-semi-space-size=64",  # else it often collects garbage
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-background-networking",

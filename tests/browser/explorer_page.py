@@ -7,6 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+from testbed.running import wait_until
 from tests.browser.conftest import PATIENCE_SECONDS
 from tests.contract.documents import Operation
 
@@ -56,18 +57,23 @@ class ExplorerPage:
         """The form of an operation, ready to be filled in."""
         tag = operation.body["tags"][0]
         block = self.page.locator(f"#operations-{tag}-{operation.body['operationId']}")
-        if not block.is_visible():
-            self.page.locator(f"#operations-tag-{tag}").click()
+        self.find(operation)
+        heading = self.page.locator(f"#operations-tag-{tag}")
+        if heading.get_attribute("data-is-open") == "false":
+            heading.click()
         block.locator(".opblock-summary-control").first.click()
         block.locator(".try-out__btn").click()
         return block
 
-    def fold(self, block: Locator, operation: Operation) -> None:
-        """Folds the operation and those of its tag: of a long list the page keeps only what is in sight."""
+    def find(self, operation: Operation) -> None:
+        """Filter by its path: anything that changes makes the browser work on all that the page shows."""
+        self.page.locator(".operation-filter-input").fill(operation.path)
+        applied = "ui.getSystem().layoutSelectors.currentFilter()"
+        wait_until(lambda: self.page.evaluate(applied) == operation.path, "the filter to be applied")
+
+    def fold(self, block: Locator) -> None:
         block.locator(".opblock-summary-control").first.click()
         block.locator(".opblock-body").first.wait_for(state="detached")
-        self.page.locator(f"#operations-tag-{operation.body['tags'][0]}").click()
-        block.wait_for(state="detached")
 
     def fill(self, block: Locator, values: Mapping[str, Any]) -> None:
         """Fill in parameters by name."""
