@@ -47,6 +47,8 @@ IS_POOLED = bool(os.environ.get("TEST_POOLER"))
 POOLED = 10
 """Its connections to each database: more than any test uses at once, because a transaction waits for one."""
 Made = TypeVar("Made")
+GARBAGE = (10_000, 10, 100)
+"""How much garbage tests may leave behind before it is looked for: usually a twentieth of their time."""
 FRAME = ("BEGIN", "COMMIT", "PRAGMA")
 """How statements begin that frame others."""
 
@@ -82,6 +84,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+    gc.set_threshold(*GARBAGE)
 
 
 def pytest_sessionfinish() -> None:
