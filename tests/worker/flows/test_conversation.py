@@ -1,5 +1,7 @@
 """A conversation from start to end: messages, answers, results, runs (flow format, around the engine)."""
 
+from persistence.relayers.relayers import release_channels
+from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
@@ -7,6 +9,7 @@ from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
+from tests.channel_rows import add_channel
 from tests.worker.flows.conftest import Stage
 
 AMINA, BEN = "+254722000111", "+254722000222"
@@ -57,6 +60,23 @@ def test_an_answer_resumes_the_flow_to_its_end(stage: Stage) -> None:
     assert (received.status, received.flow_id, received.folder) == ("handled", known.id, "flows")
     (person,) = stage.rows(contact)
     assert (person.current_flow_id, person.handling_until) == (None, None)
+
+
+def test_a_conversation_goes_on_by_another_phone_when_its_own_is_released(stage: Stage) -> None:
+    uuid = store_flow(stage.database, stage.workspace, SURVEY)
+    amina = stage.add_contact(AMINA, "Amina")
+    stage.start(uuid, amina)
+    stage.work()
+    first, stage.channel_id = stage.channel_id, add_channel(stage.database, stage.workspace, address="+254733555011")
+    with stage.database.writing() as tx:
+        release_channels(tx, stage.workspace.id, channel.c.id == first)
+    assert [run.status for run in stage.rows(flow_run)] == ["waiting"]
+
+    stage.receive(AMINA, "Blue, please")
+    stage.work()
+
+    last = stage.rows(message, message.c.contact_id == amina)[-1]
+    assert (last.text, last.channel_id, last.status) == ("You said Blue", stage.channel_id, "queued")
 
 
 def test_a_message_that_no_flow_wants_goes_to_the_inbox(stage: Stage) -> None:
