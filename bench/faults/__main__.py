@@ -13,16 +13,17 @@ import json
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from bench.faults.judging import judge
-from bench.faults.kinds import FAULTS, NEEDS_DISK, hit, start_the_dead
+from bench.faults.kinds import FAULTS, NEEDS_CLOCK, NEEDS_DISK, hit, start_the_dead
 from bench.faults.neighbors import compare
 from bench.faults.page import WHOLE, describe
-from bench.faults.receivers import SHARES, FaultyReceiver
+from bench.faults.receivers import MOST_FOR_SLOW, SHARES, SLOW, FaultyReceiver
 from bench.faults.record import RECORD, Record
 from bench.faults.run import CREATED, Run, is_over
 from bench.faults.surroundings import pause, surroundings
@@ -31,6 +32,7 @@ from testbed.running import RunningService, running_service, wait_until
 
 PATIENCE_SECONDS = 7200.0
 LEAST_PAUSE_SECONDS, MOST_PAUSE_SECONDS = 0.5, 2.5
+CLOCK_ROUNDS = 4
 SETTINGS = {"WEBHOOK_TIMEOUT_SECONDS": "5", "WEBHOOK_RETRY_DELAYS_SECONDS": "0.2,1,3"}
 """Long enough for receivers of this process on a machine that does other work too."""
 
@@ -38,7 +40,7 @@ SETTINGS = {"WEBHOOK_TIMEOUT_SECONDS": "5", "WEBHOOK_RETRY_DELAYS_SECONDS": "0.2
 def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], object] = print) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.faults", description=__doc__)
     parser.add_argument("--count", type=int, default=WHOLE, help="events of all rounds (default 100,000)")
-    parser.add_argument("--round", type=int, default=2_500, help="events of a round (default 2,500)")
+    parser.add_argument("--round", type=int, default=10_000, help="events of a round (default 10,000)")
     parser.add_argument("--faults", type=int, default=36, help="faults that hit in a round (default 36)")
     parser.add_argument("--minutes", type=float, default=None, help="begin no round after that many minutes")
     parser.add_argument("--seed", type=int, default=16, help="of the first round; each has the next one (default 16)")
@@ -67,9 +69,26 @@ def go_on(record: Record, options: argparse.Namespace, say: Callable[[str], obje
     ends = None if options.minutes is None else time.monotonic() + options.minutes * 60
     while record.events < options.count and not record.failed and (ends is None or time.monotonic() < ends):
         seed, count = record.next_seed or options.seed, min(options.round, options.count - record.events)
-        found = fail_and_recover(count, options.faults, seed, options.without)
+        without = options.without if has_clock(record) else [*options.without, NEEDS_CLOCK]
+        found = fail_and_recover(count, options.faults, seed, without)
         record.add(found | {"seed": seed})
         say(json.dumps(found))
+
+
+def has_clock(record: Record) -> bool:
+    """Whether the clock jumps in the next round, which makes it several times slower."""
+    return len(record.rounds) % CLOCK_ROUNDS == 0
+
+
+def plan_events(chance: random.Random, count: int) -> list[str]:
+    """The receivers of the events, by their behavior."""
+    planned = chance.choices(list(SHARES), list(SHARES.values()), k=count)
+    taken: Counter[str] = Counter()
+    for place, behavior in enumerate(planned):
+        taken[behavior] += 1
+        if behavior in SLOW and taken[behavior] > MOST_FOR_SLOW:
+            planned[place] = "ok"
+    return planned
 
 
 def fail_and_recover(
@@ -84,7 +103,7 @@ def fail_and_recover(
     receivers = {behavior: FaultyReceiver(behavior) for behavior in SHARES}
     began = time.monotonic()
     try:
-        with surroundings(serve, **SETTINGS) as around:
+        with surroundings(serve, has_clock=NEEDS_CLOCK not in without, **SETTINGS) as around:
             if NEEDS_DISK not in without and not around.disk.is_small:
                 raise SystemExit(f"only root can fill the disk; leave it out: --without '{NEEDS_DISK}'")
             run = Run(around)
@@ -105,8 +124,8 @@ def hurt(
 ) -> None:
     """Makes the events and hits what works on them, until all events are finished. Each fault comes once before
     chance decides which is next."""
-    planned = chance.choices(list(SHARES), list(SHARES.values()), k=count)
-    clients = run.begin_clients({behavior: receiver.url for behavior, receiver in receivers.items()}, planned)
+    urls = {behavior: receiver.url for behavior, receiver in receivers.items()}
+    clients = run.begin_clients(urls, plan_events(chance, count))
     first = chance.sample(list(names), len(names))
     try:
         while run.hits.total() < faults and not is_over(run, count):

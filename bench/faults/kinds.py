@@ -172,6 +172,7 @@ FAULTS: dict[str, tuple[Fault, int]] = {
 }
 """The faults by name, each with how often it comes."""
 NEEDS_DISK = "disk of PostgreSQL full"
+NEEDS_CLOCK = "clock jumps by two minutes"
 
 
 def hit(run: Run, name: str, chance: random.Random) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 from bench.faults.kinds import FAULTS
 from bench.faults.neighbors import DEAD, HEALTHY, LARGEST_RATIO
+from bench.faults.receivers import MOST_FOR_SLOW
 from bench.faults.record import Record, add_up
 
 WHOLE = 100_000
@@ -38,7 +39,8 @@ once: an event arrives again if a worker dies between the response and its recor
 Clients repeated {unanswered:,} requests without a response and {refused:,} with a 503, each under the same key.
 Processes that gave up because the database was away when they began: {restarted}; the run started them again, as a
 supervisor does. The disk that gets full is a file system in memory, which only root may mount. The clock is that of
-API and worker, by libfaketime.
+API and worker, by libfaketime; it jumps in every fourth round, because threads wait seven times as long for each other
+beneath it. Receivers that hang or drip get at most {slow} events of a round each.
 {neighbors}"""
 
 NEIGHBORS = """
@@ -62,6 +64,7 @@ def describe(record: Record) -> str:
     numbers = [found["events"], *(ledger[name] for name in ("delivered", "failed", "pending"))]
     numbers += [found["lost"], found["arrived_more_than_needed"]]
     return TEXT.format(
+        slow=MOST_FOR_SLOW,
         size="the whole run" if found["events"] >= WHOLE else f"{found['events'] / WHOLE:.1%} of it",
         number=len(record.rounds),
         seeds=", ".join(str(each["seed"]) for each in record.rounds),

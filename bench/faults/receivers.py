@@ -14,6 +14,10 @@ LIE = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nConnection: close\r\n\r\nok"
 
 SHARES = {"ok": 75, "flaky": 10, "lies": 10, "resets": 3, "hangs": 1, "drips": 1}
 """How many of a hundred events go to each."""
+SLOW = ("hangs", "drips")
+MOST_FOR_SLOW = 12
+"""Of a round, for each: a receiver that does not answer has one slot, so that each of its events takes four time
+limits, one after the other."""
 ACCEPTING = ("ok", "flaky", "lies")
 """Those that accept every event in the end. One that lies about the length of a 200 has accepted."""
 

@@ -1,14 +1,16 @@
 """`python -m bench.faults` at a size that a test can afford."""
 
+import random
 from collections import Counter
 
 import pytest
 
-from bench.faults.__main__ import fail_and_recover, main
+from bench.faults.__main__ import fail_and_recover, has_clock, main, plan_events
 from bench.faults.judging import judge_counts
 from bench.faults.kinds import FAULTS
 from bench.faults.neighbors import percentile, summarize
 from bench.faults.page import describe
+from bench.faults.receivers import MOST_FOR_SLOW
 from bench.faults.record import COUNTED, Record
 from persistence.deliveries.ledger import Ledger
 from testbed.running import forked_service
@@ -85,6 +87,17 @@ def test_rounds_are_kept_added_up_and_gone_on_with_at_the_next_seed(tmp_path):
         and "| 18 | 16 | 2 | 0 | 0 | 2 |" in text
         and "| queue away | 4 | 0 |" in text
     )
+
+
+def test_slow_receivers_get_few_events_of_a_round_and_the_clock_jumps_in_every_fourth(tmp_path):
+    planned = Counter(plan_events(random.Random(1), 10_000))
+    assert {planned["hangs"], planned["drips"]} == {MOST_FOR_SLOW} and planned["ok"] > 7_400
+
+    record, clocks = Record(tmp_path / "record.json"), []
+    for seed in range(5):
+        clocks.append(has_clock(record))
+        record.add(ROUND | {"seed": seed})
+    assert clocks == [True, False, False, False, True]
 
 
 def test_a_round_that_failed_is_told_and_ends_the_run(tmp_path):
