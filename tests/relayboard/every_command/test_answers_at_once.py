@@ -1,5 +1,5 @@
-"""Commands that read or change a row answer in 0.3 s of CPU, nearly all of which is loading modules. A time cannot be
-tested on a busy machine, so the modules are: what takes long to load is loaded only by what needs it."""
+"""Commands that read or change a row answer in about 0.3 s of CPU, nearly all of which is loading modules. A time
+cannot be tested on a busy machine, so the modules are: what takes long to load is loaded only by what needs it."""
 
 import json
 import os
