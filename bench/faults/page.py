@@ -23,7 +23,9 @@ So far, {size}: {number} rounds with the seeds {seeds}, {seconds:,} seconds on t
 Rounds that failed: **{failed}**. A run of 4,000 events before these rounds failed too: with a time limit of 1 s for
 receivers, 12 events for receivers that accept were given up. It was not repeated, and its cause is not proven. Without
 any fault, on a machine as busy, receivers that accept got 2 of 200 events again with a limit of 1 s, and 9 of 200 with
-0.3 s, as happens when answers come too late. The limit is 5 s since then.
+0.3 s, as happens when answers come too late. The limit is 5 s since then. The round with seed 20 failed at first: one
+event for a receiver that drips was delivered. Its whole answer took 5.9 s then, so that a worker that was 0.9 s late
+took it; that this was so is likely and not proven. Its answer takes half a minute since then.
 
 | Events | Delivered | Failed | Pending | Lost | Arrived more often than needed |
 |---|---|---|---|---|---|

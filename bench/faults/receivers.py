@@ -7,7 +7,8 @@ import threading
 from collections import Counter
 
 HEAD_LIMIT_BYTES = 65_536
-DRIP_SECONDS = 0.1
+DRIP_SECONDS = 0.5
+"""Between two bytes of 59, so that the whole answer takes much longer than any time limit of a run."""
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 REFUSED = b"HTTP/1.1 500 Broken\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 LIE = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nConnection: close\r\n\r\nok"
