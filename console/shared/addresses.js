@@ -18,7 +18,8 @@ export function useAddresses(contacts) {
   useEffect(() => {
     if (!asked) return;
     const uuids = asked.split(" ");
-    const query = uuids.map((uuid) => `uuid = ${uuid}`).join(" OR ");
+    // A query that does not name the status finds active contacts only.
+    const query = `(${uuids.map((uuid) => `uuid = ${uuid}`).join(" OR ")}) AND (status = active OR status != active)`;
     // Without an answer they stay without a name: the list is of use all the same.
     get("contacts", { query }).then(
       ({ results }) =>

@@ -230,6 +230,17 @@ def test_a_ticket_is_taken_noted_answered_closed_and_reopened(somebody: BrowserC
     (again,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
     assert (again["status"], again["assignee"]["email"]) == ("open", clinic.email("agent"))
 
+    blocking = requests.post(
+        f"{clinic.service.url}/api/v2/contact_actions.json",
+        json={"contacts": [contact["uuid"]], "action": "block"},
+        headers={"Authorization": f"Token {clinic.service.token}"},
+        timeout=60,
+    )
+    assert blocking.status_code == 204
+    open_page(page, clinic, "tickets", "?view=mine")
+    page.reload()
+    expect(row).to_contain_text("+250788000504")
+
 
 def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor")
