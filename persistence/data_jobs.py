@@ -4,7 +4,7 @@ job whose worker died is continued by another one."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, literal, or_, select, update
@@ -58,6 +58,7 @@ class Held:
         return mine
 
 
+@cache
 def is_due(table: Table) -> ColumnElement[bool]:
     """The condition of the partial index, written out."""
     return table.c.status.in_([literal(status, literal_execute=True) for status in (READING, PENDING, RUNNING)])

@@ -83,6 +83,7 @@ class AttemptOutcome:
     answer_headers: Mapping[str, str] | None = None
 
 
+_IS_PENDING: ColumnElement[bool] = delivery.c.status == literal(PENDING, literal_execute=True)
 _MOVED: dict[str, TypeEngine[Any]] = {
     "moved_id": BigInteger(),
     "leased_until": UtcDateTime(),
@@ -129,8 +130,8 @@ def _move_all() -> Update:
 
 def list_due_receivers(tx: Transaction) -> list[tuple[int, str]]:
     """The workspaces and receivers with at least one due delivery, found by one index seek for each of them."""
-    is_pending = delivery.c.status == literal(PENDING, literal_execute=True)
-    return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, is_pending, delivery.c.due_on <= tx.now)
+    is_due = delivery.c.due_on <= tx.now
+    return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, _IS_PENDING, is_due)
 
 
 def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], lease: timedelta) -> list[DueDelivery]:
@@ -192,8 +193,7 @@ def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, At
 
 
 def _select_due(now: Any) -> Select[*tuple[Any, ...]]:
-    is_pending = delivery.c.status == literal(PENDING, literal_execute=True)
-    return select(*_LEASED).where(is_pending, delivery.c.due_on <= now).order_by(delivery.c.due_on, delivery.c.id)
+    return select(*_LEASED).where(_IS_PENDING, delivery.c.due_on <= now).order_by(delivery.c.due_on, delivery.c.id)
 
 
 def _pick_each(wanted: Sequence[tuple[int, str, int]], now: datetime) -> CompoundSelect[*tuple[Any, ...]]:

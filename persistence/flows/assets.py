@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import BindParameter, ColumnElement, Integer, Table, bindparam, select
 
 from flows.asset_kinds import (
     KINDS,
@@ -45,6 +45,43 @@ from persistence.users import USER_NAME
 from persistence.workspaces import Workspace
 
 APPROVED = "approved"
+OWNER: BindParameter[int] = bindparam("owner", type_=Integer)
+_translation = template_translation.c
+
+# Each sprint reads all of these, so they are built once.
+_FLOWS = (
+    select(flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
+    .where(flow.c.workspace_id == OWNER)
+    .order_by(flow.c.id)
+)
+_CHANNELS = (
+    select(channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country, channel.c.type)
+    .where(channel.c.workspace_id == OWNER, channel.c.is_active)
+    .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+)
+_RESTHOOKS = (
+    select(resthook.c.slug, resthook_subscriber.c.target_url)
+    .select_from(resthook)
+    .outerjoin(
+        resthook_subscriber,
+        (resthook_subscriber.c.resthook_id == resthook.c.id) & ~IS_SUBSCRIBER_OFF & ~IS_SUBSCRIBER_PACED,
+    )
+    .where(resthook.c.workspace_id == OWNER)
+    .order_by(resthook.c.id, resthook_subscriber.c.id)
+)
+_TEMPLATES = (
+    select(template.c.uuid, template.c.name, channel.c.uuid.label("channel_uuid"), template_translation)
+    .join(template_translation, _translation.template_id == template.c.id)
+    .join(channel, (channel.c.id == _translation.channel_id) & (channel.c.workspace_id == template.c.workspace_id))
+    .where(template.c.workspace_id == OWNER, _translation.status == APPROVED)
+    .order_by(template.c.id, _translation.id)
+)
+_USERS = (
+    select(user.c.uuid, USER_NAME, user.c.email)
+    .join(membership, membership.c.user_id == user.c.id)
+    .where(membership.c.workspace_id == OWNER, user.c.is_active)
+    .order_by(user.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +106,7 @@ class AssetRows:
 def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
     """The assets of a workspace; a constant number of statements."""
     lists = {KINDS[name].plural: stored.load(tx, workspace_id) for name, stored in STORED.items()}
-    columns = (flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
-    statement = select(*columns).where(flow.c.workspace_id == workspace_id).order_by(flow.c.id)
-    return AssetRows(lists, [StoredFlow(*row) for row in tx.execute(statement)])
+    return AssetRows(lists, [StoredFlow(*row) for row in tx.execute(_FLOWS, {"owner": workspace_id})])
 
 
 def load_contact_assets(
@@ -92,10 +127,11 @@ Load = Callable[[Transaction, int], Sequence[Asset]]
 def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[bool]) -> Load:
     """Returns a loader that reads the columns named like the record's fields."""
     names = [each.name for each in fields(record)]
+    mine = select(*(table.c[name] for name in names)).where(table.c.workspace_id == OWNER, *conditions)
+    statement = mine.order_by(table.c.id)
 
     def load(tx: Transaction, workspace_id: int) -> list[Asset]:
-        statement = select(*(table.c[name] for name in names)).where(table.c.workspace_id == workspace_id, *conditions)
-        rows = tx.execute(statement.order_by(table.c.id))
+        rows = tx.execute(statement, {"owner": workspace_id})
         return [record.from_json(dict(zip(names, row, strict=True))) for row in rows]
 
     return load
@@ -103,28 +139,15 @@ def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[boo
 
 def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
     """Active channels, the most recently seen first: it is used if several channels are possible."""
-    columns = (channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country, channel.c.type)
-    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
-    order = (channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
     return [
         Channel(uuid, name or address or "", address or "", tuple(schemes), TYPES[channel_type].roles, country or "")
-        for uuid, name, address, schemes, country, channel_type in tx.execute(
-            select(*columns).where(mine).order_by(*order)
-        )
+        for uuid, name, address, schemes, country, channel_type in tx.execute(_CHANNELS, {"owner": workspace_id})
     ]
 
 
 def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
-    rows = resthook_subscriber.c
-    statement = (
-        select(resthook.c.slug, rows.target_url)
-        .select_from(resthook)
-        .outerjoin(resthook_subscriber, (rows.resthook_id == resthook.c.id) & ~IS_SUBSCRIBER_OFF & ~IS_SUBSCRIBER_PACED)
-        .where(resthook.c.workspace_id == workspace_id)
-        .order_by(resthook.c.id, rows.id)
-    )
     found: dict[str, list[str]] = {}
-    for slug, url in tx.execute(statement):
+    for slug, url in tx.execute(_RESTHOOKS, {"owner": workspace_id}):
         urls = found.setdefault(slug, [])
         if url and url not in urls:
             urls.append(url)
@@ -132,16 +155,8 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
 
 
 def _load_templates(tx: Transaction, workspace_id: int) -> list[Template]:
-    rows = template_translation.c
-    statement = (
-        select(template.c.uuid, template.c.name, channel.c.uuid.label("channel_uuid"), template_translation)
-        .join(template_translation, rows.template_id == template.c.id)
-        .join(channel, (channel.c.id == rows.channel_id) & (channel.c.workspace_id == template.c.workspace_id))
-        .where(template.c.workspace_id == workspace_id, rows.status == APPROVED)
-        .order_by(template.c.id, rows.id)
-    )
     found: dict[tuple[str, str], list[TemplateTranslation]] = {}
-    for row in tx.execute(statement):
+    for row in tx.execute(_TEMPLATES, {"owner": workspace_id}):
         numbers = {str(number): number - 1 for number in range(1, row.variable_count + 1)}
         body = TemplateComponent("body", "body/text", row.content, numbers)
         translation = TemplateTranslation(
@@ -152,13 +167,8 @@ def _load_templates(tx: Transaction, workspace_id: int) -> list[Template]:
 
 
 def _load_users(tx: Transaction, workspace_id: int) -> list[User]:
-    statement = (
-        select(user.c.uuid, USER_NAME, user.c.email)
-        .join(membership, membership.c.user_id == user.c.id)
-        .where(membership.c.workspace_id == workspace_id, user.c.is_active)
-        .order_by(user.c.id)
-    )
-    return [User(uuid, name.strip(), email) for uuid, name, email in tx.execute(statement)]
+    rows = tx.execute(_USERS, {"owner": workspace_id})
+    return [User(uuid, name.strip(), email) for uuid, name, email in rows]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,30 +1,43 @@
 """Which workspaces have waiting work, found by seeks in an index that begins with the workspace. Workers first list the
 workspaces with due work and then take some work of one workspace, so that all are served, and so that a database that
-is spread over several machines by workspace needs only one of them.
+is spread over several machines by workspace needs only one of them. Workers ask so all the time, so the statements are
+built once: the conditions `waits` are objects that exist once.
 """
 
-from sqlalchemy import Column, ColumnElement, Select, String, and_, case, func, literal, select
+from sqlalchemy import CTE, Column, ColumnElement, Select, String, and_, case, func, literal, select
 
 from persistence.database import Transaction
+from persistence.sql.kept_statements import execute_kept
 
 
 def list_workspaces(tx: Transaction, workspace_id: Column[int], *waits: ColumnElement[bool]) -> list[int]:
     """The workspaces with a row that meets the condition of a partial index; one index seek for each of them."""
-    owners = select(func.min(workspace_id).label("id")).where(*waits).cte("owners", recursive=True)
-    following = select(func.min(workspace_id)).where(*waits, workspace_id > owners.c.id)
-    owners = owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
-    return list(tx.execute(select(owners.c.id).where(owners.c.id.is_not(None))).scalars())
+
+    def build() -> Select[int]:
+        owners = _owners(workspace_id, *waits)
+        return select(owners.c.id).where(owners.c.id.is_not(None))
+
+    return [owner for (owner,) in execute_kept(tx, (workspace_id, *waits), ("waits",), (), build, {})]
 
 
 def list_due_workspaces(
     tx: Transaction, workspace_id: Column[int], waits: ColumnElement[bool], is_due: ColumnElement[bool]
 ) -> list[int]:
     """The workspaces that also have a due row: `is_due` compares the next column of the index."""
-    owners = select(func.min(workspace_id).label("id")).where(waits).cte("owners", recursive=True)
-    following = select(func.min(workspace_id)).where(waits, workspace_id > owners.c.id)
-    owners = owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
-    due = select(literal(1)).where(waits, is_due, workspace_id == owners.c.id).correlate(owners)
-    return list(tx.execute(select(owners.c.id).where(has_row(due))).scalars())
+
+    def build() -> Select[int]:
+        owners = _owners(workspace_id, waits)
+        due = select(literal(1)).where(waits, is_due, workspace_id == owners.c.id).correlate(owners)
+        return select(owners.c.id).where(has_row(due))
+
+    return [owner for (owner,) in execute_kept(tx, (workspace_id, waits), ("due",), (is_due,), build, {})]
+
+
+def _owners(workspace_id: Column[int], *waits: ColumnElement[bool]) -> CTE:
+    """The workspaces with a waiting row, and null at the end."""
+    owners = select(func.min(workspace_id).label("id")).where(*waits).cte("owners", recursive=True)
+    following = select(func.min(workspace_id)).where(*waits, workspace_id > owners.c.id)
+    return owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
 
 
 def list_receivers(
@@ -37,17 +50,21 @@ def list_receivers(
     """The workspaces and receivers with a due row; the index begins with both. An empty name sorts before the receivers
     of each workspace.
     """
-    first = select(func.min(workspace_id).label("owner"), literal("", String).label("name")).where(waits)
-    pairs = first.cte("pairs", recursive=True)
-    within = select(func.min(receiver)).where(waits, workspace_id == pairs.c.owner, receiver > pairs.c.name)
-    beyond = select(func.min(workspace_id)).where(waits, workspace_id > pairs.c.owner)
-    following = within.correlate(pairs).scalar_subquery()
-    owner = case((following.is_not(None), pairs.c.owner), else_=beyond.correlate(pairs).scalar_subquery())
-    pairs = pairs.union_all(select(owner, func.coalesce(following, "")).where(pairs.c.owner.is_not(None)))
-    mine = and_(waits, is_due, workspace_id == pairs.c.owner, receiver == pairs.c.name)
-    due = select(literal(1)).where(mine).correlate(pairs)
-    found = select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_row(due))
-    return [(owner_id, name) for owner_id, name in tx.execute(found)]
+
+    def build() -> Select[int, str]:
+        first = select(func.min(workspace_id).label("owner"), literal("", String).label("name")).where(waits)
+        pairs = first.cte("pairs", recursive=True)
+        within = select(func.min(receiver)).where(waits, workspace_id == pairs.c.owner, receiver > pairs.c.name)
+        beyond = select(func.min(workspace_id)).where(waits, workspace_id > pairs.c.owner)
+        following = within.correlate(pairs).scalar_subquery()
+        owner = case((following.is_not(None), pairs.c.owner), else_=beyond.correlate(pairs).scalar_subquery())
+        pairs = pairs.union_all(select(owner, func.coalesce(following, "")).where(pairs.c.owner.is_not(None)))
+        mine = and_(waits, is_due, workspace_id == pairs.c.owner, receiver == pairs.c.name)
+        due = select(literal(1)).where(mine).correlate(pairs)
+        return select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_row(due))
+
+    found = execute_kept(tx, (workspace_id, receiver, waits), ("receivers",), (is_due,), build, {})
+    return [(owner_id, name) for owner_id, name in found]
 
 
 def has_row(found: Select[int]) -> ColumnElement[bool]:
