@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Table, delete, select
+from sqlalchemy import BindParameter, Table, bindparam, delete, select
 from sqlalchemy.sql.dml import Insert
 
 from persistence.changes import MESSAGE, Noted
@@ -56,16 +56,28 @@ def _add_flows(tx: Transaction, workspace_id: int, counts: Counter[tuple[int, st
 def _add_up(tx: Transaction, table: Table, keys: list[str], rows: list[dict[str, Any]]) -> None:
     """Adds to counts; the workspace's clock is locked, so no other unit adds to them meanwhile."""
     if rows:
-        statement = tx.upsert(table)
-        added = {"number": table.c.number + statement.excluded.number}
-        tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=added), rows)
+        tx.execute(_adding(table, tuple(keys), tx.sqlite), rows)
+
+
+@cache
+def _adding(table: Table, keys: tuple[str, ...], is_sqlite: bool) -> Insert:
+    statement = upsert(table, is_sqlite=is_sqlite)
+    added = {"number": table.c.number + statement.excluded.number}
+    return statement.on_conflict_do_update(index_elements=keys, set_=added)
+
+
+_OWN = message.c.workspace_id == bindparam("owner")
+_WANTED: BindParameter[Any] = bindparam("wanted", expanding=True)
+_NEW = select(message.c.id).where(_OWN, message.c.uuid.in_(_WANTED))
+_COUNTED = select(message.c.direction, message.c.channel_id, message.c.contact_id, message.c.created_on).where(
+    _OWN, message.c.id.in_(_WANTED)
+)
 
 
 def _find_new(tx: Transaction, workspace_id: int, uuids: Collection[str]) -> set[int]:
     found: set[int] = set()
     for some in split(sorted(uuids)):
-        mine = (message.c.workspace_id == workspace_id) & message.c.uuid.in_(some)
-        found.update(tx.execute(select(message.c.id).where(mine)).scalars())
+        found.update(tx.execute(_NEW, {"owner": workspace_id, "wanted": some}).scalars())
     return found
 
 
@@ -103,8 +115,7 @@ def _count_new_messages(tx: Transaction, workspace_id: int, ids: Collection[int]
     heard: dict[date, set[int]] = {}
     rows = message.c
     for some in split(sorted(ids)):
-        mine = (rows.workspace_id == workspace_id) & rows.id.in_(some)
-        for row in tx.execute(select(rows.direction, rows.channel_id, rows.contact_id, rows.created_on).where(mine)):
+        for row in tx.execute(_COUNTED, {"owner": workspace_id, "wanted": some}):
             day = row.created_on.date()
             is_incoming = row.direction == INCOMING
             counts["came" if is_incoming else "went", day, row.channel_id or 0] += 1

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 
-from sqlalchemy import ColumnElement, Select, Table, TextualSelect, case, select, text, update
+from sqlalchemy import ColumnElement, Insert, Select, Table, TextualSelect, bindparam, case, select, text, update
 
-from persistence.database import Transaction
+from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
 from persistence.sql.columns import FOUND_BY, UtcDateTime
 from persistence.tables.service import workspace_clock
@@ -141,9 +141,17 @@ def _restamping(tables: tuple[Table, ...]) -> TextualSelect:
 
 
 def _advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
-    mine = select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == workspace_id)
-    last = tx.execute(mine).scalar_one_or_none()
+    last = tx.execute(_LAST, {"owner": workspace_id}).scalar_one_or_none()
     moment = tx.now if last is None else max(tx.now, last + TICK)
-    statement = tx.upsert(workspace_clock).values(workspace_id=workspace_id, stamped_on=moment)
-    tx.execute(statement.on_conflict_do_update(index_elements=["workspace_id"], set_={"stamped_on": moment}))
+    tx.execute(_setting_clock(), {"workspace_id": workspace_id, "stamped_on": moment})
     return moment
+
+
+_LAST = select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == bindparam("owner"))
+
+
+@cache
+def _setting_clock() -> Insert:
+    statement = upsert(workspace_clock, is_sqlite=True)
+    news = {"stamped_on": statement.excluded.stamped_on}
+    return statement.on_conflict_do_update(index_elements=["workspace_id"], set_=news)

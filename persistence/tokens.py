@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, bindparam, func, insert, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
@@ -50,6 +50,27 @@ class TokenLimits:
     name: str = ""
     expires_on: datetime | None = None
     areas: Sequence[str] | None = None
+
+
+_CREDENTIALS: Select[*tuple[Any, ...]] = (
+    select(
+        token.c.id,
+        token.c.hash,
+        token.c.scope,
+        token.c.last_used_on,
+        token.c.areas,
+        user.c.id,
+        user.c.email,
+        membership.c.role,
+        *WORKSPACE_COLUMNS,
+    )
+    .select_from(token)
+    .join(workspace, workspace.c.id == token.c.workspace_id)
+    .join(user, user.c.id == token.c.user_id)
+    .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
+    .where(token.c.public == bindparam("presented"), token.c.revoked_on.is_(None), user.c.is_active)
+    .where(or_(token.c.expires_on.is_(None), token.c.expires_on > bindparam("now")))
+)
 
 
 def keyed_hash(key: str, secret_key: str) -> str:
@@ -97,26 +118,7 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
     public = public_part(key)
     if public is None or not public.isascii():
         return None
-    is_valid = or_(token.c.expires_on.is_(None), token.c.expires_on > tx.now)
-    statement = (
-        select(
-            token.c.id,
-            token.c.hash,
-            token.c.scope,
-            token.c.last_used_on,
-            token.c.areas,
-            user.c.id,
-            user.c.email,
-            membership.c.role,
-            *WORKSPACE_COLUMNS,
-        )
-        .select_from(token)
-        .join(workspace, workspace.c.id == token.c.workspace_id)
-        .join(user, user.c.id == token.c.user_id)
-        .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
-        .where(token.c.public == public, token.c.revoked_on.is_(None), is_valid, user.c.is_active)
-    )
-    row = tx.execute(statement).first()
+    row = tx.execute(_CREDENTIALS, {"presented": public, "now": tx.now}).first()
     if row is None:
         return None
     token_id, hashed, scope, last_used_on, areas, user_id, email, role, *of_workspace = row

@@ -7,11 +7,12 @@ the new name.
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import Insert, bindparam, delete, select, update
 
-from persistence.database import Transaction
+from persistence.database import Transaction, upsert
 from persistence.stamps import Stamps
 from persistence.tables.changes import pending_touch
 from persistence.tables.tickets import ticket
@@ -69,29 +70,39 @@ class Touches:
             return
         stamps = tx.before_commit(Stamps)
         stamps.flush(tx)
-        mine = (pending_touch.c.workspace_id == bindparam("its_owner")) & (pending_touch.c.id == bindparam("its_id"))
         if done:
-            tx.execute(delete(pending_touch).where(mine, pending_touch.c.changed_on == bindparam("its_change")), done)
+            tx.execute(_DONE, done)
         if moved:
-            columns: dict[str, Any] = {
-                name: bindparam(f"new_{name}") for name in ("pass_on", "reached_on", "reached_id")
-            }
-            tx.execute(
-                update(pending_touch).where(mine).values(portions=pending_touch.c.portions + 1, **columns), moved
-            )
+            tx.execute(_MOVED, moved)
         for workspace_id in sorted({*changed, *counted}):
             shared = {"workspace_id": workspace_id, "changed_on": stamps.moment(tx, workspace_id), "portions": 0}
             names = [
                 {**shared, "subject": subject, "record": record} for subject, record in changed.get(workspace_id, ())
             ]
             if names:
-                inserting = tx.upsert(pending_touch)
-                news = {"changed_on": inserting.excluded.changed_on}
-                tx.execute(inserting.on_conflict_do_update(index_elements=KEYS, set_=news), names)
+                tx.execute(_noting(tx.sqlite), names)
             flows = [{**shared, "subject": COUNTS, "record": each} for each in sorted(counted.get(workspace_id, ()))]
             if flows:
                 # A row that is there stays as it is: whoever deletes it has moved the flow's time after this one.
-                tx.execute(tx.upsert(pending_touch).on_conflict_do_nothing(index_elements=KEYS), flows)
+                tx.execute(_counting(tx.sqlite), flows)
+
+
+_MINE = (pending_touch.c.workspace_id == bindparam("its_owner")) & (pending_touch.c.id == bindparam("its_id"))
+_DONE = delete(pending_touch).where(_MINE, pending_touch.c.changed_on == bindparam("its_change"))
+_NEWS: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("pass_on", "reached_on", "reached_id")}
+_MOVED = update(pending_touch).where(_MINE).values({"portions": pending_touch.c.portions + 1, **_NEWS})
+
+
+@cache
+def _noting(is_sqlite: bool) -> Insert:
+    statement = upsert(pending_touch, is_sqlite=is_sqlite)
+    news = {"changed_on": statement.excluded.changed_on}
+    return statement.on_conflict_do_update(index_elements=KEYS, set_=news)
+
+
+@cache
+def _counting(is_sqlite: bool) -> Insert:
+    return upsert(pending_touch, is_sqlite=is_sqlite).on_conflict_do_nothing(index_elements=KEYS)
 
 
 def note_renamed(tx: Transaction, workspace_id: int, subject: str, records: Iterable[int]) -> None:

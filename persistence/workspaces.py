@@ -46,6 +46,7 @@ def workspace_from_row(row: Sequence[Any]) -> Workspace:
     return replace(stored, languages=tuple(stored.languages))
 
 
+_OF_ID = select(*WORKSPACE_COLUMNS).where(workspace.c.id == bindparam("wanted"))
 _HOLDING = select(workspace.c.id).where(workspace.c.id == bindparam("held")).with_for_update(key_share=True)
 
 
@@ -60,7 +61,7 @@ def hold_workspace(tx: Transaction, workspace_id: int) -> None:
 
 
 def find_workspace(tx: Transaction, workspace_id: int) -> Workspace | None:
-    row = tx.execute(select(*WORKSPACE_COLUMNS).where(workspace.c.id == workspace_id)).first()
+    row = tx.execute(_OF_ID, {"wanted": workspace_id}).first()
     return None if row is None else workspace_from_row(row)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, Select, delete, select
+from sqlalchemy import ColumnElement, Select, bindparam, delete, select
 
 from flows.moments import parse_moment
 from persistence.database import Transaction
@@ -63,41 +63,46 @@ class Timing:
         return find_due_moment(base, self.offset, self.unit, self.delivery_hour, ZoneInfo(self.timezone))
 
 
+_TIMINGS: Select[*tuple[Any, ...]] = (
+    select(
+        campaign_event.c.id,
+        campaign.c.group_id,
+        campaign_event.c.relative_to,
+        field.c.uuid,
+        campaign_event.c.offset,
+        campaign_event.c.unit,
+        campaign_event.c.delivery_hour,
+        campaign_event.c.timed_on,
+        workspace.c.timezone,
+        LIVING_EVENT,
+    )
+    .join(campaign, campaign.c.id == campaign_event.c.campaign_id)
+    .join(workspace, workspace.c.id == campaign_event.c.workspace_id)
+    .outerjoin(
+        field, (field.c.workspace_id == campaign_event.c.workspace_id) & (field.c.key == campaign_event.c.relative_to)
+    )
+    .order_by(campaign_event.c.id)
+)
+_THEIR_GROUPS = select(group_membership.c.group_id).where(
+    group_membership.c.contact_id.in_(bindparam("theirs", expanding=True))
+)
+_OF_CONTACTS = _TIMINGS.where(
+    campaign_event.c.workspace_id == bindparam("owner"), LIVING_EVENT, campaign.c.group_id.in_(_THEIR_GROUPS)
+)
+"""Asked at each change of contacts, so it is built once."""
+
+
 def read_timings(tx: Transaction, *conditions: ColumnElement[bool]) -> list[Timing]:
     """The timings of events; conditions may use `campaign_event` and `campaign`. One statement."""
-    columns = campaign_event.c
-    statement: Select[*tuple[Any, ...]] = (
-        select(
-            columns.id,
-            campaign.c.group_id,
-            columns.relative_to,
-            field.c.uuid,
-            columns.offset,
-            columns.unit,
-            columns.delivery_hour,
-            columns.timed_on,
-            workspace.c.timezone,
-            LIVING_EVENT,
-        )
-        .join(campaign, campaign.c.id == columns.campaign_id)
-        .join(workspace, workspace.c.id == columns.workspace_id)
-        .outerjoin(field, (field.c.workspace_id == columns.workspace_id) & (field.c.key == columns.relative_to))
-        .where(*conditions)
-        .order_by(columns.id)
-    )
-    return [Timing(*row) for row in tx.execute(statement)]
+    return [Timing(*row) for row in tx.execute(_TIMINGS.where(*conditions))]
 
 
 def schedule_contacts(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
     """Update the fires of contacts after a change, for the groups of these contacts. Call it in the transaction that
     changes contacts. One statement if none of them is in a campaign's group.
     """
-    rows = group_membership.c
     for some in split(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
-        groups = select(rows.group_id).where(rows.contact_id.in_(some))
-        timings = read_timings(
-            tx, campaign_event.c.workspace_id == workspace_id, LIVING_EVENT, campaign.c.group_id.in_(groups)
-        )
+        timings = [Timing(*row) for row in tx.execute(_OF_CONTACTS, {"owner": workspace_id, "theirs": some})]
         if timings:
             update_fires(tx, workspace_id, timings, some, since=tx.now)
 

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
 
-from sqlalchemy import Table, and_, delete, select, update
+from sqlalchemy import Executable, Table, and_, bindparam, delete, select, update
+from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from persistence.database import Transaction
+from persistence.database import Transaction, upsert
 from persistence.tables.channels import ADDRESS_LENGTH, registration_window
 from persistence.tables.service import rate_window
 
@@ -67,12 +70,25 @@ def take_window(
     tx: Transaction, window: Table, key: Mapping[str, int | str], limit: int, period: timedelta, wanted: int
 ) -> tuple[int, int, datetime]:
     """Takes from the row of a table of windows that has this key; see `take_allowance`."""
-    rows = window.c
-    tx.execute(tx.upsert(window).values(began_on=tx.now, taken=0, **key).on_conflict_do_nothing())
-    mine = and_(*(rows[name] == value for name, value in key.items()))
-    began_on, taken = tx.execute(select(rows.began_on, rows.taken).where(mine).with_for_update()).one()
+    opening, holding, taking = _statements(window, tuple(key), tx.sqlite)
+    mine = {f"its_{name}": value for name, value in key.items()}
+    tx.execute(opening, {"began_on": tx.now, "taken": 0, **key})
+    began_on, taken = tx.execute(holding, mine).one()
     if tx.now >= began_on + period:
         began_on, taken = tx.now, 0
     granted = max(0, min(wanted, limit - taken))
-    tx.execute(update(window).where(mine).values(began_on=began_on, taken=taken + granted))
+    tx.execute(taking, {**mine, "new_began_on": began_on, "new_taken": taken + granted})
     return granted, limit - taken - granted, began_on + period
+
+
+@cache
+def _statements(
+    window: Table, names: tuple[str, ...], is_sqlite: bool
+) -> tuple[Executable, TypedReturnsRows[datetime, int], Executable]:
+    """The statements that begin a window if there is none, lock it and write it; most requests need them."""
+    rows = window.c
+    mine = and_(*(rows[name] == bindparam(f"its_{name}") for name in names))
+    news: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("began_on", "taken")}
+    opening = upsert(window, is_sqlite=is_sqlite).on_conflict_do_nothing()
+    holding = select(rows.began_on, rows.taken).where(mine).with_for_update()
+    return opening, holding, update(window).where(mine).values(news)
