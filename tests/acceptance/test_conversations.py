@@ -19,7 +19,7 @@ from tests.answering import AnsweringPhone
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
 EXPORT = Path(__file__).parents[1] / "flows" / "exports" / "registration.json"
-CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "40"))
+CONTACTS = int(os.environ.get("RELAYBOARD_CONVERSATIONS", "20"))
 PHONES, STARTED_AT_ONCE, EXCHANGES = 2, 100, 10
 PLACE = "http://localhost:9000"
 WELCOME = "Welcome to Riverside Clinic! What is your name?"
