@@ -4,12 +4,17 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    CompoundSelect,
     FromClause,
+    Integer,
+    Select,
     and_,
+    bindparam,
     delete,
     func,
     literal,
@@ -39,6 +44,7 @@ RETRY_STEP = timedelta(minutes=5)
 MOST_ERRORS = 3
 GATEWAY_FAILED = "gateway_failed"
 UNSENT = (QUEUED, ERRORED)
+PRIORITIES = (CONVERSATION, BULK)
 REPORTED = (WIRED, SENT, DELIVERED, READ)
 """Gateways know a message by one id: they may report it as sent once they have its first part."""
 
@@ -118,16 +124,20 @@ class _DuePart(QueuedPart):
 
 def list_due_gateways(tx: Transaction) -> list[tuple[int, int]]:
     """Active gateways with at least one due part, each with its workspace; one index seek per gateway."""
+    return [(workspace_id or 0, channel_id) for workspace_id, channel_id in tx.execute(_due_gateways(), _at(tx))]
+
+
+@cache
+def _due_gateways() -> Select[int | None, int]:
     rows = gateway_send.c
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
     gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
     theirs = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
     one = select(literal(1)).select_from(gateway_send).correlate(channel)
-    has_due = or_(*(has_row(one.where(theirs, *_is_due(gateway_send, each, tx.now))) for each in (CONVERSATION, BULK)))
+    has_due = or_(*(has_row(one.where(theirs, *_is_due(gateway_send, each))) for each in PRIORITIES))
     known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
-    due = select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
-    return [(workspace_id or 0, channel_id) for workspace_id, channel_id in tx.execute(due)]
+    return select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
 
 
 def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> LeasedSends:
@@ -152,14 +162,23 @@ def _next_look(paces: Mapping[int, Pace], rooms: Mapping[int, int], allowed: Map
     return min(held_up, default=None)
 
 
-def _is_due(table: FromClause, priority: int, now: datetime) -> tuple[ColumnElement[bool], ...]:
-    return (table.c.priority == literal(priority, literal_execute=True), table.c.due_on <= now)
+def _at(tx: Transaction) -> dict[str, Any]:
+    return {"now": tx.now}
+
+
+def _is_due(table: FromClause, priority: int) -> tuple[ColumnElement[bool], ...]:
+    return (table.c.priority == literal(priority, literal_execute=True), table.c.due_on <= bindparam("now"))
 
 
 def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
     ids = _pick_first(tx, rooms)
     if not ids:
         return []
+    return [_DuePart(**row._mapping) for row in tx.execute(_locking(), {"picked": ids, "now": tx.now})]
+
+
+@cache
+def _locking() -> Select[*tuple[Any, ...]]:
     rows = gateway_send.c
     counts = (rows.error_count, rows.parts_begun, rows.parts_accepted)
     text = (message.c.urn, message.c.text, message.c.attachments, message.c.quick_replies)
@@ -172,15 +191,14 @@ def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
         message.c.uuid.label("message_uuid"),
         message.c.contact_id,
     )
-    statement = (
+    return (
         select(*columns, *counts, *text, *state)
         .join(message, message.c.id == rows.message_id)
         .join(contact, contact.c.id == message.c.contact_id)
-        .where(rows.id.in_(ids), rows.due_on <= tx.now)
+        .where(rows.id.in_(bindparam("picked", expanding=True)), rows.due_on <= bindparam("now"))
         .order_by(rows.priority, rows.due_on, rows.id)
         .with_for_update(of=gateway_send, skip_locked=True)
     )
-    return [_DuePart(**row._mapping) for row in tx.execute(statement)]
 
 
 def _pick_first(tx: Transaction, rooms: Mapping[int, int]) -> list[int]:
@@ -189,20 +207,29 @@ def _pick_first(tx: Transaction, rooms: Mapping[int, int]) -> list[int]:
     """
     if not rooms:
         return []
-    rows = gateway_send.c
-    ranges = []
-    for channel_id, room in rooms.items():
-        for priority in (CONVERSATION, BULK):
-            due = rows.channel_id == channel_id, *_is_due(gateway_send, priority, tx.now)
-            first = select(rows.priority, rows.due_on, rows.id, rows.channel_id).where(*due)
-            ranges.append(first.order_by(rows.due_on, rows.id).limit(room).subquery())
+    values = _at(tx)
+    for number, (channel_id, room) in enumerate(rooms.items()):
+        values |= {f"channel_{number}": channel_id, f"room_{number}": room}
     picked: list[int] = []
     taken: Counter[int] = Counter()
-    for _, _, part_id, channel_id in sorted(map(tuple, tx.execute(union_all(*(select(each) for each in ranges))))):
+    for _, _, part_id, channel_id in sorted(map(tuple, tx.execute(_picking(len(rooms)), values))):
         if taken[channel_id] < rooms[channel_id]:
             taken[channel_id] += 1
             picked.append(part_id)
     return picked
+
+
+@lru_cache(maxsize=100)
+def _picking(gateways: int) -> CompoundSelect[*tuple[Any, ...]]:
+    rows = gateway_send.c
+    ranges = []
+    for number in range(gateways):
+        for priority in PRIORITIES:
+            due = rows.channel_id == bindparam(f"channel_{number}"), *_is_due(gateway_send, priority)
+            first = select(rows.priority, rows.due_on, rows.id, rows.channel_id).where(*due)
+            room = bindparam(f"room_{number}", type_=Integer)
+            ranges.append(select(first.order_by(rows.due_on, rows.id).limit(room).subquery()))
+    return union_all(*ranges)
 
 
 def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:

@@ -6,11 +6,12 @@ expired changes nothing.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, bindparam, or_, select, update
 
 from persistence.database import Transaction
-from persistence.sql.columns import columns_for
+from persistence.sql.columns import UtcDateTime, columns_for
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
@@ -36,7 +37,7 @@ class ContactLeases:
     until: datetime
 
 
-def is_free(now: datetime) -> ColumnElement[bool]:
+def is_free(now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
     """Whether nobody has leased a contact."""
     return or_(contact.c.handling_until.is_(None), contact.c.handling_until <= now)
 
@@ -44,35 +45,42 @@ def is_free(now: datetime) -> ColumnElement[bool]:
 def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeases:
     """Leases the free ones of these contacts; locked rows count as taken."""
     until = tx.now + LEASE
-    free = (
-        select(contact.c.id)
-        .where(contact.c.id.in_(sorted(contact_ids)), is_free(tx.now))
-        .order_by(contact.c.id)
-        .with_for_update(skip_locked=True)
-    )
-    taken = update(contact).where(contact.c.id.in_(free)).values(handling_until=until)
-    return ContactLeases(
-        frozenset(tx.execute(taken.returning(contact.c.id)).scalars()) if contact_ids else frozenset(), until
-    )
+    if not contact_ids:
+        return ContactLeases(frozenset(), until)
+    wanted = {"wanted": sorted(contact_ids), "now": tx.now, "until": until}
+    return ContactLeases(frozenset(tx.execute(_TAKING, wanted).scalars()), until)
 
 
 def renew_leases(tx: Transaction, leases: ContactLeases) -> ContactLeases:
     """Extends the leases that are still held."""
     until = tx.now + LEASE
-    renewed = update(contact).where(_are_held(leases)).values(handling_until=until)
-    return ContactLeases(frozenset(tx.execute(renewed.returning(contact.c.id)).scalars()), until)
+    return ContactLeases(frozenset(tx.execute(_RENEWING, {**_held(leases), "until": until}).scalars()), until)
 
 
 def lock_leased(tx: Transaction, leases: ContactLeases) -> list[LeasedContact]:
     """The contacts whose lease is still held, locked in the order of their ids."""
-    statement = select(*columns_for(LeasedContact, contact)).where(_are_held(leases)).order_by(contact.c.id)
-    return [LeasedContact(*row) for row in tx.execute(statement.with_for_update())]
+    return [LeasedContact(*row) for row in tx.execute(_LOCKING, _held(leases))]
 
 
 def release_leases(tx: Transaction, leases: ContactLeases) -> None:
     """Ends leases."""
-    tx.execute(update(contact).where(_are_held(leases)).values(handling_until=None))
+    tx.execute(_RELEASING, _held(leases))
 
 
-def _are_held(leases: ContactLeases) -> ColumnElement[bool]:
-    return contact.c.id.in_(sorted(leases.contact_ids)) & (contact.c.handling_until == leases.until)
+def _held(leases: ContactLeases) -> dict[str, Any]:
+    return {"wanted": sorted(leases.contact_ids), "held_until": leases.until}
+
+
+_WANTED = contact.c.id.in_(bindparam("wanted", expanding=True))
+_ARE_HELD = _WANTED & (contact.c.handling_until == bindparam("held_until"))
+_UNTIL: BindParameter[datetime] = bindparam("until", type_=UtcDateTime)
+_FREE = (
+    select(contact.c.id)
+    .where(_WANTED, is_free(bindparam("now", type_=UtcDateTime)))
+    .order_by(contact.c.id)
+    .with_for_update(skip_locked=True)
+)
+_TAKING = update(contact).where(contact.c.id.in_(_FREE)).values(handling_until=_UNTIL).returning(contact.c.id)
+_RENEWING = update(contact).where(_ARE_HELD).values(handling_until=_UNTIL).returning(contact.c.id)
+_RELEASING = update(contact).where(_ARE_HELD).values(handling_until=None)
+_LOCKING = select(*columns_for(LeasedContact, contact)).where(_ARE_HELD).order_by(contact.c.id).with_for_update()
