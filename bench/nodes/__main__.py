@@ -22,6 +22,7 @@ from typing import Any
 
 import psycopg2
 
+from bench.ending import ended_by_signals
 from bench.faults.surroundings import Redis
 from bench.nodes.judging import BUSY, judge, reached
 from bench.nodes.page import describe_run
@@ -123,15 +124,16 @@ def load_and_kill(
         client.start()
     end = time.monotonic() + options.minutes * 60
     next_kill = time.monotonic() + options.kill_seconds
-    while time.monotonic() < end:
-        totals.look(nodes)
-        if time.monotonic() >= next_kill:
-            victim = chance.choice(nodes)
-            victim.kill()
-            victim.start()
-            kills[victim.name.split()[0]] += 1
-            next_kill = time.monotonic() + chance.uniform(0.5, 1.5) * options.kill_seconds
-        ending.wait(min(LOOK_SECONDS, options.kill_seconds / 2))
+    with ended_by_signals(ending):
+        while time.monotonic() < end and not ending.is_set():
+            totals.look(nodes)
+            if time.monotonic() >= next_kill:
+                victim = chance.choice(nodes)
+                victim.kill()
+                victim.start()
+                kills[victim.name.split()[0]] += 1
+                next_kill = time.monotonic() + chance.uniform(0.5, 1.5) * options.kill_seconds
+            ending.wait(min(LOOK_SECONDS, options.kill_seconds / 2))
     ending.set()
     for client in clients:
         client.join()

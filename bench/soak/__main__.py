@@ -7,16 +7,14 @@ and waits. The run fails (status 1) if one of them grows, or a request fails.
 
 import argparse
 import json
-import signal
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+from bench.ending import ended_by_signals
 from bench.fairness.tenants import service
 from bench.soak.plot import draw
 from bench.soak.samples import Growth, Pressure, Sample, judge, steady_ones, take_sample
@@ -139,21 +137,6 @@ def soak(
             )
     soaking.outside.close()
     return Outcome(samples, judge(samples), soaking.failed, soaking.rounds)
-
-
-@contextmanager
-def ended_by_signals(stopping: threading.Event) -> Iterator[None]:
-    """Signals to end only set `stopping` meanwhile, if this is the thread that may say so."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: stopping.set()) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
 
 
 def describe(outcome: Outcome, per_second: float) -> str:
