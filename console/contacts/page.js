@@ -3,17 +3,16 @@
 import { useChanges } from "../shared/changes.js";
 import { useList, useAll } from "../shared/lists.js";
 import { go } from "../shared/router.js";
+import { useTypedSearch } from "../shared/search.js";
 import { may } from "../shared/session.js";
 import { t } from "../shared/texts.js";
-import { html, useEffect, useState } from "../shared/ui.js";
+import { html, useState } from "../shared/ui.js";
 import { Icon } from "../parts/icons.js";
 import { Menu } from "../parts/menu.js";
 import { ContactDialog } from "./contact_dialog.js";
 import { ContactPage } from "./contact.js";
 import { completions, useQueryWords } from "./query_words.js";
 import { ContactList } from "./contact_list.js";
-
-const SEARCH_MS = 400;
 
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Contacts({ place }) {
@@ -24,18 +23,13 @@ export default function Contacts({ place }) {
 /** @param {{query: Record<string, string>}} props */
 function ContactsPage({ query }) {
   const { group = "", search = "" } = query;
-  const [typed, setTyped] = useState(search);
+  const [typed, setTyped] = useTypedSearch(search);
   const [adding, setAdding] = useState(false);
   const [counted, setCounted] = useState(0);
   const groups = useAll("groups", counted);
   useChanges(["message", "run", "ticket"], () => setCounted((times) => times + 1));
   const list = useList("contacts", { group: group || undefined, query: search || undefined });
   const words = useQueryWords();
-  useEffect(() => {
-    if (typed.trim() === search) return;
-    const later = setTimeout(() => go(["contacts"], { ...query, search: typed.trim() }, { replace: true }), SEARCH_MS);
-    return () => clearTimeout(later);
-  }, [typed]);
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">

@@ -20,21 +20,21 @@ const FOLDERS = [
   ["failed", "folder.failed"],
 ];
 
-/** @param {{folder: string, label: string}} props */
-export function Folders({ folder, label }) {
+/** @param {{folder: string, label: string, search: string}} props */
+export function Folders({ folder, label, search }) {
   const [opened, setOpened] = useState(0);
   const labels = useAll(may("list_labels") ? "labels" : null, opened);
   const folders = FOLDERS.map(([name, text]) => ({
     text: t(text),
     checked: name === folder && !label,
-    onPick: () => go(["inbox"], { folder: name }),
+    onPick: () => go(["inbox"], { folder: name, search }),
   }));
   const labelled = labels.map(({ uuid, name }) => ({
     id: uuid,
     text: name ?? "",
     icon: "label",
     checked: uuid === label,
-    onPick: () => go(["inbox"], { label: uuid }),
+    onPick: () => go(["inbox"], { label: uuid, search }),
   }));
   const exported = may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "messages", folder }) };
   const shown = labels.find(({ uuid }) => uuid === label)?.name ?? t(FOLDERS.find(([name]) => name === folder)?.[1] ?? "folder.all");

@@ -7,6 +7,7 @@ import { useList } from "../shared/lists.js";
 import { useChanges } from "../shared/changes.js";
 import { may } from "../shared/session.js";
 import { go, link } from "../shared/router.js";
+import { useTypedSearch } from "../shared/search.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { ConversationList } from "./conversation_list.js";
@@ -14,23 +15,16 @@ import { Folders } from "./folders.js";
 import { useKeys } from "./keys.js";
 import { Thread } from "./thread.js";
 
-const SEARCH_MS = 300;
-
 /** @param {{place: import("../shared/router.js").Place}} props */
 export default function Inbox({ place }) {
   const { folder = "", label = "", search = "" } = place.query;
   const chosen = place.parts[0];
-  const [typed, setTyped] = useState(search);
+  const [typed, setTyped] = useTypedSearch(search);
   const isUnread = folder === "unread";
   const filters = { folder: isUnread ? undefined : folder || undefined, label: label || undefined, search: search || undefined };
   const list = useList("conversations", { ...filters, ...(isUnread ? { unread: "true" } : {}) });
   const shown = list.items;
   useChanges(["message", "ticket", "run"], list.refresh);
-  useEffect(() => {
-    if (typed.trim() === search) return;
-    const later = setTimeout(() => go(["inbox", ...place.parts], { ...place.query, search: typed.trim() }, { replace: true }), SEARCH_MS);
-    return () => clearTimeout(later);
-  }, [typed]);
 
   // A conversation that is not in the list is one that somebody was led to: it may be unread.
   const unread = chosen ? (shown.find(({ contact }) => contact.uuid === chosen)?.unread_count ?? 1) : 0;
@@ -52,7 +46,7 @@ export default function Inbox({ place }) {
       <section class="side" aria-label=${t("inbox.title")}>
         <header class="side-header">
           <h1>${t("inbox.title")}</h1>
-          <${Folders} folder=${folder} label=${label} />
+          <${Folders} folder=${folder} label=${label} search=${search} />
           <div class="search">
             <${Icon} name="search" size=${18} />
             <input type="search" id="inbox-search" placeholder=${t("inbox.search")} aria-label=${t("inbox.search")} value=${typed}

@@ -1,5 +1,6 @@
 """People work on conversations in a real browser: with all that the inbox offers."""
 
+import re
 import wave
 from io import BytesIO
 from struct import pack
@@ -109,6 +110,30 @@ def test_a_conversation_is_read_labelled_found_archived_and_its_message_deleted(
     expect(page.locator(".message.in")).to_have_count(0)
     (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000501")["results"]
     assert "zebra" not in str(clinic.service.get(MESSAGES, contact=contact["uuid"])["results"])
+
+
+def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    group = clinic.service.get("/api/v2/groups.json")["results"][0]["uuid"]
+    for name, label, chosen in (
+        ("inbox", "Search conversations", "folder=archived"),
+        ("contacts", "Name, number or query", f"group={group}"),
+    ):
+        open_page(page, clinic, name)
+        typed = page.get_by_label(label)
+        # The search still waits for the next letter when something is chosen.
+        typed.evaluate(
+            """(field, there) => {
+                field.value = "amina";
+                field.dispatchEvent(new Event("input", { bubbles: true }));
+                setTimeout(() => (location.hash = there), 150);
+            }""",
+            f"#/{name}?{chosen}",
+        )
+
+        expect(page).to_have_url(re.compile(f"#/{name}.*search=amina"))
+        expect(page).to_have_url(re.compile(chosen))
+        expect(typed).to_have_value("amina")
 
 
 def test_an_answer_carries_a_saved_text_choices_a_picture_and_a_recording(

@@ -1,0 +1,25 @@
+/** Searches that are typed. */
+
+import { go, place } from "./router.js";
+import { useEffect, useState } from "./ui.js";
+
+const TYPED_MS = 300;
+
+/**
+ * The text of a page's search, which stands in the address once nobody types any more.
+ * @param {string} search what stands there now
+ * @returns {[string, (text: string) => void]}
+ */
+export function useTypedSearch(search) {
+  const [typed, setTyped] = useState(search);
+  useEffect(() => {
+    if (typed.trim() === search) return;
+    const later = setTimeout(() => {
+      // Meanwhile somebody may have chosen a folder or a group.
+      const { page, parts, query } = place.value;
+      go([page, ...parts], { ...query, search: typed.trim() }, { replace: true });
+    }, TYPED_MS);
+    return () => clearTimeout(later);
+  }, [typed]);
+  return [typed, setTyped];
+}
