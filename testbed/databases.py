@@ -1,5 +1,8 @@
 """Databases that tests open: statements are compiled once per process, as in a server, and not once per test."""
 
+import tempfile
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, event
@@ -7,11 +10,12 @@ from sqlalchemy.engine import Dialect, make_url
 from sqlalchemy.util import LRUCache
 
 from persistence.database import Database
+from persistence.migrations import upgrade
 from testbed.kept_databases import keep_connections
 from testbed.tokens import KEYS
 
 _DIALECTS: dict[tuple[str, str], Dialect] = {}
-_COMPILED: LRUCache[Any, Any] = LRUCache(2000)
+_COMPILED: LRUCache[Any, Any] = LRUCache(6000)
 
 
 def open_database(url: str, *, pooler: str | None = None, **options: Any) -> Database:
@@ -33,3 +37,27 @@ def _share_statements(connection: Connection) -> None:
     dialect = connection.dialect
     connection.dialect = _DIALECTS.setdefault((dialect.name, dialect.driver), dialect)
     connection.execution_options(compiled_cache=_COMPILED)
+
+
+def migrate(url: str) -> None:
+    """Give a database the newest schema. A file of SQLite that does not exist becomes a copy of one that is migrated
+    once in this process, because migrating takes longer than starting a service.
+    """
+    path = Path(make_url(url).database or "")
+    if url.startswith("sqlite") and not path.exists():
+        path.touch(0o600)  # as the service makes it
+        path.write_bytes(_migrated_file())
+        return
+    database = open_database(url)
+    upgrade(database.engine)
+    database.close()
+
+
+@cache
+def _migrated_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "migrated.db"
+        database = open_database(f"sqlite:///{path}")
+        upgrade(database.engine)
+        database.close()
+        return path.read_bytes()

@@ -16,12 +16,11 @@ from typing import Any
 import requests
 
 from persistence.database import Database
-from persistence.migrations import upgrade
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
-from testbed.databases import open_database
+from testbed.databases import migrate, open_database
 from testbed.forked import ForkedProcess, fork, run_api, run_worker
 from testbed.patience import PATIENCE_SECONDS
 from testbed.tokens import SECRET_KEY, make_token
@@ -155,8 +154,8 @@ def _run_service(
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.1,0.2,0.4",
         **{f"RELAYBOARD_{name}": value for name, value in settings.items()},
     }
+    migrate(database_url)
     database = open_database(database_url)
-    upgrade(database.engine)
     with database.writing() as tx:
         workspace = create_workspace(tx, "Riverside Health", country="RW", timezone="Africa/Kigali")
     token = make_token(database, workspace, "administrator")

@@ -3,6 +3,7 @@
 A tox environment of its own would install all packages a second time, which takes longer than most of these commands.
 """
 
+import os
 import subprocess
 import sys
 from configparser import ConfigParser
@@ -24,7 +25,12 @@ def lint_commands() -> list[str]:
 def test_lint_finds_nothing(command: str) -> None:
     program, *arguments = command.split()
     installed = Path(sys.executable).with_name(program)
+    # What mypy would keep for the next time takes a tenth of its time to write; whoever calls it by hand keeps it.
+    kept = {} if (ROOT / ".mypy_cache").exists() else {"MYPY_CACHE_DIR": os.devnull}
+    environment = {**os.environ, **kept}
 
-    done = subprocess.run([installed, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [installed, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
