@@ -37,7 +37,8 @@ def test_a_query_is_completed_as_it_is_typed_and_a_wrong_one_says_what_is_wrong(
     page = sign_in(somebody, clinic, "viewer", place="contacts")
     search = page.get_by_label("Name, number or query")
     search.press_sequentially("dist")
-    assert completions(page).evaluate_all("options => options.map(({value}) => value)") == ["district "]
+    expect(completions(page)).to_have_count(1)
+    expect(completions(page).first).to_have_attribute("value", "district ")
     search.fill("district ")
     expect(completions(page).first).to_have_attribute("value", "district = ")
     search.fill('district = "Gasabo"')
