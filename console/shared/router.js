@@ -4,8 +4,11 @@ import { signal } from "./ui.js";
 
 /** @typedef {{page: string, parts: string[], query: Record<string, string>}} Place */
 
-/** @returns {Place} */
-function read() {
+/**
+ * The place of the address as it stands; `place` follows it a moment later.
+ * @returns {Place}
+ */
+export function read() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [page, ...parts] = path.split("/").map(decodeURIComponent);
   return { page: page || "", parts, query: Object.fromEntries(new URLSearchParams(query ?? "")) };

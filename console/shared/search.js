@@ -1,6 +1,6 @@
 /** Searches that are typed. */
 
-import { go, place } from "./router.js";
+import { go, read } from "./router.js";
 import { useEffect, useState } from "./ui.js";
 
 const TYPED_MS = 300;
@@ -16,7 +16,7 @@ export function useTypedSearch(search) {
     if (typed.trim() === search) return;
     const later = setTimeout(() => {
       // Meanwhile somebody may have chosen a folder or a group.
-      const { page, parts, query } = place.value;
+      const { page, parts, query } = read();
       go([page, ...parts], { ...query, search: typed.trim() }, { replace: true });
     }, TYPED_MS);
     return () => clearTimeout(later);
