@@ -135,6 +135,10 @@ def test_what_is_chosen_while_a_search_is_typed_stays_chosen(somebody: BrowserCo
         expect(page).to_have_url(re.compile(f"#/{name}.*search=amina"))
         expect(page).to_have_url(re.compile(chosen))
         expect(typed).to_have_value("amina")
+    open_page(page, clinic, "inbox?search=amina")
+    choose_folder(page, "Failed")
+    expect(page).to_have_url(re.compile("folder=failed&search=amina"))
+    expect(page.get_by_label("Search conversations")).to_have_value("amina")
 
 
 def test_an_answer_carries_a_saved_text_choices_a_picture_and_a_recording(
