@@ -107,7 +107,9 @@ def test_a_second_factor_is_set_up_and_then_asked_for(somebody, clinic):
     assert findings(page, "second factor") == []
     page.get_by_role("textbox", name="Code").fill(pyotp.TOTP(key).now())
     submit(page, "Confirm")
-    codes = page.locator(".secret-box").inner_text().split()
+    shown = page.locator(".secret-box")
+    expect(shown).to_be_visible()
+    codes = shown.inner_text().split()
     assert len(codes) == 10
     page.keyboard.press("Escape")
     expect(page.get_by_text("Recovery codes left: 10")).to_be_visible()

@@ -3,6 +3,8 @@
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -57,14 +59,28 @@ def connect_phones(service: RunningService, receiver: Receiver) -> list[Phone]:
     return phones
 
 
-class Relayer(threading.Thread):
-    """A phone at work: SMS come in, answers are posted and sent, and syncs are repeated until nothing is left."""
+@dataclass(frozen=True)
+class Kills:
+    """Whether both kills amid SMS that come in, and both amid answers that go out, have happened; and whether the test
+    is over, so that a phone that waits for the service gives up.
+    """
 
-    def __init__(self, service: RunningService, phone: Phone, number: int) -> None:
+    amid_texts: threading.Event = field(default_factory=threading.Event)
+    amid_answers: threading.Event = field(default_factory=threading.Event)
+    are_over: threading.Event = field(default_factory=threading.Event)
+
+
+class Relayer(threading.Thread):
+    """A phone at work: SMS come in, answers are posted and sent, and syncs are repeated until nothing is left. A
+    quarter of each waits for the kills, so that work is left whenever they come.
+    """
+
+    def __init__(self, service: RunningService, phone: Phone, number: int, kills: Kills) -> None:
         super().__init__(name=f"phone {number}")
         self.service = service
         self.phone = phone
         self.number = number
+        self.kills = kills
         self.answered = 0
         self.error: BaseException | None = None
 
@@ -78,21 +94,32 @@ class Relayer(threading.Thread):
         while self.phone.state.workspace_id == -1:
             self._sync()
         for index in range(SMS_PER_PHONE):
+            if index == SMS_PER_PHONE * 3 // 4:
+                self._sync_until(self.kills.amid_texts)
             self.phone.receive_sms(f"+2507990{self.number:02}{index % 50:02}0", f"sms {self.number}-{index}")
             if index % BURST == BURST - 1:
                 self._sync()
         while self.phone.state.queue:
             self._sync()
         for index in range(ANSWERS_PER_PHONE):
+            if index == ANSWERS_PER_PHONE * 3 // 4:
+                self._sync_until(self.kills.amid_answers)
             self._answer(index)
         while self._unsent() or self.phone.state.queue:
             self._sync()
+
+    def _sync_until(self, happened: threading.Event) -> None:
+        while not happened.wait(0.02):
+            self._sync()
+
+    def _wait_for_service(self) -> None:
+        assert not self.kills.are_over.wait(0.05), "the service did not come back"
 
     def _sync(self) -> None:
         try:
             self.phone.sync()
         except NoReply:
-            threading.Event().wait(0.05)
+            self._wait_for_service()
         self.phone.send_waiting()
 
     def _answer(self, index: int) -> None:
@@ -104,7 +131,7 @@ class Relayer(threading.Thread):
                 url = f"{self.service.url}/api/v2/messages.json"
                 response = requests.post(url, json=body, headers=headers, timeout=PATIENCE_SECONDS)
             except requests.RequestException:
-                threading.Event().wait(0.05)
+                self._wait_for_service()
                 continue
             assert response.status_code in (201, 503), response.text
             if response.status_code == 201:
@@ -114,34 +141,45 @@ class Relayer(threading.Thread):
         return sum(1 for held in self.phone.state.messages.values() if held.copies) < ANSWERS_PER_PHONE
 
 
-def kill_amid_each_kind_of_work(service: RunningService, relayers: list[Relayer], receiver: Receiver) -> None:
+def kill_amid_each_kind_of_work(
+    service: RunningService, relayers: list[Relayer], receiver: Receiver, kills: Kills
+) -> None:
     """SIGKILL to the API and to the worker, each while SMS come in and while answers go out; what was killed is started
     again at once.
     """
-    moments: list[tuple[str, Callable[[], int], int, int]] = [
-        ("api", lambda: stored_texts(service, INCOMING).total(), TEXTS // 4, TEXTS),
-        ("worker", lambda: len(receiver.ids), TEXTS // 4, TEXTS),
-        ("api", lambda: stored_texts(service, OUTGOING).total(), ANSWERS // 4, ANSWERS),
-        ("worker", lambda: len(receiver.ids), TEXTS + ANSWERS // 4, EVENTS),
-    ]
-    for name, count, enough, everything in moments:
-        wait_until(lambda count=count, enough=enough: count() >= enough, f"{enough} of {everything}")
-        service.kill(name)
-        assert count() < everything, f"the {name} had no work left"
-        service.start(name)
+    events = partial(len, receiver.ids)
+    incoming = partial(count_texts, service, INCOMING)
+    outgoing = partial(count_texts, service, OUTGOING)
+    kill_amid(service, "api", incoming, TEXTS // 4, TEXTS)
+    kill_amid(service, "worker", events, TEXTS // 4, TEXTS)
+    kills.amid_texts.set()
+    kill_amid(service, "api", outgoing, ANSWERS // 4, ANSWERS)
+    kill_amid(service, "worker", events, TEXTS + ANSWERS // 4, EVENTS)
+    kills.amid_answers.set()
     for relayer in relayers:
         relayer.join(300)
         assert relayer.error is None, relayer.error
         assert not relayer.is_alive(), f"{relayer.name} did not finish"
 
 
+def kill_amid(service: RunningService, name: str, count: Callable[[], int], enough: int, everything: int) -> None:
+    wait_until(lambda: count() >= enough, f"{enough} of {everything}")
+    service.kill(name)
+    assert count() < everything, f"the {name} had no work left"
+    service.start(name)
+
+
 def test_sms_survive_kills_each_exactly_once(service: RunningService, receiver: Receiver) -> None:
     phones = connect_phones(service, receiver)
-    relayers = [Relayer(service, phone, number) for number, phone in enumerate(phones)]
+    kills = Kills()
+    relayers = [Relayer(service, phone, number, kills) for number, phone in enumerate(phones)]
     for relayer in relayers:
         relayer.start()
 
-    kill_amid_each_kind_of_work(service, relayers, receiver)
+    try:
+        kill_amid_each_kind_of_work(service, relayers, receiver, kills)
+    finally:
+        kills.are_over.set()
 
     texts = stored_texts(service, INCOMING)
     assert texts == Counter(f"sms {phone}-{index}" for phone in range(PHONES) for index in range(SMS_PER_PHONE))
@@ -160,3 +198,7 @@ def stored_texts(service: RunningService, direction: str) -> Counter[str]:
     with service.database.reading() as tx:
         mine = (message.c.workspace_id == service.workspace.id) & (message.c.direction == direction)
         return Counter(tx.execute(select(message.c.text).where(mine)).scalars())
+
+
+def count_texts(service: RunningService, direction: str) -> int:
+    return stored_texts(service, direction).total()
