@@ -7,7 +7,7 @@ import argparse
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,14 +34,15 @@ LEAST_MS = 2.0
 """Smaller times are mostly noise: a request that grows to less is not reported."""
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.plans", description=__doc__)
     parser.add_argument("--messages", type=int, nargs="+", default=[1_000_000], help="sizes, smallest first")
     parser.add_argument("--times", type=int, default=3, help="how often each request is sent")
     parser.add_argument("--only", default="", help="measure only requests whose text contains this")
+    parser.add_argument("--alone", action="store_true", help="measure lists without their filters only")
     parser.add_argument("--server", help="URL of a PostgreSQL server that keeps the data sets for the next time")
     parser.add_argument("--output", type=Path, help="file for all figures, as JSON")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     measured: dict[int, dict[str, dict[str, float]]] = {}
     with open_server(options.server) as server:
         for messages in options.messages:
@@ -83,6 +84,7 @@ def measure(url: str, options: argparse.Namespace) -> dict[str, dict[str, float]
         running.wait_until_ready()
         with database.reading() as tx:
             asked = [each for each in list_requests(tx) if options.only in str(each)]
+            asked = [each for each in asked if not (options.alone and each.query)]
             owner = tx.execute(select(*WORKSPACE_COLUMNS).where(workspace.c.name == NAME)).one()
         session = requests.Session()
         token = make_token(database, workspace_from_row(owner), "administrator")
@@ -139,4 +141,4 @@ def findings(measured: dict[int, dict[str, dict[str, float]]]) -> dict[str, Any]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -10,8 +10,9 @@ from urllib.parse import urlencode
 
 from sqlalchemy import select
 
-from handlers.contract.operations import OperationRules, load_contract
+from handlers.contract.operations import OperationRules, handler_name, load_contract
 from handlers.contract.parameters import Parameter
+from openapi.bundle import bundle, operations
 from persistence.database import Transaction
 from persistence.tables.contacts import contact, contact_urn, group
 from persistence.tables.flows import flow
@@ -45,9 +46,16 @@ def list_requests(tx: Transaction) -> Iterator[ListRequest]:
     """All requests; their values are read from the data set."""
     chosen = choose_values(tx)
     for generation in ("v2", "v1"):
+        personal = _personal(generation)
         for rules in load_contract(generation).values():
-            if rules.id.rpartition(".")[2].startswith("list_"):
+            if rules.id.rpartition(".")[2].startswith("list_") and rules.id not in personal:
                 yield from _requests_of(generation, rules, chosen)
+
+
+def _personal(generation: str) -> set[str]:
+    """Operations for which a token is not enough."""
+    found = operations(bundle(generation))
+    return {handler_name(generation, operation) for _, _, operation in found if operation.get("x-personal")}
 
 
 def _requests_of(generation: str, rules: OperationRules, chosen: Mapping[str, Values]) -> Iterator[ListRequest]:

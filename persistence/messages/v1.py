@@ -42,6 +42,8 @@ STATUS_LETTERS = {
     FAILED: "F",
 }
 DIRECTION_LETTERS = {INCOMING: "I", OUTGOING: "O"}
+WITH_STATUS = {**{word: {"O"} for word in STATUS_LETTERS}, QUEUED: {"I", "O"}, HANDLED: {"I"}}
+"""The directions of the messages that may have each status."""
 VOICE = "voice"
 
 LABEL_NAMES = json_text_list(
@@ -91,13 +93,19 @@ def _with_letters(column: ColumnElement[str], letters: Mapping[str, str]) -> Rul
     return rule
 
 
-def _with_status(_query: ListQuery, asked: Sequence[str]) -> list[Condition]:
+def _with_status(query: ListQuery, asked: Sequence[str]) -> list[Condition]:
     """Messages whose status is shown as one of these letters, in any case."""
     capitals = [letter.upper() for letter in asked]
-    wanted = [word for word, letter in STATUS_LETTERS.items() if letter in capitals]
+    directions = {letter.upper() for letter in query.values.get("direction", ())}
+    # Where no message can be meant, the database would look through all.
+    wanted = [
+        word
+        for word, letter in STATUS_LETTERS.items()
+        if letter in capitals and (not directions or directions & WITH_STATUS[word])
+    ]
     # Rare statuses have an index of their own.
     is_rare = [IS_RARE] if wanted and set(wanted) <= set(RARE) else []
-    return [one_of(message.c.status)(_query, wanted) if wanted else never(message.c.id), *is_rare]
+    return [one_of(message.c.status)(query, wanted) if wanted else never(message.c.id), *is_rare]
 
 
 def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:

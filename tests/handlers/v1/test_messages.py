@@ -146,6 +146,16 @@ class TestListMessages:
         assert mailbox.find(archived="Y") == [archived]
         assert mailbox.find(flow=88) == [in_flow]
 
+    def test_a_status_and_a_direction_find_messages_with_both(self, mailbox: Mailbox) -> None:
+        waiting = mailbox.add("queued", "in")
+        handled = mailbox.add("handled", "in")
+        sent = mailbox.add("sent", "out")
+
+        assert mailbox.find(status="q,s", direction="I") == [waiting]
+        assert mailbox.find(status="h,s", direction="O") == [sent]
+        assert mailbox.find(status="h,s", direction="I,O") == [sent, handled]
+        assert mailbox.find(status="d", direction="I") == []
+
     def test_contacts_are_named_by_uuid_group_or_address(self, mailbox: Mailbox) -> None:
         api = mailbox.api
         other = add_contact(api.database, api.workspace, "+250788000555", "Grace")
