@@ -43,9 +43,9 @@ def _spent_ms(pid: int) -> float:
 
 
 def ask(session: requests.Session, url: str) -> int:
-    """The status of a response, which is read to its end."""
+    """The status of a response, which is read to its end; 503 for what takes the database too long."""
     response = session.get(url, timeout=600)
     path = urlsplit(url).path
-    if response.status_code not in (200, 400, 404):
+    if response.status_code not in (200, 400, 404, 503):
         raise RuntimeError(f"{path} was answered with {response.status_code}: {response.text[:300]}")
     return response.status_code

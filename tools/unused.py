@@ -40,7 +40,7 @@ CALLED_BY_OTHERS = {
     "click": ("format_epilog", "list_commands", "context_settings", "default_map", "resolve_envvar_value"),
     "flows, as the plural of a kind of asset": ("ticketers",),
     "RE2": ("log_errors", "max_mem"),
-    "pytest": ("pytest_runtest_logreport", "pytest_collectreport"),
+    "pytest": ("pytest_runtest_*", "pytest_collectreport", "pytest_session*", "pytest_runtestloop"),
     "the simulated phone, by the name of a command": ("_on_*",),
     "users of the simulated phone": ("restart", "copies"),
     "users of the flow engine as a library": (

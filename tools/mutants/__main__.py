@@ -1,8 +1,8 @@
 """`python -m tools.mutants`: small changes to the code that tests should notice, in a sample.
 
-Cosmic Ray makes the mutants; the seed decides which. Each is shown to the tests that import its module, and if they
-notice nothing, to those of its room. What lives on is listed with its change: it needs a test, or a reason in
-`tools/mutants/explained.txt`. Fails (status 1) if fewer than 85 of 100 are noticed, explained ones left out.
+Cosmic Ray makes the mutants; the seed decides which. Each is shown to the tests that call what it changes. What lives
+on is listed with its change: it needs a test, or a reason in `tools/mutants/explained.txt`. Fails (status 1) if fewer
+than 85 of 100 are noticed, explained ones left out.
 """
 
 import argparse
@@ -12,23 +12,26 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from testbed.quality_page import PAGE, write_section
 from testbed.servers import postgres_server
-from tools.mutants.choosing_tests import near_tests, room_tests
-from tools.mutants.judging import KILLED, TIMED_OUT, Judge, Stage, copied_tree, preload
-from tools.mutants.page import LEAST_PART, describe, is_explained, part_noticed
+from tools.mutants.court import Court, run_court
+from tools.mutants.judging import KILLED, TIMED_OUT, copied_tree, in_fork, preload
+from tools.mutants.learning import Run, learn, near_tests, read
+from tools.mutants.page import LEAST_PART, describe, part_noticed
 from tools.mutants.sampling import Mutant, choose, find_mutants, modules_below, mutate
 
 ROOT = Path(__file__).parents[2]
-STATE = Path("var") / "mutants.json"
-PATIENCE_SECONDS = 900
-VERY_NEAR = 2
-ON_SQLITE, ON_POSTGRESQL = ("-k", "not postgresql"), ("-k", "postgresql")
+STATE, LEARNED = Path("var") / "mutants.json", Path("var") / "tests-and-functions.json"
+PATIENCE_SECONDS, LEARNING_SECONDS = 240, 7200
+JUDGES = ("tests/flows", "tests/persistence", "tests/worker", "tests/handlers", "tests/contract/test_tenant_walls.py")
 Verdict = dict[str, Any]
 
 
@@ -39,7 +42,8 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     parser.add_argument("--seed", type=int, default=16)
     parser.add_argument("--minutes", type=float, default=None, help="judge no further mutant after that many minutes")
     parser.add_argument("--state", type=Path, default=STATE, help="file in which verdicts are kept")
-    parser.add_argument("--near-only", action="store_true", help="show them only to the tests that import their module")
+    parser.add_argument("--learned", type=Path, default=LEARNED, help="file that keeps what each test runs")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many judge at once")
     parser.add_argument("--write", action="store_true", help="write docs/quality.md")
     options = parser.parse_args(arguments)
     verdicts: list[Verdict] = json.loads(options.state.read_text()) if options.state.exists() else []
@@ -58,41 +62,84 @@ def examine(options: argparse.Namespace, verdicts: list[Verdict], say: Callable[
     """
     preload()
     ends = None if options.minutes is None else time.monotonic() + options.minutes * 60
-    with copied_tree(ROOT) as tree, postgres_server() as server:
+    with postgres_server() as server, ExitStack() as trees:
         os.environ["TEST_POSTGRES_URL"] = server
-        near, court = near_tests(tree), Judge(tree, PATIENCE_SECONDS)
-        known = {(each["mutant"], each["seed"]) for each in verdicts}
-        shown_to = "nearest tests" if options.near_only else "tests of the room"
-        samples = [
-            [(folder, one) for one in choose(list(find_mutants(tree, modules_below(tree, folder))), *wanted(options))]
-            for folder in options.folders
+        copies = [trees.enter_context(copied_tree(ROOT)) for _ in range(options.jobs)]
+        folder_of = dict(list_wanted(copies[0], options, verdicts))
+        wanted, near, runs = list(folder_of), near_tests(copies[0]), learned(copies[0], options.learned, say)
+        judging = [
+            start_court(copy, wanted[number :: options.jobs], runs, near, ends) for number, copy in enumerate(copies)
         ]
-        for folder, mutant in [one for turn in itertools.zip_longest(*samples) for one in turn if one is not None]:
-            if (str(mutant), options.seed) in known:
-                continue
-            if ends is not None and time.monotonic() > ends:
-                break
-            change = changed_lines(tree, mutant)
-            room = [] if options.near_only else room_tests(mutant.path)
-            plan = [] if is_explained(change, mutant.path) else stages(near.get(mutant.path, []), room)
-            verdict = court.judge(mutant, plan)
-            verdicts.append(told(folder, mutant, verdict, change) | {"seed": options.seed, "shown_to": shown_to})
+        for mutant, verdict, test in answers(judging):
+            change = changed_lines(ROOT, mutant)
+            about = {"seed": options.seed, "noticed_by": test}
+            verdicts.append(told(folder_of[mutant], mutant, verdict, change) | about)
             options.state.write_text(json.dumps(verdicts, indent=1))
             say(f"{verdict}: {mutant}")
             if verdict not in (KILLED, TIMED_OUT):
-                say(verdicts[-1]["change"])
-        for test in sorted(court.unsound):
-            say(f"fails without any mutant: {test}")
+                say(change)
+
+
+def list_wanted(tree: Path, options: argparse.Namespace, verdicts: Sequence[Verdict]) -> Iterator[tuple[Mutant, str]]:
+    """The mutants of the samples that have no verdict yet, with their folders, which take turns."""
+    known = {(each["mutant"], each["seed"]) for each in verdicts}
+    samples = [
+        [(one, folder) for one in choose(list(find_mutants(tree, modules_below(tree, folder))), *wanted(options))]
+        for folder in options.folders
+    ]
+    for turn in itertools.zip_longest(*samples):
+        yield from (each for each in turn if each is not None and (str(each[0]), options.seed) not in known)
 
 
 def wanted(options: argparse.Namespace) -> tuple[int, int]:
     return options.count, options.seed
 
 
-def stages(near: Sequence[str], room: Sequence[str]) -> list[Stage]:
-    """First the nearest tests on SQLite, which are quick, the very nearest before the others; then all."""
-    first, others = near[:VERY_NEAR], near[VERY_NEAR:]
-    return [Stage(first, ON_SQLITE), Stage(others, ON_SQLITE), Stage(near, ON_POSTGRESQL), Stage(room)]
+def learned(tree: Path, path: Path, say: Callable[[str], object]) -> dict[str, Run]:
+    """What each test runs: as kept in a file, or from running all that judge."""
+    if not path.exists():
+        say("Learning what each test runs...")
+        in_fork(partial(learn, tree, existing(tree), path.absolute()), LEARNING_SECONDS)
+    return read(path)
+
+
+def existing(tree: Path) -> list[str]:
+    return [each for each in JUDGES if (tree / each).exists()]
+
+
+def start_court(
+    tree: Path,
+    mutants: Sequence[Mutant],
+    runs: Mapping[str, Run],
+    near: Mapping[str, Sequence[str]],
+    ends: float | None,
+) -> Connection:
+    """Judges in a fork of this process, which sends each mutant with its verdict and the test that noticed it."""
+    receiving, sending = Pipe(duplex=False)
+    if os.fork() == 0:
+        try:
+            in_time = itertools.takewhile(lambda _: ends is None or time.monotonic() < ends, mutants)
+
+            def tell(mutant: Mutant, verdict: str, test: str) -> None:
+                sending.send((mutant, verdict, test))
+
+            run_court(Court(tree, in_time, runs, near, tell, PATIENCE_SECONDS), tree, existing(tree))
+        finally:
+            os._exit(0)
+    sending.close()
+    return receiving
+
+
+def answers(courts: Sequence[Connection]) -> Iterator[tuple[Mutant, str, str]]:
+    """What courts send, until all have ended."""
+    left = list(courts)
+    while left:
+        for court in wait(left):
+            assert isinstance(court, Connection)
+            try:
+                yield court.recv()
+            except EOFError:
+                left.remove(court)
 
 
 def changed_lines(tree: Path, mutant: Mutant) -> str:

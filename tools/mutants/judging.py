@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,14 +123,19 @@ def mutated(tree: Path, mutant: Mutant) -> Iterator[None]:
 
 
 def run_tests(tree: Path, stage: Stage, seconds: int) -> Outcome:
-    """Runs tests of a tree in a fork of this process until one fails. The seconds are those of a processor, so that a
-    machine that does other work, or a process that was stopped, takes nothing from them; a process that waits without
-    an end has ten times as many.
+    """Runs tests of a tree in a fork of this process until one fails."""
+    return in_fork(partial(_run_afresh, tree, stage, seconds), seconds)
+
+
+def in_fork(work: Callable[[int], int], seconds: int) -> Outcome:
+    """What a fork of this process says: `work` is given a file in which it writes the test that failed, and its result
+    is an exit status of pytest. The seconds are those of a processor, so that a machine that does other work, or a
+    process that was stopped, takes nothing from them; a process that waits without an end has ten times as many.
     """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _be_child(tree, stage, seconds, writing)
+        _be_child(work, writing)
     os.close(writing)
     has_ended = False
     with open(os.pidfd_open(pid)) as ending:  # readable when the process has ended
@@ -163,25 +169,30 @@ class _Telling:
             os.write(self._descriptor, f"{report.nodeid}\n".encode())
 
 
-def _be_child(tree: Path, stage: Stage, seconds: int, telling: int) -> None:
+def _be_child(work: Callable[[int], int], telling: int) -> None:
     """Never returns."""
     code = TESTS_FAILED
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
-        os.chdir(tree)
-        ours = {path.stem for path in tree.iterdir()}
-        for name in [each for each in sys.modules if each.split(".")[0] in ours]:
-            del sys.modules[name]
-        sys.path.insert(0, str(tree))
-        pytest = importlib.import_module("pytest")
-        options = ["-x", "-p", "no:cacheprovider", "-W", "ignore", *stage.options]
-        code = int(pytest.main([*options, *stage.tests], plugins=[_Telling(telling)]))
+        code = work(telling)
     except BaseException:
         code = TESTS_FAILED
     finally:
         os._exit(code)
+
+
+def _run_afresh(tree: Path, stage: Stage, seconds: int, telling: int) -> int:
+    """The exit status of pytest with modules that are imported anew."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    os.chdir(tree)
+    ours = {path.stem for path in tree.iterdir()}
+    for name in [each for each in sys.modules if each.split(".")[0] in ours]:
+        del sys.modules[name]
+    sys.path.insert(0, str(tree))
+    pytest = importlib.import_module("pytest")
+    options = ["-x", "-p", "no:cacheprovider", "-W", "ignore", *stage.options]
+    return int(pytest.main([*options, *stage.tests], plugins=[_Telling(telling)]))
