@@ -157,20 +157,23 @@ def test_what_ran_at_the_import_is_not_swapped(held, tmp_path):
 
 
 POOL_TESTS = """
-from worker.pool import LIMIT, larger
+from worker.pool import LIMIT, LIMITS, larger
 
 def test_larger():
     assert (larger(2, 1), larger(1, 1)) == (2, 1)
 
 def test_limit():
     assert LIMIT == 3
+
+def test_limits():
+    assert LIMITS == [3]
 """
 
 
 def test_courts_learn_what_tests_call_and_judge_in_forks_or_afresh(tmp_path):
     files = {
         "worker/__init__.py": "",
-        "worker/pool.py": f"{CODE}\nLIMIT = 3\n",
+        "worker/pool.py": f"{CODE}\nLIMIT = 3\nLIMITS = [1 + 2]\n",
         "tests/__init__.py": "",
         "tests/worker/__init__.py": "",
         "tests/worker/test_pool.py": POOL_TESTS,
@@ -188,13 +191,17 @@ def test_courts_learn_what_tests_call_and_judge_in_forks_or_afresh(tmp_path):
 
     mutants = list(find_mutants(tmp_path, ["worker/pool.py"]))
     swapped, unseen = of(mutants, "ReplaceComparisonOperator_Gt_Lt"), of(mutants, "ReplaceBinaryOperator_Add_Sub")
-    at_import = next(each for each in mutants if each.operator == "core/NumberReplacer" and each.line > 5)
-    court = command.start_court(tmp_path, [swapped, unseen, at_import], runs, near_tests(tmp_path), None)
+    at_import, bare = (
+        next(each for each in mutants if each.operator == "core/NumberReplacer" and each.line == line)
+        for line in (6, 7)
+    )
+    court = command.start_court(tmp_path, [swapped, unseen, at_import, bare], runs, near_tests(tmp_path), None)
 
     assert list(command.answers([court])) == [
         (swapped, KILLED, "tests/worker/test_pool.py::test_larger"),
         (unseen, SURVIVED, ""),
-        (at_import, KILLED, ""),
+        (at_import, KILLED, "tests/worker/test_pool.py::test_limit"),
+        (bare, KILLED, ""),
     ]
 
 

@@ -30,7 +30,7 @@ from tools.mutants.sampling import Mutant, choose, find_mutants, modules_below, 
 
 ROOT = Path(__file__).parents[2]
 STATE, LEARNED = Path("var") / "mutants.json", Path("var") / "tests-and-functions.json"
-PATIENCE_SECONDS, LEARNING_SECONDS = 240, 7200
+PATIENCE_SECONDS, LEARNING_SECONDS = 60, 7200
 JUDGES = ("tests/flows", "tests/persistence", "tests/worker", "tests/handlers", "tests/contract/test_tenant_walls.py")
 Verdict = dict[str, Any]
 

@@ -10,15 +10,35 @@ import resource
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tools.mutants.judging import KILLED, SURVIVED, TESTS_FAILED, TIMED_OUT, UNTESTED, Judge, Outcome, Stage, in_fork
-from tools.mutants.learning import BUDGET_SECONDS, Run, choose_tests, choose_tests_of_module
+from tools.mutants.judging import (
+    KILLED,
+    NO_TESTS,
+    SURVIVED,
+    TESTS_FAILED,
+    TIMED_OUT,
+    UNTESTED,
+    Judge,
+    Outcome,
+    Stage,
+    in_fork,
+)
+from tools.mutants.learning import BUDGET_SECONDS, MOST_NEAR, Run, choose_tests, choose_tests_of_module, first_files
 from tools.mutants.sampling import Mutant, mutate
-from tools.mutants.swapping import CannotSwap, Place, changed_functions, find_functions, forget_results, swap
+from tools.mutants.swapping import (
+    CannotSwap,
+    Place,
+    changed_functions,
+    changed_values,
+    find_functions,
+    forget_results,
+    set_values,
+    swap,
+)
 
 AFRESH = ("persistence/migrations/", "persistence/tables/")
 """What tests share is made with these, before a mutant comes."""
@@ -60,43 +80,73 @@ class Court:
     def judge(self, mutant: Mutant) -> tuple[str, str]:
         """The verdict, and the test that noticed the mutant."""
         near = self._near.get(mutant.path, [])
-        places = self._changed_places(mutant)
-        tests = choose_tests(self._runs, places, near, BUDGET_SECONDS) if places else []
-        outcome = self._show(mutant, [test for test in tests if test in self._items])
+        outcome = Outcome(UNTESTED)
+        if (places := self._changed_places(mutant)) is not None:
+            tests = choose_tests(self._runs, places, near, BUDGET_SECONDS)
+            outcome = self._show(mutant, tests, self._put_in_place)
+        elif self._has_plain_values(mutant):
+            tests = choose_tests_of_module(self._runs, mutant.path, near, BUDGET_SECONDS)
+            outcome = self._show(mutant, tests, self._set_values)
+            if outcome.verdict not in (KILLED, TIMED_OUT):
+                outcome = Outcome(UNTESTED)  # what the module made of its values has them still
         if outcome.verdict in (KILLED, TIMED_OUT):
             return outcome.verdict, outcome.failed
-        if places and outcome.verdict == SURVIVED and "postgresql" not in self._source(mutant):
-            return SURVIVED, ""
-        verdict = self._afresh.judge(mutant, self._stages_afresh(mutant, near, bool(places)))
+        verdict = self._afresh.judge(mutant, self._stages_afresh(mutant, near, outcome.verdict))
         return (SURVIVED if verdict == UNTESTED and outcome.verdict == SURVIVED else verdict), ""
 
-    def _stages_afresh(self, mutant: Mutant, near: Sequence[str], is_swapped: bool) -> list[Stage]:
-        """For what ran at the import the tests of the module on SQLite, and then, as for functions that differ with the
-        database, the nearest tests on PostgreSQL.
+    def _stages_afresh(self, mutant: Mutant, near: Sequence[str], verdict: str) -> list[Stage]:
+        """For what ran at the import the tests of the module on SQLite; and the nearest on PostgreSQL for a module
+        that names it, or that no test on SQLite calls.
         """
-        tests = [] if is_swapped else choose_tests_of_module(self._runs, mutant.path, near, BUDGET_SECONDS)
-        return [Stage(tests), Stage(near, ON_POSTGRESQL)]
+        tests = []
+        if verdict == UNTESTED:
+            tests = first_files(choose_tests_of_module(self._runs, mutant.path, near, BUDGET_SECONDS), MOST_NEAR)
+        is_needed = not (tests or verdict == SURVIVED) or "postgresql" in self._source(mutant)
+        return [Stage(tests), *([Stage(near, ON_POSTGRESQL)] if is_needed else [])]
 
     def _source(self, mutant: Mutant) -> str:
         return (self._tree / mutant.path).read_text(encoding="utf-8")
 
-    def _changed_places(self, mutant: Mutant) -> list[tuple[str, int]]:
-        """The functions that a fork can change; none if the module must be imported anew."""
+    def _changed_places(self, mutant: Mutant) -> list[tuple[str, int]] | None:
+        """The functions that a fork can change; None if the module must be imported anew."""
         if mutant.path.startswith(AFRESH):
-            return []
+            return None
         try:
             changes = changed_functions(self._tree / mutant.path, mutate(self._source(mutant), mutant))
         except (CannotSwap, SyntaxError):
-            return []
+            return None
         known = all((b.co_filename, b.co_firstlineno, b.co_qualname) in self._functions for b, _ in changes)
-        return [(mutant.path, before.co_firstlineno) for before, _ in changes] if known else []
+        return [(mutant.path, before.co_firstlineno) for before, _ in changes] if known else None
 
-    def _show(self, mutant: Mutant, tests: Sequence[str]) -> Outcome:
+    def _module(self, mutant: Mutant) -> ModuleType | None:
+        return sys.modules.get(mutant.path.removesuffix(".py").replace("/", "."))
+
+    def _has_plain_values(self, mutant: Mutant) -> bool:
+        return (
+            not mutant.path.startswith(AFRESH) and in_fork(self._try_values(mutant), self._seconds).verdict == SURVIVED
+        )
+
+    def _try_values(self, mutant: Mutant) -> Callable[[int], int]:
+        def work(_telling: int) -> int:
+            self._set_values(mutant)
+            return 0
+
+        return work
+
+    def _set_values(self, mutant: Mutant) -> None:
+        module = self._module(mutant)
+        if module is None:
+            raise CannotSwap(f"{mutant.path} is not imported")
+        set_values(module, changed_values(module, mutate(self._source(mutant), mutant)), (*FORGETFUL, "tests"))
+        _forget()
+
+    def _show(self, mutant: Mutant, tests: Sequence[str], prepare: Callable[[Mutant], None]) -> Outcome:
+        here = [test for test in tests if test in self._items]
         while True:
-            left = [test for test in tests if test not in self._afresh.unsound]
+            left = [test for test in here if test not in self._afresh.unsound]
             if not left:
                 return Outcome(UNTESTED)
-            outcome = self._run(left, functools.partial(self._put_in_place, mutant))
+            outcome = self._run(left, functools.partial(prepare, mutant))
             if outcome.verdict != KILLED or not outcome.failed or self._is_sound(outcome.failed):
                 return outcome
 
@@ -110,14 +160,15 @@ class Court:
     def _put_in_place(self, mutant: Mutant) -> None:
         path = self._tree / mutant.path
         swap(changed_functions(path, mutate(self._source(mutant), mutant)), self._functions)
-        gc.unfreeze()
-        forget_results(FORGETFUL)
-        gc.freeze()
+        _forget()
 
     def _run(self, tests: Sequence[str], prepare: Callable[[], None]) -> Outcome:
         def work(telling: int) -> int:
             resource.setrlimit(resource.RLIMIT_CPU, (self._seconds, self._seconds + 5))
-            prepare()
+            try:
+                prepare()
+            except CannotSwap:
+                return NO_TESTS
             return self._run_items([self._items[test] for test in tests], telling)
 
         return in_fork(work, self._seconds)
@@ -141,6 +192,12 @@ class Court:
             runtestprotocol(item, nextitem=self._other_than(item), log=False)
         if (app := sys.modules.get("handlers.app")) is not None:
             app._connexion_app()
+
+
+def _forget() -> None:
+    gc.unfreeze()
+    forget_results(FORGETFUL)
+    gc.freeze()
 
 
 def _is_plain(item: pytest.Item) -> bool:

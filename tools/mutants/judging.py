@@ -25,7 +25,7 @@ PRELOADED = (
 )
 TESTS_FAILED, NO_TESTS = 1, 5
 MEMORY_BYTES = 6 * 1024**3
-IDLE_FACTOR = 10
+IDLE_FACTOR = 3
 _TIMES = itertools.count(1_000_000_000)
 
 
@@ -130,7 +130,7 @@ def run_tests(tree: Path, stage: Stage, seconds: int) -> Outcome:
 def in_fork(work: Callable[[int], int], seconds: int) -> Outcome:
     """What a fork of this process says: `work` is given a file in which it writes the test that failed, and its result
     is an exit status of pytest. The seconds are those of a processor, so that a machine that does other work, or a
-    process that was stopped, takes nothing from them; a process that waits without an end has ten times as many.
+    process that was stopped, takes nothing from them; a process that waits without an end has three times as many.
     """
     reading, writing = os.pipe()
     pid = os.fork()

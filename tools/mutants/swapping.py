@@ -3,10 +3,14 @@
 import functools
 import gc
 import inspect
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 
+PLAIN = (bool, int, float, str, bytes, Decimal, timedelta, tuple, frozenset)
 Place = tuple[str, int, str]
 """Of code: its file, its first line and its qualified name."""
 
@@ -45,6 +49,35 @@ def swap(changes: Sequence[tuple[CodeType, CodeType]], functions: Mapping[Place,
         if not held:
             raise CannotSwap(f"nobody holds {before.co_qualname}")
         _swap_all(before, after, functions)
+
+
+def changed_values(module: ModuleType, mutated: str) -> dict[str, object]:
+    """The plain values at the top of a module that are others with a mutant. Raises CannotSwap if there are none, or
+    the module cannot run again beside itself.
+    """
+    again = ModuleType(module.__name__)
+    again.__dict__.update(__file__=module.__file__, __package__=module.__package__)
+    try:
+        exec(compile(mutated, str(module.__file__), "exec", dont_inherit=True), again.__dict__)
+        found: dict[str, object] = {
+            name: value
+            for name, value in vars(again).items()
+            if isinstance(value, PLAIN) and name in vars(module) and value != vars(module)[name]
+        }
+    except Exception as error:
+        raise CannotSwap(str(error)) from error
+    if not found:
+        raise CannotSwap("no plain value is another")
+    return found
+
+
+def set_values(module: ModuleType, values: Mapping[str, object], packages: Sequence[str]) -> None:
+    """Gives a module new values, and those that imported them by name."""
+    for name, value in values.items():
+        before = vars(module)[name]
+        for each in list(sys.modules.values()):
+            if each.__name__.split(".")[0] in packages and vars(each).get(name) is before:
+                setattr(each, name, value)
 
 
 def _swap_all(before: CodeType, after: CodeType, functions: Mapping[Place, Sequence[FunctionType]]) -> None:

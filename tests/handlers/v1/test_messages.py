@@ -186,6 +186,15 @@ class TestListMessages:
         assert mailbox.find(label="Unknown") == []
         assert mailbox.api.results(PATH, id=both)[0]["labels"] == ["Complaint", "Urgent"]
 
+    def test_a_label_of_the_same_name_elsewhere_is_another(self, mailbox: Mailbox, other_api: Api) -> None:
+        labeled, _ = mailbox.add(), mailbox.add()
+        mailbox.label("Complaint", labeled)
+        other_api.post("/api/v2/labels.json", {"name": "Complaint"})
+        other_api.post("/api/v2/labels.json", {"name": "Urgent"})
+
+        assert mailbox.find(label="Complaint") == [labeled]
+        assert mailbox.find(label="Urgent") == []
+
     def test_a_plain_plus_in_the_address_line_still_means_needed(self, mailbox: Mailbox) -> None:
         one, both = mailbox.add(), mailbox.add()
         mailbox.label("Complaint", one, both)
