@@ -61,6 +61,14 @@ class TestTokens:
 
         assert ask(http, f"Token {api.token}") == (403, None)
 
+    def test_a_token_acts_as_its_own_user(self, api: Api) -> None:
+        people = [api.as_role(role) for role in ("editor", "viewer", "agent")]
+
+        asked = [each.get("/api/v2/account.json").json() for each in (api, *people)]
+
+        assert [each["workspace"]["role"] for each in asked] == ["administrator", "editor", "viewer", "agent"]
+        assert len({each["user"]["email"] for each in asked}) == 4
+
     def test_only_a_keyed_hash_is_kept(self, api: Api, database: Database) -> None:
         with database.reading() as tx:
             row = tx.execute(select(token)).one()

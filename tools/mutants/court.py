@@ -155,6 +155,8 @@ class Court:
         if test not in sound | unsound:
             passes = self._run([test], lambda: None).verdict == SURVIVED
             (sound if passes else unsound).add(test)
+            if not passes:
+                sys.stderr.write(f"fails without any mutant: {test}\n")
         return test in sound
 
     def _put_in_place(self, mutant: Mutant) -> None:

@@ -103,7 +103,9 @@ def test_contacts_are_exported_and_can_be_imported_again(api: Api, work: Callabl
         assert ",'-Gasharu" in content.decode()
     with opened_rows(io.BytesIO(content)) as rows:
         header, row = list(rows)
-    assert dict(zip(header, row, strict=False))["Name"] == body["name"]
+    exported = dict(zip(header, row, strict=False))
+    assert exported["Name"] == body["name"]
+    assert f"tel:{exported['URN:tel']}" == amina["urns"][0]
     api.upload(IMPORTS, f"again.{form}", content, "text/csv")
     work()
     (read,) = api.results(IMPORTS)

@@ -41,6 +41,8 @@ TEL, MAIL = "tel:+12065551212", "mailto:ann@example.com"
         ([FIRST, SECOND], [MAIL, TEL], (MAIL, SECOND["uuid"])),
         ([FIRST], [MAIL, TEL], (TEL, CHANNEL)),
         ([INBOX, FIRST], [f"{TEL}?channel={INBOX['uuid']}"], (TEL, CHANNEL)),
+        ([INBOX, FIRST], [TEL], (TEL, CHANNEL)),
+        ([SECOND, FIRST], [TEL], (TEL, CHANNEL)),
         ([FIRST], [f"{TEL}?channel={make_uuid(69)}"], (TEL, CHANNEL)),
         ([FIRST, SECOND], [f"{TEL}?channel={SECOND['uuid']}"], (TEL, SECOND["uuid"])),
     ],
