@@ -175,6 +175,7 @@ def test_courts_learn_what_tests_call_and_judge_in_forks_or_afresh(tmp_path):
         "worker/__init__.py": "",
         "worker/pool.py": f"{CODE}\nLIMIT = 3\nLIMITS = [1 + 2]\n",
         "tests/__init__.py": "",
+        "tests/conftest.py": "import gc\n\ndef pytest_collection_finish():\n    gc.freeze()\n",
         "tests/worker/__init__.py": "",
         "tests/worker/test_pool.py": POOL_TESTS,
         "tests/worker/test_nothing.py": "def test_nothing():\n    assert True\n",

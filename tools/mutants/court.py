@@ -69,6 +69,7 @@ class Court:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._items = {item.nodeid: item for item in session.items}
         self._warm_up()
+        gc.unfreeze()  # what is frozen is not listed
         self._functions = find_functions(self._tree)
         gc.collect()
         gc.freeze()  # forks then share these pages
