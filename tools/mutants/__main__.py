@@ -43,7 +43,7 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     parser.add_argument("--minutes", type=float, default=None, help="judge no further mutant after that many minutes")
     parser.add_argument("--state", type=Path, default=STATE, help="file in which verdicts are kept")
     parser.add_argument("--learned", type=Path, default=LEARNED, help="file that keeps what each test runs")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many judge at once")
+    parser.add_argument("--jobs", type=int, default=1, help="how many judge at once (default 1)")
     parser.add_argument("--write", action="store_true", help="write docs/quality.md")
     options = parser.parse_args(arguments)
     verdicts: list[Verdict] = json.loads(options.state.read_text()) if options.state.exists() else []

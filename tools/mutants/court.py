@@ -8,6 +8,7 @@ import gc
 import os
 import resource
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -15,6 +16,7 @@ from types import FunctionType, ModuleType
 import pytest
 from _pytest.runner import runtestprotocol
 
+from testbed.servers import FOLDER
 from tools.mutants.judging import (
     KILLED,
     NO_TESTS,
@@ -216,6 +218,11 @@ def run_court(court: Court, tree: Path, files: Sequence[str]) -> None:
     for name in [each for each in sys.modules if each.split(".")[0] in ours]:
         del sys.modules[name]
     sys.path.insert(0, str(tree))
-    with open(os.devnull, "w") as silence, contextlib.redirect_stdout(silence):
-        options = ["-p", "no:cacheprovider", "-W", "ignore", "-o", "tmp_path_retention_policy=none", *ON_SQLITE]
-        pytest.main([*options, *files], plugins=[court])
+    # Runs of pytest that end take away what they find in their usual place.
+    with (
+        tempfile.TemporaryDirectory(dir=FOLDER) as place,
+        open(os.devnull, "w") as silence,
+        contextlib.redirect_stdout(silence),
+    ):
+        options = ["-p", "no:cacheprovider", "-W", "ignore", f"--basetemp={place}/court", *ON_SQLITE]
+        pytest.main([*options, "-o", "tmp_path_retention_policy=none", *files], plugins=[court])
