@@ -31,7 +31,8 @@ export function BroadcastPage({ uuid }) {
     }
   };
   useEffect(() => void load(), [uuid]);
-  useChanges(["broadcast", "message"], load, (record) => record.uuid === uuid || record.broadcast?.uuid === uuid || (!!progress && GOING.includes(progress.status)));
+  useChanges(["broadcast"], load, (record) => record.uuid === uuid);
+  useChanges(["message"], load, (record) => !broadcast || record.broadcast === broadcast.id);
   const stop = { title: t("broadcasts.stop"), text: t("broadcasts.stop_text"), submit: t("broadcasts.stop"), onYes: async () => (await post("broadcast_actions", { broadcasts: [uuid], action: "stop" }), load()) };
   const back = html`<a class="button quiet icon-only" href=${link(["broadcasts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>`;
   if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("broadcasts.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;

@@ -59,7 +59,7 @@ function useContact(uuid) {
   useEffect(() => {
     refresh();
   }, [uuid]);
-  useChanges(["run", "ticket", "contact"], refresh, (record) => record.contact?.uuid === uuid || record.uuid === uuid);
+  useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === uuid);
   return { contact, refresh };
 }
 

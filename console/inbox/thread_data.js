@@ -41,10 +41,10 @@ export function useThread(contact) {
   };
   useEffect(() => {
     void refresh();
-    return onChange(({ kind, record }) => {
-      if (kind !== "message" || record.contact?.uuid !== contact) return;
-      add(record);
-      if (record.status === "failed") void refresh();
+    return onChange((change) => {
+      if (change.kind !== "message" || change.record.contact?.uuid !== contact) return;
+      add(change.record);
+      if (change.record.status === "failed") void refresh();
     });
   }, [contact]);
   const messages = items.flatMap(({ message }) => (message ? [message] : []));

@@ -8,11 +8,14 @@ const TOGETHER_MS = 100;
  *  within a second. */
 const APART_MS = 500;
 
+/** @typedef {import("./contract.js").Records} Records */
+
 /**
  * Does the work when records of these kinds change, while the caller is drawn.
- * @param {string[]} kinds
+ * @template {keyof Records} K
+ * @param {K[]} kinds
  * @param {() => unknown} work
- * @param {(record: any) => boolean} [concerns] which records matter
+ * @param {(record: Records[K]) => boolean} [concerns] which records matter
  */
 export function useChanges(kinds, work, concerns = () => true) {
   const present = useRef({ work, concerns });
@@ -20,8 +23,8 @@ export function useChanges(kinds, work, concerns = () => true) {
   useEffect(() => {
     let timer = 0;
     let next = 0;
-    const stop = onChange(({ kind, record }) => {
-      if (kind !== "reset" && !(kinds.includes(kind) && present.current.concerns(record))) return;
+    const stop = onChange((change) => {
+      if (change.kind !== "reset" && !(kinds.includes(/** @type {K} */ (change.kind)) && present.current.concerns(/** @type {Records[K]} */ (change.record)))) return;
       timer ||= window.setTimeout(() => {
         timer = 0;
         next = Date.now() + APART_MS;

@@ -26,3 +26,16 @@ export type Written<N extends Writable> = Result<Operation<N, "post">>;
 export type DeleteKeys<N extends Deletable> = Parameters<Operation<N, "delete">>;
 
 export type Listed<N extends Readable> = Found<N> extends { results: (infer I)[] } ? I : never;
+
+/** What the events of the stream contain, by kind. */
+export type Records = {
+  message: Listed<"messages">;
+  run: Listed<"runs">;
+  ticket: Listed<"tickets">;
+  channel: Listed<"channels">;
+  channel_gone: { uuid: string };
+  flow_start: Listed<"flow_starts">;
+  broadcast: Listed<"broadcasts">;
+};
+/** A change of one record, or `reset`: load everything again. */
+export type Change = { kind: "reset" } | { [K in keyof Records]: { kind: K; record: Records[K] } }[keyof Records];

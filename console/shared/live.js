@@ -5,7 +5,7 @@ import { address, headers, onSessionLost, online } from "./api.js";
 import { phase } from "./session.js";
 import { effect } from "./ui.js";
 
-/** @typedef {{kind: string, record?: any}} Change the kinds are those of the stream; `reset` means load everything again */
+/** @typedef {import("./contract.js").Change} Change */
 
 const AGAIN_MS = 1000;
 const MOST_MS = 30_000;
@@ -59,9 +59,9 @@ async function follow(stop) {
       if (!last) tell({ kind: "reset" });
       online.value = true;
       pause = AGAIN_MS;
-      for await (const event of events(response.body)) {
-        if (event.id) last = event.id;
-        if (event.kind !== "ready") tell({ kind: event.kind, record: event.record });
+      for await (const { id, change } of events(response.body)) {
+        if (id) last = id;
+        if (change.kind !== "ready") tell(change);
       }
     } catch {
       if (stop.aborted) return;
@@ -94,7 +94,7 @@ async function* events(body) {
     for (const block of blocks) {
       const lines = block.split("\n").map((line) => /** @type {[string, string]} */ (line.split(/: ?(.*)/s).slice(0, 2)));
       const found = Object.fromEntries(lines);
-      if (found.event) yield { kind: found.event, id: found.id, record: found.data ? JSON.parse(found.data) : undefined };
+      if (found.event) yield { id: found.id, change: /** @type {Change | {kind: "ready"}} */ ({ kind: found.event, record: JSON.parse(found.data || "{}") }) };
     }
   }
 }

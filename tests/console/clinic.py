@@ -21,6 +21,8 @@ from testbed.running import RunningService, forked_service
 PASSWORD = "a long sentence is best"
 ROLES = ("administrator", "editor", "viewer", "agent")
 NUMBER = "+250788123123"
+# Longer than a test waits: when a stream ends, pages load everything again, which would hide a change they missed.
+STREAM_LASTS = "600"
 
 
 @dataclass(slots=True)
@@ -51,7 +53,7 @@ class Clinic:
 
 @contextmanager
 def running_clinic(folder: Path) -> Iterator[Clinic]:
-    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder) as service:
+    with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder, STREAM_SECONDS=STREAM_LASTS) as service:
         phone = Phone(HttpTransport(service.url), PhoneState())
         phone.register()
         workspace = service.workspace

@@ -57,7 +57,11 @@ def test_a_message_is_previewed_as_one_contact_sees_it_sent_to_a_query_and_follo
 
     expect(page.get_by_role("heading", name="Message to many")).to_be_visible()
     expect(page.locator("code", has_text="tel = +250788000771")).to_be_visible()
-    wait_until(lambda: clinic.sync() or page.locator("td", has_text="delivered").count(), "the delivery to be shown")
+    wired = page.locator("td", has_text="wired")
+    wait_until(lambda: clinic.phone.sync() or wired.count(), "the message to be with the phone")
+    expect(page.locator(".badge", has_text="sent")).to_be_visible()
+    clinic.sync()
+    expect(page.locator("td", has_text="delivered")).to_be_visible()
     assert findings(page, "broadcast") == []
     (sent,) = clinic.service.get(BROADCASTS, uuid=page.url.rpartition("/")[2])["results"]
     assert len(sent["attachments"][sent["base_language"]]) == 1
