@@ -81,7 +81,6 @@ class Relayer(threading.Thread):
         self.phone = phone
         self.number = number
         self.kills = kills
-        self.answered = 0
         self.error: BaseException | None = None
 
     def run(self) -> None:
