@@ -9,7 +9,16 @@ import pytest
 
 from tools.mutants import __main__ as command
 from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED, Judge, Stage, in_fork
-from tools.mutants.learning import Run, choose_tests, choose_tests_of_module, learn, near_tests, read
+from tools.mutants.learning import (
+    Run,
+    choose_tests,
+    choose_tests_of_module,
+    digest_of,
+    is_of,
+    learn,
+    near_tests,
+    read,
+)
 from tools.mutants.page import describe, part_noticed
 from tools.mutants.sampling import choose, find_mutants, modules_below, mutate
 from tools.mutants.swapping import CannotSwap, changed_functions, find_functions, swap
@@ -18,11 +27,17 @@ CODE = "def larger(a, b):\n    while a > b and True:\n        return a\n    retu
 TEST = "from code_under_test import larger\n\ndef test_it():\n    assert (larger(2, 1), larger(1, 1)) == (2, 1)\n"
 
 
+OTHER_TEST = """
+def test_other():
+    assert sorted("ba") == ["a", "b"]
+"""
+
+
 @pytest.fixture
 def tree(tmp_path):
     (tmp_path / "code_under_test.py").write_text(CODE)
     (tmp_path / "test_it.py").write_text(TEST)
-    (tmp_path / "test_nothing.py").write_text("def test_nothing():\n    assert True\n")
+    (tmp_path / "test_other.py").write_text(OTHER_TEST)
     return tmp_path
 
 
@@ -48,10 +63,10 @@ def test_tests_notice_a_mutant_or_it_lives_on_and_the_code_is_as_before(tree, mu
     unseen = of(mutants, "ReplaceBinaryOperator_Add_Sub")
 
     court = Judge(tree, 60)
-    assert court.judge(changed, [Stage(["test_nothing.py"]), Stage(["test_it.py"])]) == KILLED
+    assert court.judge(changed, [Stage(["test_other.py"]), Stage(["test_it.py"])]) == KILLED
     assert court.sound == {"test_it.py::test_it"}
     assert court.judge(unseen, [Stage(["test_it.py"])]) == SURVIVED
-    assert court.judge(changed, [Stage(["test_it.py"], ("-k", "nothing"))]) == UNTESTED
+    assert court.judge(changed, [Stage(["test_it.py"], ("-k", "other"))]) == UNTESTED
     assert court.judge(unseen, [Stage([])]) == UNTESTED
     assert (tree / "code_under_test.py").read_text() == CODE
 
@@ -178,7 +193,7 @@ def test_courts_learn_what_tests_call_and_judge_in_forks_or_afresh(tmp_path):
         "tests/conftest.py": "import gc\n\ndef pytest_collection_finish():\n    gc.freeze()\n",
         "tests/worker/__init__.py": "",
         "tests/worker/test_pool.py": POOL_TESTS,
-        "tests/worker/test_nothing.py": "def test_nothing():\n    assert True\n",
+        "tests/worker/test_other.py": OTHER_TEST,
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -204,6 +219,9 @@ def test_courts_learn_what_tests_call_and_judge_in_forks_or_afresh(tmp_path):
         (at_import, KILLED, "tests/worker/test_pool.py::test_limit"),
         (bare, KILLED, ""),
     ]
+    assert is_of(learned, digest_of(tmp_path))
+    (tmp_path / "tests" / "worker" / "test_pool.py").write_text(POOL_TESTS + "\n# changed\n")
+    assert not is_of(learned, digest_of(tmp_path))
 
 
 def test_the_command_fails_below_85_of_100_and_reads_explained_ones(tmp_path, monkeypatch):

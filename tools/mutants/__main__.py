@@ -24,7 +24,7 @@ from testbed.quality_page import PAGE, write_section
 from testbed.servers import postgres_server
 from tools.mutants.court import Court, run_court
 from tools.mutants.judging import KILLED, TIMED_OUT, copied_tree, in_fork, preload
-from tools.mutants.learning import Run, learn, near_tests, read
+from tools.mutants.learning import Run, digest_of, is_of, learn, near_tests, read
 from tools.mutants.page import LEAST_PART, describe, part_noticed
 from tools.mutants.sampling import Mutant, choose, find_mutants, modules_below, mutate
 
@@ -84,20 +84,23 @@ def list_wanted(tree: Path, options: argparse.Namespace, verdicts: Sequence[Verd
     """The mutants of the samples that have no verdict yet, with their folders, which take turns."""
     known = {(each["mutant"], each["seed"]) for each in verdicts}
     samples = [
-        [(one, folder) for one in choose(list(find_mutants(tree, modules_below(tree, folder))), *wanted(options))]
+        [
+            (one, folder)
+            for one in choose(list(find_mutants(tree, modules_below(tree, folder))), *size_and_seed(options))
+        ]
         for folder in options.folders
     ]
     for turn in itertools.zip_longest(*samples):
         yield from (each for each in turn if each is not None and (str(each[0]), options.seed) not in known)
 
 
-def wanted(options: argparse.Namespace) -> tuple[int, int]:
+def size_and_seed(options: argparse.Namespace) -> tuple[int, int]:
     return options.count, options.seed
 
 
 def learned(tree: Path, path: Path, say: Callable[[str], object]) -> dict[str, Run]:
-    """What each test runs: as kept in a file, or from running all that judge."""
-    if not path.exists():
+    """What each test runs: as kept in a file from this code, or from running all that judge."""
+    if not is_of(path, digest_of(tree)):
         say("Learning what each test runs...")
         in_fork(partial(learn, tree, existing(tree), path.absolute()), LEARNING_SECONDS)
     return read(path)

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -86,13 +87,27 @@ class Learning:
         return frozenset(places)
 
 
-def write(runs: Mapping[str, Run], path: Path) -> None:
+def digest_of(tree: Path) -> str:
+    """Of all Python files of a tree: what was learned from others may be wrong."""
+    found = sha256()
+    for path in sorted(tree.rglob("*.py")):
+        source = path.read_bytes()
+        found.update(f"{path.relative_to(tree).as_posix()} {len(source)}\n".encode() + source)
+    return found.hexdigest()
+
+
+def write(runs: Mapping[str, Run], path: Path, digest: str) -> None:
     """Keeps what was learned; places stand there once, and tests name them by number."""
     places = sorted({place for run in runs.values() for place in run.places})
     numbers = {place: number for number, place in enumerate(places)}
     tests = {test: [run.seconds, sorted(numbers[place] for place in run.places)] for test, run in runs.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"places": places, "tests": tests}))
+    path.write_text(json.dumps({"digest": digest, "places": places, "tests": tests}))
+
+
+def is_of(path: Path, digest: str) -> bool:
+    """Whether a file keeps what was learned from this code."""
+    return path.exists() and json.loads(path.read_text()).get("digest") == digest
 
 
 def read(path: Path) -> dict[str, Run]:
@@ -165,7 +180,7 @@ def learn(tree: Path, tests: Sequence[str], path: Path, _telling: int) -> int:
     for name in [each for each in sys.modules if each.split(".")[0] in ours]:
         del sys.modules[name]
     sys.path.insert(0, str(tree))
-    learning = Learning(tree, ROOMS)
+    digest, learning = digest_of(tree), Learning(tree, ROOMS)
     pytest.main([*tests, *QUICK, "-p", "no:cacheprovider", "-W", "ignore", "-k", "not postgresql"], plugins=[learning])
-    write(learning.runs, path)
+    write(learning.runs, path, digest)
     return 0
