@@ -29,7 +29,7 @@ function ChannelList() {
   const list = useList("channels", {});
   const alarms = useList("channel_alarms", {});
   const [adding, setAdding] = useState(/** @type {"" | "phone" | "gateway"} */ (""));
-  useChanges(["channel", "channel_gone"], () => (list.refresh(), alarms.refresh()));
+  useChanges(["channel", "channel_gone"], () => Promise.all([list.refresh(), alarms.refresh()]));
   const isEmpty = list.items.length === 0 && !list.loading && !list.problem;
   const add = html`
     ${may("change_channel_settings") && html`<button type="button" onClick=${() => setAdding("gateway")}><${Icon} name="plus" size=${18} /> ${t("gateway.add")}</button>`}

@@ -19,7 +19,7 @@ export function useThread(contact) {
   const [cursor, setCursor] = useState(/** @type {string | null | undefined} */ (undefined));
   const [loading, setLoading] = useState(true);
   const [problem, setProblem] = useState("");
-  const running = useRef(/** @type {Promise<void> | null} */ (null));
+  const loaded = useRef(Promise.resolve());
 
   const load = async (/** @type {string | undefined} */ from) => {
     try {
@@ -35,10 +35,8 @@ export function useThread(contact) {
   const add = (/** @type {Message | null} */ message) => {
     if (message) setItems((old) => merged(old, [{ type: "message", time: message.created_on, message }]));
   };
-  const refresh = async () => {
-    running.current ??= load(undefined).finally(() => (running.current = null));
-    await running.current;
-  };
+  // One that is under way may have been asked for before what happened now.
+  const refresh = () => (loaded.current = loaded.current.then(() => load(undefined)));
   useEffect(() => {
     void refresh();
     return onChange((change) => {

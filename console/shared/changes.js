@@ -1,4 +1,5 @@
-/** Work that follows changes, done once for many that come together. */
+/** Work that follows changes, done once for many that come together, and one after the other: an answer that was asked
+ *  for earlier and comes later would take the place of the newer one. */
 
 import { onChange } from "./live.js";
 import { useEffect, useRef } from "./ui.js";
@@ -14,7 +15,7 @@ const APART_MS = 500;
  * Does the work when records of these kinds change, while the caller is drawn.
  * @template {keyof Records} K
  * @param {K[]} kinds
- * @param {() => unknown} work
+ * @param {() => unknown} work what it promises is waited for
  * @param {(record: Records[K]) => boolean} [concerns] which records matter
  */
 export function useChanges(kinds, work, concerns = () => true) {
@@ -23,15 +24,32 @@ export function useChanges(kinds, work, concerns = () => true) {
   useEffect(() => {
     let timer = 0;
     let next = 0;
-    const stop = onChange((change) => {
-      if (change.kind !== "reset" && !(kinds.includes(/** @type {K} */ (change.kind)) && present.current.concerns(/** @type {Records[K]} */ (change.record)))) return;
-      timer ||= window.setTimeout(() => {
+    let isAsked = false;
+    let isOver = false;
+    const plan = () => {
+      isAsked = true;
+      timer ||= window.setTimeout(begin, Math.max(TOGETHER_MS, next - Date.now()));
+    };
+    const begin = async () => {
+      isAsked = false;
+      next = Date.now() + APART_MS;
+      try {
+        await present.current.work();
+      } finally {
         timer = 0;
-        next = Date.now() + APART_MS;
-        present.current.work();
-      }, Math.max(TOGETHER_MS, next - Date.now()));
+        if (isAsked && !isOver) plan();
+      }
+    };
+    const matters = (/** @type {import("./contract.js").Change} */ change) => {
+      if (change.kind === "reset") return true;
+      const { kind, record } = /** @type {{kind: K, record: Records[K]}} */ (change);
+      return kinds.includes(kind) && present.current.concerns(record);
+    };
+    const stop = onChange((change) => {
+      if (matters(change)) plan();
     });
     return () => {
+      isOver = true;
       clearTimeout(timer);
       stop();
     };

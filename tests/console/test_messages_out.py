@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, sign_in
@@ -65,6 +65,37 @@ def test_a_message_is_previewed_as_one_contact_sees_it_sent_to_a_query_and_follo
     assert findings(page, "broadcast") == []
     (sent,) = clinic.service.get(BROADCASTS, uuid=page.url.rpartition("/")[2])["results"]
     assert len(sent["attachments"][sent["base_language"]]) == 1
+
+
+def test_an_answer_that_comes_late_does_not_hide_a_newer_one(somebody, clinic):
+    clinic.phone.receive_sms("+250788000772", "hello")
+    clinic.sync()
+    query = {"text": "Good day", "urns": ["tel:+250788000772"]}
+    uuid = clinic.service.post(BROADCASTS, query)["uuid"]
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "broadcasts", uuid)
+    other = somebody.new_page()
+    open_page(other, clinic, "broadcasts", uuid)
+    wired = page.locator("td", has_text="wired")
+    wait_until(lambda: clinic.phone.sync() or wired.count(), "the message to be with the phone")
+    late = []
+
+    def hold_first(route: Route) -> None:
+        late.append((route, route.fetch())) if not late else route.continue_()
+
+    page.route(f"**{PROGRESS}*", hold_first)
+    sent = clinic.phone.send_waiting(is_delivered=False)
+    clinic.phone.sync()
+    expect(other.locator("td", has_text="sent")).to_be_visible()
+    wait_until(lambda: wired.count() and late, "the page to ask")
+    for message_id in sent:
+        clinic.phone.delivery(message_id)
+    clinic.phone.sync()
+    expect(other.locator("td", has_text="delivered")).to_be_visible()
+    late[0][0].fulfill(response=late[0][1])
+    wait_until(lambda: not wired.count(), "the late answer to be shown")
+
+    expect(page.locator("td", has_text="delivered")).to_be_visible()
 
 
 def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_reload(somebody, clinic):
