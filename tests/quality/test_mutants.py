@@ -13,8 +13,6 @@ from tools.mutants.learning import (
     Run,
     choose_tests,
     choose_tests_of_module,
-    digest_of,
-    is_of,
     learn,
     near_tests,
     read,
@@ -219,9 +217,21 @@ def test_courts_learn_what_tests_call_and_judge_in_forks_or_afresh(tmp_path):
         (at_import, KILLED, "tests/worker/test_pool.py::test_limit"),
         (bare, KILLED, ""),
     ]
-    assert is_of(learned, digest_of(tmp_path))
-    (tmp_path / "tests" / "worker" / "test_pool.py").write_text(POOL_TESTS + "\n# changed\n")
-    assert not is_of(learned, digest_of(tmp_path))
+
+
+def test_what_tests_run_is_learned_anew_when_code_or_tests_changed(tmp_path):
+    files = {"worker/__init__.py": "", "worker/pool.py": CODE, "tests/__init__.py": "", "tests/worker/__init__.py": ""}
+    for name, text in (files | {"tests/worker/test_other.py": OTHER_TEST}).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    kept, said = tmp_path / "learned.json", []
+
+    assert list(command.learned(tmp_path, kept, said.append)) == ["tests/worker/test_other.py::test_other"]
+    command.learned(tmp_path, kept, said.append)
+    assert len(said) == 1
+    with (tmp_path / "tests/worker/test_other.py").open("a") as file:
+        file.write(OTHER_TEST.replace("other", "more"))
+    assert len(command.learned(tmp_path, kept, said.append)) == len(said) == 2
 
 
 def test_the_command_fails_below_85_of_100_and_reads_explained_ones(tmp_path, monkeypatch):

@@ -27,6 +27,7 @@ from tools.mutants.judging import (
     Judge,
     Outcome,
     Stage,
+    enter,
     in_fork,
 )
 from tools.mutants.learning import BUDGET_SECONDS, MOST_NEAR, Run, choose_tests, choose_tests_of_module, first_files
@@ -87,7 +88,7 @@ class Court:
         if (places := self._changed_places(mutant)) is not None:
             tests = choose_tests(self._runs, places, near, BUDGET_SECONDS)
             outcome = self._show(mutant, tests, self._put_in_place)
-        elif self._has_plain_values(mutant):
+        elif not mutant.path.startswith(AFRESH):
             tests = choose_tests_of_module(self._runs, mutant.path, near, BUDGET_SECONDS)
             outcome = self._show(mutant, tests, self._set_values)
             if outcome.verdict not in (KILLED, TIMED_OUT):
@@ -123,18 +124,6 @@ class Court:
 
     def _module(self, mutant: Mutant) -> ModuleType | None:
         return sys.modules.get(mutant.path.removesuffix(".py").replace("/", "."))
-
-    def _has_plain_values(self, mutant: Mutant) -> bool:
-        return (
-            not mutant.path.startswith(AFRESH) and in_fork(self._try_values(mutant), self._seconds).verdict == SURVIVED
-        )
-
-    def _try_values(self, mutant: Mutant) -> Callable[[int], int]:
-        def work(_telling: int) -> int:
-            self._set_values(mutant)
-            return 0
-
-        return work
 
     def _set_values(self, mutant: Mutant) -> None:
         module = self._module(mutant)
@@ -213,11 +202,7 @@ def _is_plain(item: pytest.Item) -> bool:
 
 def run_court(court: Court, tree: Path, files: Sequence[str]) -> None:
     """Collects the tests of these files, and judges. Never returns to a process that needs its modules."""
-    os.chdir(tree)
-    ours = {path.stem for path in tree.iterdir()} - {"tools"}
-    for name in [each for each in sys.modules if each.split(".")[0] in ours]:
-        del sys.modules[name]
-    sys.path.insert(0, str(tree))
+    enter(tree, kept=["tools"])
     # Runs of pytest that end take away what they find in their usual place.
     with (
         tempfile.TemporaryDirectory(dir=FOLDER) as place,

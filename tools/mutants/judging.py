@@ -185,14 +185,19 @@ def _be_child(work: Callable[[int], int], telling: int) -> None:
         os._exit(code)
 
 
-def _run_afresh(tree: Path, stage: Stage, seconds: int, telling: int) -> int:
-    """The exit status of pytest with modules that are imported anew."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+def enter(tree: Path, kept: Sequence[str] = ()) -> None:
+    """What this process imports next comes from a tree, but for packages that are kept."""
     os.chdir(tree)
-    ours = {path.stem for path in tree.iterdir()}
+    ours = {path.stem for path in tree.iterdir()} - set(kept)
     for name in [each for each in sys.modules if each.split(".")[0] in ours]:
         del sys.modules[name]
     sys.path.insert(0, str(tree))
+
+
+def _run_afresh(tree: Path, stage: Stage, seconds: int, telling: int) -> int:
+    """The exit status of pytest with modules that are imported anew."""
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    enter(tree)
     pytest = importlib.import_module("pytest")
     options = ["-x", "-p", "no:cacheprovider", "-W", "ignore", *stage.options]
     return int(pytest.main([*options, *stage.tests], plugins=[_Telling(telling)]))

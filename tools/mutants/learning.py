@@ -3,7 +3,6 @@
 import cProfile
 import json
 import os
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tools.mutants.judging import enter
 from tools.untested import find_testers
 
 MOST_NEAR = 8
@@ -175,11 +175,7 @@ def near_tests(root: Path) -> Mapping[str, Sequence[str]]:
 
 def learn(tree: Path, tests: Sequence[str], path: Path, _telling: int) -> int:
     """Runs tests on SQLite, and keeps what they run; in a process of its own."""
-    os.chdir(tree)
-    ours = {each.stem for each in tree.iterdir()} - {"tools"}
-    for name in [each for each in sys.modules if each.split(".")[0] in ours]:
-        del sys.modules[name]
-    sys.path.insert(0, str(tree))
+    enter(tree, kept=["tools"])
     digest, learning = digest_of(tree), Learning(tree, ROOMS)
     pytest.main([*tests, *QUICK, "-p", "no:cacheprovider", "-W", "ignore", "-k", "not postgresql"], plugins=[learning])
     write(learning.runs, path, digest)
