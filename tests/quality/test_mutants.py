@@ -234,6 +234,14 @@ def test_what_tests_run_is_learned_anew_when_code_or_tests_changed(tmp_path):
     assert len(command.learned(tmp_path, kept, said.append)) == len(said) == 2
 
 
+def test_a_folder_without_modules_is_refused_before_anything_is_learned(tmp_path, capsys):
+    with pytest.raises(SystemExit) as refused:
+        command.main(["nowhere", "--state", str(tmp_path / "mutants.json")])
+
+    assert refused.value.code == 2
+    assert "there is no module below nowhere" in capsys.readouterr().err
+
+
 def test_the_command_fails_below_85_of_100_and_reads_explained_ones(tmp_path, monkeypatch):
     state, page = tmp_path / "mutants.json", tmp_path / "quality.md"
     page.write_text("# Quality\n")

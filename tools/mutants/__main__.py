@@ -37,15 +37,20 @@ Verdict = dict[str, Any]
 
 def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], object] = print) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
-    parser.add_argument("folders", nargs="*", default=["flows/engine", "persistence", "worker"])
+    parser.add_argument(
+        "folders", nargs="*", default=["flows/engine", "persistence", "worker"], help="default: %(default)s"
+    )
     parser.add_argument("--count", type=int, default=500, help="mutants of each folder (default 500)")
-    parser.add_argument("--seed", type=int, default=16)
+    parser.add_argument("--seed", type=int, default=16, help="which mutants are chosen (default 16)")
     parser.add_argument("--minutes", type=float, default=None, help="judge no further mutant after that many minutes")
     parser.add_argument("--state", type=Path, default=STATE, help="file in which verdicts are kept")
     parser.add_argument("--learned", type=Path, default=LEARNED, help="file that keeps what each test runs")
     parser.add_argument("--jobs", type=int, default=1, help="how many judge at once (default 1)")
     parser.add_argument("--write", action="store_true", help="write docs/quality.md")
     options = parser.parse_args(arguments)
+    for folder in options.folders:
+        if not modules_below(ROOT, folder):
+            parser.error(f"there is no module below {folder}")
     verdicts: list[Verdict] = json.loads(options.state.read_text()) if options.state.exists() else []
     options.state.parent.mkdir(parents=True, exist_ok=True)
     if options.count:

@@ -102,7 +102,9 @@ def write(runs: Mapping[str, Run], path: Path, digest: str) -> None:
     numbers = {place: number for number, place in enumerate(places)}
     tests = {test: [run.seconds, sorted(numbers[place] for place in run.places)] for test, run in runs.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"digest": digest, "places": places, "tests": tests}))
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps({"digest": digest, "places": places, "tests": tests}))
+    unfinished.replace(path)
 
 
 def is_of(path: Path, digest: str) -> bool:
