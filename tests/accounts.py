@@ -16,6 +16,7 @@ from persistence.database import Database
 from persistence.users import add_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
+from tests.clients import running_client
 
 QUICK = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
 """Parameters that are only quick."""
@@ -77,5 +78,5 @@ class Browser:
 def serving(database: Database, settings: Settings, **changes: Any) -> Iterator[TestClient]:
     """A client of the service with quick passwords."""
     app: Any = create_app(replace(settings, **changes), database=database, passwords=QUICK, check_responses=True)
-    with TestClient(app, base_url=ORIGIN) as client:
+    with running_client(app, base_url=ORIGIN) as client:
         yield client

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
+import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
 
@@ -23,12 +24,23 @@ def end_event_loop() -> None:
     _ENTERED.close()
 
 
+class FewCookies(httpx.Cookies):
+    """Cookies that look at responses with a cookie only: the standard library takes longer to find none than an
+    application to answer.
+    """
+
+    def extract_cookies(self, response: httpx.Response) -> None:
+        if "set-cookie" in response.headers:
+            super().extract_cookies(response)
+
+
 @contextmanager
 def running_client(app: Any, base_url: str = "http://testserver") -> Iterator[TestClient]:
     """A test client of an application that is started, and stopped at the end."""
     with _portal().wrap_async_context_manager(running_application(app)):
         client = TestClient(app, base_url=base_url)
         client.portal = _portal()
+        client._cookies = FewCookies()  # the property would copy them into a plain jar
         yield client
 
 
