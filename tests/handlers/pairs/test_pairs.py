@@ -40,36 +40,47 @@ class Clients:
         self._first, self._second = first, second
         self._meeting = Meeting(first.database, second.database)
         self._kept = KeptRows(first.database, second.database)
+        self._scenario: Scenario | None = None
         # On SQLite one unit of work writes at a time, from its beginning on: its other moments are one to the others.
         self.moments = (COMMIT,) if first.database.sqlite else MOMENTS
 
     def begin(self, scenario: Scenario) -> None:
+        """Makes the records of a scenario. Those of the test before are used again if they are of the same one."""
+        if scenario is self._scenario:
+            return
+        self._scenario = None
         self._kept.clear(keeps_people=scenario.changes_people)
         api = self._first.api(self._first.new_workspace())
         # Otherwise the use of the token would be noted beside the writes that are to meet.
         mine = token.c.workspace_id == api.workspace.id
         api.database.write(lambda tx: tx.execute(update(token).where(mine).values(last_used_on=tx.now)))
         self._mine, self._theirs = DirectApi(self._first, api), DirectApi(self._second, api)
-        self._scenario, self._names = scenario, scenario.begin(self._mine)
+        self._names = scenario.begin(self._mine)
         self._kept.keep()
+        self._scenario = scenario
 
     def meet(self, moment: str, one: str, other: str) -> End:
         """How it ends when `other` comes while `one` is at a moment."""
         first, second = self._again(one, other)
         outcomes = self._meeting.run(moment, first, second)
-        return (*outcomes, self._scenario.snapshot(self._mine, self._names))
+        return (*outcomes, self._snapshot())
 
     def follow(self, one: str, other: str) -> End:
         """How it ends when `other` comes after `one`."""
         first, second = self._again(one, other)
         outcomes = first(), second()
-        return (*outcomes, self._scenario.snapshot(self._mine, self._names))
+        return (*outcomes, self._snapshot())
 
     def check(self) -> None:
         """Each trial began with the same records."""
         self._kept.check()
 
+    def _snapshot(self) -> str:
+        assert self._scenario is not None
+        return self._scenario.snapshot(self._mine, self._names)
+
     def _again(self, one: str, other: str) -> tuple[Callable[[], Any], Callable[[], Any]]:
+        assert self._scenario is not None
         self._kept.restore()
         writes, names = self._scenario.writes, self._names
         return lambda: writes[one](self._mine, names), lambda: writes[other](self._theirs, names)
