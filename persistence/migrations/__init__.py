@@ -58,8 +58,17 @@ def newest_revision() -> str:
 
 def upgrade(engine: Engine, revision: str = HEAD) -> None:
     """Upgrade the schema to a revision; safe if several processes start at the same time, because they wait for each
-    other. Keeps a newer schema if this program supports it. Raises MigrationError.
+    other. Keeps a newer schema if this program supports it. The newest one gets the index of names where the server
+    can make it. Raises MigrationError.
     """
+    _upgrade_tables(engine, revision)
+    if current_revision(engine) == newest_revision():
+        from persistence.migrations.name_index import add_name_index  # noqa: PLC0415  # it loads tables
+
+        add_name_index(engine)
+
+
+def _upgrade_tables(engine: Engine, revision: str) -> None:
     _check_name(revision)
     if _is_done(current_revision(engine), engine):
         return

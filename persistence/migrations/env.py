@@ -8,6 +8,7 @@ from alembic.script import Script
 from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 
 from persistence.migrations.keys import OWNER, SHARED
+from persistence.migrations.name_index import NAME_INDEX
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.sql.columns import UtcDateTime, UuidText
 from persistence.tables.conditions import metadata
@@ -39,6 +40,11 @@ def render_item(kind: str, item: object, _autogenerate: object) -> str | Literal
     return False
 
 
+def is_written(_item: object, name: str | None, *_rest: object) -> bool:
+    """Whether a difference to the tables in code belongs into a revision."""
+    return name != NAME_INDEX
+
+
 def _is_owned(table: Table) -> bool:
     return OWNER in table.columns and table.name not in SHARED
 
@@ -65,6 +71,7 @@ context.configure(
     transaction_per_migration=not is_sqlite,
     on_version_apply=note_revision,
     render_item=render_item,
+    include_object=is_written,
 )
 with context.begin_transaction():
     context.run_migrations()

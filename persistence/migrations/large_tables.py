@@ -23,9 +23,10 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
         op.create_index(name, table, list(columns), unique=unique, if_not_exists=True, sqlite_where=condition)
         return
     with _outside_transaction() as connection:
-        parts = _list_partitions(connection, table)
+        parts = list_partitions(connection, table)
         if parts:
-            _add_index_to_partitions(connection, name, table, parts, columns, unique=unique, where=where)
+            rows = f"({', '.join(_quoted(connection, each) for each in columns)}){f' WHERE {where}' if where else ''}"
+            add_index_to_partitions(connection, name, table, parts, rows, unique=unique)
             return
         if _is_half_made(connection, name):
             _drop(connection, name)
@@ -41,33 +42,28 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
         )
 
 
-def _list_partitions(connection: Connection, table: str) -> Sequence[str]:
+def list_partitions(connection: Connection, table: str) -> Sequence[str]:
     found = text(
         "select inhrelid::regclass::text from pg_inherits where inhparent = cast(:table as regclass) order by 1"
     )
-    return connection.execute(found, {"table": _quote(table)}).scalars().all()
+    return connection.execute(found, {"table": _quoted(connection, table)}).scalars().all()
 
 
-def _add_index_to_partitions(
-    connection: Connection,
-    name: str,
-    table: str,
-    parts: Sequence[str],
-    columns: Sequence[str],
-    *,
-    unique: bool,
-    where: str | None,
+def add_index_to_partitions(
+    connection: Connection, name: str, table: str, parts: Sequence[str], rows: str, *, unique: bool = False
 ) -> None:
-    """PostgreSQL creates no index on a partitioned table while rows are written, but one on each partition."""
-    of_all = f"{'UNIQUE ' if unique else ''}INDEX"
-    rows = f"({', '.join(map(_quote, columns))}){f' WHERE {where}' if where else ''}"
-    connection.exec_driver_sql(f"CREATE {of_all} IF NOT EXISTS {_quote(name)} ON ONLY {_quote(table)} {rows}")
+    """PostgreSQL creates no index on a partitioned table while rows are written, but one on each partition. `rows` is
+    what follows the name of the table in its definition.
+    """
+    of_all, quoted = f"{'UNIQUE ' if unique else ''}INDEX", _quoted(connection, name)
+    connection.exec_driver_sql(f"CREATE {of_all} IF NOT EXISTS {quoted} ON ONLY {_quoted(connection, table)} {rows}")
     for number, part in enumerate(parts):
         own = f"{name}_{number}"
         if _is_half_made(connection, own):
             _drop(connection, own)
-        connection.exec_driver_sql(f"CREATE {of_all} CONCURRENTLY IF NOT EXISTS {_quote(own)} ON {part} {rows}")
-        connection.exec_driver_sql(f"ALTER INDEX {_quote(name)} ATTACH PARTITION {_quote(own)}")
+        own = _quoted(connection, own)
+        connection.exec_driver_sql(f"CREATE {of_all} CONCURRENTLY IF NOT EXISTS {own} ON {part} {rows}")
+        connection.exec_driver_sql(f"ALTER INDEX {quoted} ATTACH PARTITION {own}")
 
 
 def remove_index(name: str, table: str) -> None:
@@ -76,8 +72,8 @@ def remove_index(name: str, table: str) -> None:
         op.drop_index(name, table, if_exists=True)
         return
     with _outside_transaction() as connection:
-        if _list_partitions(connection, table):
-            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {_quote(name)}")
+        if list_partitions(connection, table):
+            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {_quoted(connection, name)}")
         else:
             _drop(connection, name)
 
@@ -90,7 +86,7 @@ def add_checked_constraint(table: str, name: str, definition: str) -> None:
     known = "select convalidated from pg_constraint where conname = :name and conrelid = cast(:table as regclass)"
     with _outside_transaction() as connection:
         is_valid = connection.execute(text(known), {"name": name, "table": table}).scalar()
-        quoted = _quote(table), _quote(name)
+        quoted = _quoted(connection, table), _quoted(connection, name)
         if is_valid is None:
             connection.exec_driver_sql(f"ALTER TABLE {quoted[0]} ADD CONSTRAINT {quoted[1]} {definition} NOT VALID")
         if not is_valid:
@@ -115,12 +111,12 @@ def _change_batch(connection: Connection, name: str, table: str, statement: str,
     """Runs the next batch; returns False if none is left."""
     read = text(f"SELECT last_id FROM {BOOKMARKS} WHERE name = :name")
     after = connection.execute(read, {"name": name}).scalar() or 0
-    ids = f"SELECT id FROM {_quote(table)} WHERE id > :after ORDER BY id LIMIT :batch"
+    ids = f"SELECT id FROM {_quoted(connection, table)} WHERE id > :after ORDER BY id LIMIT :batch"
     found = text(f"SELECT max(id) FROM ({ids}) AS following")
     upto = connection.execute(found, {"after": after, "batch": batch}).scalar()
     if upto is None:
         return False
-    last = connection.execute(text(f"SELECT max(id) FROM {_quote(table)}")).scalar() or 0
+    last = connection.execute(text(f"SELECT max(id) FROM {_quoted(connection, table)}")).scalar() or 0
     report(f"Filling what follows from the table {table}", upto, last)
     written = text(
         f"INSERT INTO {BOOKMARKS} (name, last_id) VALUES (:name, :upto) "
@@ -157,12 +153,12 @@ def _outside_transaction() -> Iterator[Connection]:
 
 def _is_half_made(connection: Connection, name: str) -> bool:
     state = text("select indisvalid from pg_index where indexrelid = to_regclass(:name)")
-    return connection.execute(state, {"name": _quote(name)}).scalar() is False
+    return connection.execute(state, {"name": _quoted(connection, name)}).scalar() is False
 
 
 def _drop(connection: Connection, name: str) -> None:
-    connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY IF EXISTS {_quote(name)}")
+    connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY IF EXISTS {_quoted(connection, name)}")
 
 
-def _quote(name: str) -> str:
-    return op.get_context().dialect.identifier_preparer.quote(name)
+def _quoted(connection: Connection, name: str) -> str:
+    return connection.dialect.identifier_preparer.quote(name)

@@ -22,7 +22,7 @@ from sqlalchemy.sql.functions import GenericFunction
 from persistence.sql.columns import UtcDateTime, time_text
 
 WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-UNICODE_TABLES_SINCE = (17,)
+UNICODE_TABLES, UNICODE_TABLES_SINCE = "pg_c_utf8", (17,)
 _LIKE_SPECIAL, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
 
@@ -70,20 +70,10 @@ class NamePrefixes(TypeDecorator[list[str]]):
         return json.dumps(value) if dialect.name == "sqlite" else make_name_pattern(value)
 
 
-class NameParts(TypeDecorator[list[str]]):
-    """Texts of which a name has one somewhere: patterns of LIKE on PostgreSQL, nothing on SQLite."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value: list[str] | None, dialect: Dialect) -> Any:
-        if value is None or dialect.name == "sqlite":
-            return None
-        return [f"%{_LIKE_SPECIAL.sub(_ESCAPED, part)}%" for part in value]
-
-
 class NameMatch(GenericFunction[bool]):
-    """Whether a word of a name begins with one of the prefixes."""
+    """Whether a word of a name begins with one of the prefixes. After them come patterns of LIKE for PostgreSQL: each
+    such name fits one.
+    """
 
     name = "relayboard_name_match"
     type = Boolean()
@@ -92,7 +82,8 @@ class NameMatch(GenericFunction[bool]):
 
 def make_name_match(name: ColumnElement[Any], prefixes: list[str]) -> ColumnElement[bool]:
     """The condition that a word of a name begins with one of the folded prefixes."""
-    return NameMatch(name, literal(prefixes, NamePrefixes()), literal(prefixes, NameParts()))
+    patterns = [literal(f"%{_LIKE_SPECIAL.sub(_ESCAPED, prefix)}%", Text()) for prefix in prefixes]
+    return NameMatch(name, literal(prefixes, NamePrefixes()), *patterns)
 
 
 def register_query_functions(connection: sqlite3.Connection) -> None:
@@ -101,16 +92,21 @@ def register_query_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("relayboard_place", 1, _name_place, deterministic=True)
     connection.create_function("relayboard_compare", 2, _compare, deterministic=True)
     connection.create_function("relayboard_moment", 1, _write_moment, deterministic=True)
-    connection.create_function("relayboard_name_match", 3, _match_name, deterministic=True)
+    connection.create_function("relayboard_name_match", -1, _match_name, deterministic=True)
 
 
 @compiles(FoldedText, "postgresql")
 def _fold_on_postgresql(element: FoldedText, compiler: SQLCompiler, **options: Any) -> str:
     (text,) = element.clauses
-    version = compiler.dialect.server_version_info or ()
-    tables = ' COLLATE "pg_c_utf8"' if version >= UNICODE_TABLES_SINCE else ""
     spaces = compiler.process(literal(WHITESPACE), **options)
-    return f"lower(btrim({compiler.process(text, **options)}, {spaces}){tables})"
+    trimmed = f"btrim({compiler.process(text, **options)}, {spaces})"
+    return in_lower_case(trimmed, compiler.dialect.server_version_info or ())
+
+
+def in_lower_case(text: str, version: Sequence[int]) -> str:
+    """An expression of PostgreSQL for a text in lower case, on a server of this version."""
+    tables = f' COLLATE "{UNICODE_TABLES}"' if tuple(version) >= UNICODE_TABLES_SINCE else ""
+    return f"lower({text}{tables})"
 
 
 @compiles(PlaceName, "postgresql")
@@ -133,11 +129,14 @@ def _read_moment_on_postgresql(element: TextAsMoment, compiler: SQLCompiler, **o
 
 @compiles(NameMatch, "postgresql")
 def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **options: Any) -> str:
-    name, pattern, parts = element.clauses
+    name, pattern, *parts = element.clauses
+    lower = in_lower_case(compiler.process(name, **options), compiler.dialect.server_version_info or ())
     folded = compiler.process(FoldedText(name), **options)
+    # As PostgreSQL finds it by an index, if there is one (see persistence.migrations.name_index).
+    has_part = " OR ".join(f"{lower} LIKE {compiler.process(part, **options)}" for part in parts) or "false"
     # A pattern with all letters of Unicode takes ten times as long as LIKE, which leaves few names to it.
-    has_part = f"{folded} LIKE ANY({compiler.process(parts, **options)})"
-    return f"(CASE WHEN NOT {has_part} THEN false ELSE {folded} ~ {compiler.process(pattern, **options)} END)"
+    begins = f"CASE WHEN NOT ({has_part}) THEN false ELSE {folded} ~ {compiler.process(pattern, **options)} END"
+    return f"(({has_part}) AND {begins})"
 
 
 def _fold(text: str | None) -> str | None:
@@ -163,7 +162,7 @@ def _write_moment(text: str | None) -> str | None:
     return None if text is None else time_text(datetime.fromisoformat(text))
 
 
-def _match_name(name: str | None, prefixes: str, _parts: None) -> bool | None:
+def _match_name(name: str | None, prefixes: str, *_patterns: str) -> bool | None:
     from flows.queries.evaluation import matches_name  # noqa: PLC0415  # see above
 
     return None if name is None else matches_name(name, json.loads(prefixes))

@@ -10,6 +10,7 @@ from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, is_one_d
 from persistence.errors import DatabaseError, reason_of
 from persistence.heartbeats import Heartbeat, list_heartbeats
 from persistence.migrations import MigrationError, check_schema, current_revision
+from persistence.migrations.name_index import finds_names
 from persistence.secrets.encryption import KeyRing
 from persistence.standby import Standby
 from relayboard.base.settings import Settings, is_postgres, sqlite_file
@@ -19,6 +20,11 @@ from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
 CLOCK_SECONDS = 5.0
 CONNECT_SECONDS = 5
 OLDEST_POSTGRES = 14
+NO_NAME_INDEX = (
+    "contacts are searched by name without an index, which takes seconds where there are many: install the modules "
+    "that come with PostgreSQL (on Debian the package postgresql-contrib), let this user create the extension pg_trgm, "
+    "and run `relayboard migrate`"
+)
 
 
 class DatabaseDoctor:
@@ -60,6 +66,8 @@ class DatabaseDoctor:
             yield Finding("schema", PROBLEM, str(error))
             return
         yield Finding("schema", OK, f"revision {current_revision(database.engine)} is what this version works with")
+        if not finds_names(database):
+            yield Finding("names", WARNING, NO_NAME_INDEX)
         yield from self._check_key(database)
         with database.reading() as tx:
             self.workers = list_heartbeats(tx)

@@ -9,6 +9,7 @@ from sqlalchemy import Index, Table, UniqueConstraint, inspect
 from persistence.database import Database
 from persistence.migrations import FOLDER, current_revision, downgrade, list_revisions, upgrade
 from persistence.migrations.keys import OWNER, SHARED
+from persistence.migrations.name_index import NAME_INDEX
 from persistence.tables.conditions import metadata
 
 GLOBAL = {
@@ -34,8 +35,8 @@ def test_upgrading_an_empty_database_gives_the_tables_of_the_code(empty_database
     assert differences == []
 
 
-def _is_compared(_item: object, _name: str | None, kind: str, *_rest: object) -> bool:
-    return kind != "foreign_key_constraint"
+def _is_compared(_item: object, name: str | None, kind: str, *_rest: object) -> bool:
+    return kind != "foreign_key_constraint" and name != NAME_INDEX
 
 
 def test_rows_of_workspaces_have_the_workspace_in_all_keys_on_postgresql(empty_database: Database) -> None:

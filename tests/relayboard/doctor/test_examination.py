@@ -15,6 +15,7 @@ import pytest
 import requests
 from sqlalchemy import create_engine, text
 
+from persistence.migrations.name_index import NAME_INDEX
 from relayboard.doctor.neighbors import check_push
 from testbed.poolers import transaction_pooler
 from testbed.running import RunningService, forked_service, wait_until
@@ -125,6 +126,22 @@ def test_nothing_is_wrong_with_a_healthy_installation(patient: Patient) -> None:
     assert {each["check"] for each in read["findings"]} == CHECKS
     assert all(each["status"] in ("ok", "warning") for each in read["findings"])
     assert list(patient.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("service", ["postgresql"], indirect=True)
+def test_names_that_have_to_be_searched_without_an_index_are_a_warning(patient: Patient) -> None:
+    engine = create_engine(own_postgres(patient))
+    _, healthy = examine(patient, "--json")
+    with engine.begin() as connection:
+        connection.execute(text(f"DROP INDEX {NAME_INDEX}"))
+    engine.dispose()
+
+    _, told = examine(patient, "--json")
+
+    assert not [each for each in json.loads(healthy)["findings"] if each["check"] == "names"]
+    (found,) = (each for each in json.loads(told)["findings"] if each["check"] == "names")
+    assert found["status"] == "warning"
+    assert "postgresql-contrib" in found["sentence"] and "run `relayboard migrate`" in found["sentence"]
 
 
 def unknown_setting(patient: Patient) -> None:
