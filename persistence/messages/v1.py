@@ -1,13 +1,13 @@
 """Messages as v1 shows them: letters instead of words, label names instead of references, and many filters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, null, or_, select
 
 from flows.words import fold_case
 from persistence.contacts.filters import in_groups, select_owners
-from persistence.lists import Condition, ListQuery, ListSpec, Rule, found_first, never, one_of, together, within
+from persistence.lists import Condition, ListQuery, ListSpec, Values, found_first, never, one_of, together
 from persistence.messages.states import (
     DELIVERED,
     ERRORED,
@@ -45,6 +45,8 @@ DIRECTION_LETTERS = {INCOMING: "I", OUTGOING: "O"}
 WITH_STATUS = {**{word: {"O"} for word in STATUS_LETTERS}, QUEUED: {"I", "O"}, HANDLED: {"I"}}
 """The directions of the messages that may have each status."""
 VOICE = "voice"
+CREATED_ORDER = Order(message.c.created_on, message.c.id)
+LABEL_ORDER = Order(message_label.c.created_on, message_label.c.message_id)
 
 LABEL_NAMES = json_text_list(
     select(label.c.name.label("item"))
@@ -83,29 +85,45 @@ def _visible(query: ListQuery) -> list[Condition]:
     return [IS_ARCHIVED if query.values["archived"] else message.c.visibility == VISIBLE]
 
 
-def _with_letters(column: ColumnElement[str], letters: Mapping[str, str]) -> Rule:
-    """Messages whose value in a column is shown as one of these letters, in any case."""
-
-    def rule(_query: ListQuery, asked: Sequence[str]) -> Condition:
-        capitals = [letter.upper() for letter in asked]
-        return column.in_([word for word, letter in letters.items() if letter in capitals])
-
-    return rule
+def _in_directions(query: ListQuery, letters: Collection[str]) -> Condition:
+    """Messages whose direction is shown as one of these letters, in any case."""
+    capitals = _capitals(letters)
+    words = [word for word, letter in DIRECTION_LETTERS.items() if letter in capitals]
+    return one_of(message.c.direction)(query, words)
 
 
-def _with_status(query: ListQuery, asked: Sequence[str]) -> list[Condition]:
+def _with_status(query: ListQuery, _asked: Sequence[str]) -> list[Condition]:
     """Messages whose status is shown as one of these letters, in any case."""
-    capitals = [letter.upper() for letter in asked]
-    directions = {letter.upper() for letter in query.values.get("direction", ())}
-    # Where no message can be meant, the database would look through all.
-    wanted = [
-        word
-        for word, letter in STATUS_LETTERS.items()
-        if letter in capitals and (not directions or directions & WITH_STATUS[word])
-    ]
-    # Rare statuses have an index of their own.
-    is_rare = [IS_RARE] if wanted and set(wanted) <= set(RARE) else []
-    return [one_of(message.c.status)(query, wanted) if wanted else never(message.c.id), *is_rare]
+    wanted = _statuses(query.values)
+    if not wanted:
+        return [never(message.c.id)]
+    found: list[Condition] = [one_of(message.c.status)(query, wanted)]
+    if set(wanted) <= set(RARE):  # which have an index of their own
+        found.append(IS_RARE)
+    # PostgreSQL knows which directions, statuses and channels go together, and has no index by status.
+    letters = set[str]().union(*(WITH_STATUS[word] for word in wanted))
+    if len(letters) == 1:
+        found.append(_in_directions(query, letters))
+    return found
+
+
+def _statuses(values: Values) -> list[str]:
+    """The asked statuses that messages of the asked directions may have: where no message can be meant, the database
+    would look through all.
+    """
+    letters, directions = _capitals(values["status"]), _directions(values)
+    return [word for word, letter in STATUS_LETTERS.items() if letter in letters and directions & WITH_STATUS[word]]
+
+
+def _directions(values: Values) -> set[str]:
+    """The directions, as letters, that may be meant: only incoming messages have labels."""
+    asked = _capitals(values.get("direction", DIRECTION_LETTERS.values()))
+    is_labeled = any(text.strip(", ")[:1] not in ("", "-") for text in values.get("label", ()))
+    return asked & {"I"} if is_labeled else asked
+
+
+def _capitals(letters: Iterable[str]) -> set[str]:
+    return {letter.upper() for letter in letters}
 
 
 def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:
@@ -129,6 +147,8 @@ def _of_addresses(query: ListQuery, texts: Sequence[str]) -> Condition:
 def _with_labels(query: ListQuery, texts: Sequence[str]) -> list[Condition]:
     """Required (`+`), forbidden (`-`) and alternative labels; commas separate names unless the whole value is one
     name."""
+    if not _directions(query.values):
+        return [never(message.c.id)]
     pieces = {text: [part for part in text.split(",") if part.strip()] for text in texts}
     keys = {_bare_key(part) for text, parts in pieces.items() for part in (text, *parts)}
     named = select(label.c.name_key, label.c.id).where(
@@ -148,7 +168,19 @@ def _with_labels(query: ListQuery, texts: Sequence[str]) -> list[Condition]:
             else:
                 is_open = False
                 alternatives.append(label_id)
+    if _has_one_label(query.values):
+        return [message_label.c.label_id == alternatives[0], message_label.c.message_id == message.c.id]
     return found if is_open else [*found, message.c.id.in_(_labeled(alternatives))]
+
+
+def _has_one_label(values: Values) -> bool:
+    """Whether messages of one label are asked for, which the label's own index has in their order."""
+    text, *others = values.get("label") or ("",)
+    return not others and text[:1] not in ("", "+", "-", " ") and "," not in text
+
+
+def _order(values: Values) -> Order:
+    return LABEL_ORDER if _has_one_label(values) and _directions(values) else CREATED_ORDER
 
 
 def _labeled(label_ids: Sequence[int]) -> Any:
@@ -164,7 +196,7 @@ def _bare_key(text: str) -> str:
 MESSAGES_V1 = ListSpec(
     message,
     SUMMARY,
-    Order(message.c.created_on, message.c.id),
+    _order,
     source=message.join(contact, contact.c.id == message.c.contact_id),
     masked=MASKED_SUMMARY,
     standing=_visible,
@@ -174,10 +206,11 @@ MESSAGES_V1 = ListSpec(
         "flow": one_of(message.c.flow_id),
         "broadcast": one_of(message.c.broadcast_id),
         **together(("relayer", "channel"), one_of(message.c.channel_id)),
-        **within(message.c.created_on),
+        "before": lambda query, moment: _order(query.values).column <= moment,
+        "after": lambda query, moment: _order(query.values).column >= moment,
         "text": _with_text,
         "status": _with_status,
-        "direction": _with_letters(message.c.direction, DIRECTION_LETTERS),
+        "direction": _in_directions,
         "type": _of_types,
         "contact": found_first(message.c.contact_id, contact),
         **together(("urn", "urns"), _of_addresses),

@@ -1,5 +1,6 @@
 """Messages as v2 shows them: the record, and the list with its filters."""
 
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, literal_column, null, select
@@ -11,14 +12,13 @@ from persistence.lists import (
     Condition,
     ListQuery,
     ListSpec,
-    Rule,
     Values,
     belongs_to,
     changed_after,
     equals,
     never,
-    within,
 )
+from persistence.messages.sent_times import SENT_FOLDER, sent_after, sent_before
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
@@ -79,7 +79,8 @@ CREATED_ORDER = Order(message.c.created_on, message.c.id)
 SENT_ORDER = Order(message.c.sent_on, message.c.id)
 LABEL_ORDER = Order(message_label.c.created_on, message_label.c.message_id)
 
-FOLDERS = ("inbox", "flows", "archived", "outbox", "sent", "failed")
+OUTGOING_FOLDERS = ("outbox", SENT_FOLDER, "failed")
+FOLDERS = ("inbox", "flows", "archived", *OUTGOING_FOLDERS)
 INCOMING_FOLDER = "incoming"
 NEVER = never(message.c.id)
 
@@ -88,9 +89,13 @@ def _order(values: Values) -> Order:
     """Newest first by creation; the sent folder by its sent time (interface specification, rules specific to v2)."""
     if "modified_after" in values:
         return CHANGE_ORDER
-    if values.get("folder", "").lower() == "sent":
+    if _is_of_sent(values):
         return SENT_ORDER
     return LABEL_ORDER if "label" in values else CREATED_ORDER
+
+
+def _is_of_sent(values: Values) -> bool:
+    return bool(values.get("folder", "").lower() == SENT_FOLDER)
 
 
 def _standing(query: ListQuery) -> list[Condition]:
@@ -105,7 +110,7 @@ def _of_broadcast(query: ListQuery, reference: str) -> Condition:
     return message.c.broadcast_id == read_id(reference) if is_number else NEVER
 
 
-def _in_folder(_query: ListQuery, folder: str) -> list[Condition]:
+def _in_folder(query: ListQuery, folder: str) -> list[Condition]:
     folder = folder.lower()
     if folder == INCOMING_FOLDER:
         return [
@@ -113,6 +118,8 @@ def _in_folder(_query: ListQuery, folder: str) -> list[Condition]:
             message.c.status == HANDLED,
             message.c.visibility.in_((VISIBLE, ARCHIVED)),
         ]
+    if folder in OUTGOING_FOLDERS and "label" in query.values:  # only incoming messages have labels
+        return [NEVER]
     # As part of the text, so that the partial index on the sent folder is used.
     return [message.c.folder == literal_column(f"'{folder}'")] if folder in FOLDERS else [NEVER]
 
@@ -123,10 +130,21 @@ def _with_label(query: ListQuery, reference: str) -> list[Condition]:
     return [mine, message_label.c.message_id == message.c.id]
 
 
-def _within(name: str) -> Rule:
-    """Messages created before or after a time; of a label, by the time in the label's own index."""
-    by_message, by_label = within(message.c.created_on)[name], within(message_label.c.created_on)[name]
-    return lambda query, moment: (by_label if "label" in query.values else by_message)(query, moment)
+def _before(query: ListQuery, moment: datetime) -> list[Condition]:
+    if _is_of_sent(query.values):
+        return sent_before(query.tx, query.workspace.id, moment)
+    return [_time_column(query) <= moment]
+
+
+def _after(query: ListQuery, moment: datetime) -> list[Condition]:
+    if _is_of_sent(query.values):
+        return sent_after(query.tx, query.workspace.id, moment)
+    return [_time_column(query) >= moment]
+
+
+def _time_column(query: ListQuery) -> ColumnElement[Any]:
+    """The time of creation; of a label, as in the label's own index."""
+    return message_label.c.created_on if "label" in query.values else message.c.created_on
 
 
 MESSAGES = ListSpec(
@@ -144,7 +162,7 @@ MESSAGES = ListSpec(
         "folder": _in_folder,
         "label": _with_label,
         "modified_after": changed_after(message),
-        "before": _within("before"),
-        "after": _within("after"),
+        "before": _before,
+        "after": _after,
     },
 )

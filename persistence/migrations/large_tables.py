@@ -78,6 +78,25 @@ def remove_index(name: str, table: str) -> None:
             _drop(connection, name)
 
 
+def add_statistics(name: str, table: str, columns: Sequence[str]) -> None:
+    """Lets PostgreSQL learn which values of columns often come together, and learn it now."""
+    if _is_sqlite():
+        return
+    with _outside_transaction() as connection:
+        quoted = ", ".join(_quoted(connection, each) for each in columns)
+        whole = _quoted(connection, table)
+        named = f"CREATE STATISTICS IF NOT EXISTS {_quoted(connection, name)}"
+        connection.exec_driver_sql(f"{named} (mcv) ON {quoted} FROM {whole}")
+        connection.exec_driver_sql(f"ANALYZE {whole}")
+
+
+def remove_statistics(name: str) -> None:
+    if _is_sqlite():
+        return
+    with _outside_transaction() as connection:
+        connection.exec_driver_sql(f"DROP STATISTICS IF EXISTS {_quoted(connection, name)}")
+
+
 def add_checked_constraint(table: str, name: str, definition: str) -> None:
     """A foreign key or check (`FOREIGN KEY (...) REFERENCES ...`, `CHECK (...)`) on a table of PostgreSQL.
 

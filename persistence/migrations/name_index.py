@@ -80,7 +80,7 @@ def _is_finished(connection: Connection) -> bool | None:
 
 
 def _expression(connection: Connection) -> str:
-    return in_lower_case(contact.c.name.name, connection.dialect.server_version_info or ())
+    return in_lower_case(contact.c.name.name, connection.dialect)
 
 
 def _is_available(connection: Connection) -> bool:

@@ -20,8 +20,8 @@ from persistence.errors import RecordMissing
 from persistence.sql.json_sql import as_text
 from persistence.sql.pages import Order, Position, Selection, is_beyond, pick_ids
 
-LONG_LIST = 10_000
-"""Lists up to this long are counted each time, which is quick."""
+LONG_LIST = 2_500
+"""Lists up to this long are counted each time, which is quick also with filters that no index serves together."""
 COUNTS_KEPT_FOR = timedelta(seconds=60)
 DEEP = 2500
 """Up to so many records are skipped one by one, which is quick."""
@@ -104,8 +104,9 @@ def fetch_numbered_page(
     is_deep = keeps_places and skipped >= DEEP
     place = _find_place(tx, order, conditions, skipped) if is_deep else _PageStart(None, skipped)
     picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
-    reading = select(as_text(chosen.record)).select_from(chosen.source).where(order.id.in_(select(picked.c.id)))
-    records = list(tx.execute(reading.order_by(*order.sorting)).scalars())
+    source = picked.join(chosen.source, chosen.source_id == picked.c.id)
+    sorting = Order(picked.c.key, picked.c.id, order.descending).sorting
+    records = list(tx.execute(select(as_text(chosen.record)).select_from(source).order_by(*sorting)).scalars())
     if number > 1 and not records:
         raise RecordMissing("This page does not exist.")
     if len(records) < size:

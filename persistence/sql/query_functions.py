@@ -100,12 +100,13 @@ def _fold_on_postgresql(element: FoldedText, compiler: SQLCompiler, **options: A
     (text,) = element.clauses
     spaces = compiler.process(literal(WHITESPACE), **options)
     trimmed = f"btrim({compiler.process(text, **options)}, {spaces})"
-    return in_lower_case(trimmed, compiler.dialect.server_version_info or ())
+    return in_lower_case(trimmed, compiler.dialect)
 
 
-def in_lower_case(text: str, version: Sequence[int]) -> str:
-    """An expression of PostgreSQL for a text in lower case, on a server of this version."""
-    tables = f' COLLATE "{UNICODE_TABLES}"' if tuple(version) >= UNICODE_TABLES_SINCE else ""
+def in_lower_case(text: str, dialect: Dialect) -> str:
+    """An expression of PostgreSQL for a text in lower case, on a server of the dialect's version."""
+    version: Any = dialect.server_version_info or ()
+    tables = f' COLLATE "{UNICODE_TABLES}"' if version >= UNICODE_TABLES_SINCE else ""
     return f"lower({text}{tables})"
 
 
@@ -130,7 +131,7 @@ def _read_moment_on_postgresql(element: TextAsMoment, compiler: SQLCompiler, **o
 @compiles(NameMatch, "postgresql")
 def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **options: Any) -> str:
     name, pattern, *parts = element.clauses
-    lower = in_lower_case(compiler.process(name, **options), compiler.dialect.server_version_info or ())
+    lower = in_lower_case(compiler.process(name, **options), compiler.dialect)
     folded = compiler.process(FoldedText(name), **options)
     # As PostgreSQL finds it by an index, if there is one (see persistence.migrations.name_index).
     has_part = " OR ".join(f"{lower} LIKE {compiler.process(part, **options)}" for part in parts) or "false"

@@ -169,6 +169,14 @@ FOLDER_RULE = """CASE
  END"""
 
 
+SENT_APART = {
+    "sqlite": "({0} < {1} OR julianday({0}) - julianday({1}) > 1)",
+    "postgresql": "({0} < {1} OR {0} - {1} > interval '1 day')",
+}
+"""Whether the time of sending is more than a day after that of creation, or before it. Of other messages one time tells
+the other well enough to find them by it."""
+
+
 class MessageColumns(RecordColumns):
     id: Named[int] = Column(Integer, primary_key=True, autoincrement=True)
     contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
@@ -204,6 +212,14 @@ message = numbered_table(
     Index("ix_message_page", "workspace_id", "created_on", "id"),
     Index("ix_message_folder", "workspace_id", "folder", "created_on", "id"),
     partial_index("ix_message_sent", "workspace_id", "sent_on", "id", where="folder = 'sent'"),
+    partial_index(
+        "ix_message_sent_apart",
+        "workspace_id",
+        "created_on",
+        "sent_on",
+        where=f"folder = 'sent' AND {SENT_APART['postgresql'].format('sent_on', 'created_on')}",
+        sqlite_where=f"folder = 'sent' AND {SENT_APART['sqlite'].format('sent_on', 'created_on')}",
+    ),
     Index("ix_message_contact", "contact_id", "created_on", "id"),
     partial_index("ix_message_broadcast", "broadcast_id", "created_on", "id", where="broadcast_id IS NOT NULL"),
     partial_index("ix_message_flow", "flow_id", "created_on", "id", where="flow_id IS NOT NULL"),

@@ -1,5 +1,6 @@
 """`/api/v1/messages.json` over HTTP."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -185,6 +186,33 @@ class TestListMessages:
         assert mailbox.find(label="-Complaint") == [none]
         assert mailbox.find(label="Unknown") == []
         assert mailbox.api.results(PATH, id=both)[0]["labels"] == ["Complaint", "Urgent"]
+
+    def test_messages_of_a_label_are_in_order_page_after_page_and_counted(
+        self, mailbox: Mailbox, make_client: Callable[..., Any]
+    ) -> None:
+        ids = [mailbox.add() for _ in range(5)]
+        mailbox.add()
+        mailbox.label("Complaint", *ids[::2], *ids[1::2])
+        mailbox.label("Urgent", ids[0])
+        moment = mailbox.api.results(PATH, id=ids[3])[0]["created_on"]
+
+        with make_client(page_size=2) as client:
+            paged = Api(client, mailbox.api.database, mailbox.api.workspace, mailbox.api.token)
+            pages = [paged.get(PATH, label="complaint", page=number).json() for number in (1, 2)]
+        assert [page["count"] for page in pages] == [5, 5]
+        assert [record["id"] for page in pages for record in page["results"]] == ids[:0:-1]
+        assert mailbox.find(label="complaint", before=moment) == ids[3::-1]
+        assert mailbox.find(label="complaint", after=moment, status="H", type="I") == ids[:2:-1]
+
+    def test_no_outgoing_message_has_a_label(self, mailbox: Mailbox) -> None:
+        labeled, sent = mailbox.add(), mailbox.add("sent", "out")
+        mailbox.label("Complaint", labeled)
+
+        for asked in ("complaint", "+complaint", ["complaint", "Urgent"]):
+            assert mailbox.find(label=asked, direction="I,O") == ([labeled] if asked != "Urgent" else [])
+            assert mailbox.find(label=asked, direction="O") == []
+            assert mailbox.find(label=asked, status="S") == []
+        assert mailbox.find(label="-complaint", direction="O") == [sent]
 
     def test_a_label_of_the_same_name_elsewhere_is_another(self, mailbox: Mailbox, other_api: Api) -> None:
         labeled, _ = mailbox.add(), mailbox.add()

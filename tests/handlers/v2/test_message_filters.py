@@ -66,6 +66,41 @@ class TestListMessages:
         assert found(api, folder="sent", before="2026-03-01T11:00:00") == ids
         assert found(api, folder="sent", after="2026-03-01T11:00:00") == []
 
+    def test_bounds_of_sent_messages_hold_also_for_what_was_sent_much_later_or_before_its_creation(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        created = {
+            "old": MOMENT,
+            "late": MOMENT,
+            "early": MOMENT + timedelta(days=9),
+            "new": MOMENT + timedelta(days=9),
+        }
+        sent = {"old": MOMENT, "late": MOMENT + timedelta(days=20), "early": MOMENT - timedelta(days=5)}
+        sent["new"] = created["new"] + timedelta(hours=23)
+        ids = {}
+        for name, moment in created.items():
+            values: dict[str, Any] = {"direction": "out", "status": "sent", "sent_on": sent[name]}
+            (ids[name],) = make_messages(database, workspace, amina, created_on=moment, **values)
+        old, late, early, new = (ids[name] for name in created)
+
+        assert found(api, folder="sent") == [late, new, old, early]
+        assert found(api, folder="sent", before="2026-03-02T00:00:00") == [late, old]
+        assert found(api, folder="sent", after="2026-03-02T00:00:00") == [new, early]
+        assert found(api, folder="sent", after="2026-03-10T10:00:00", before="2026-03-10T11:00:00") == [new, early]
+        assert found(api, folder="sent", before="2026-02-01T00:00:00") == []
+
+    def test_no_folder_of_outgoing_messages_has_labeled_ones(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        uuid = make_named(database, workspace, label, ["Complaint"])[0]
+        labeled = make_messages(database, workspace, amina, created_on=MOMENT)
+        for status in ("queued", "sent", "failed"):
+            make_messages(database, workspace, amina, direction="out", status=status, sent_on=MOMENT)
+        send(api, labeled, "label", label=uuid)
+
+        assert found(api, label=uuid, folder="inbox") == labeled
+        assert [found(api, label=uuid, folder=folder) for folder in ("outbox", "sent", "failed")] == [[], [], []]
+
     def test_a_label_is_found_by_uuid_and_by_name_of_any_case_and_combines_with_all_others(
         self, api: Api, database: Database, workspace: Workspace, amina: str, bosco: str
     ) -> None:
