@@ -1,44 +1,45 @@
 """Judges mutants in forks of a process that has collected all tests: a fork puts the mutant in place, runs the tests
-that call what it changes, and ends.
+that run what it changes, and ends.
 """
 
 import contextlib
-import functools
 import gc
 import os
-import resource
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType
+from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from testbed.servers import FOLDER
+from tools.mutants.choosing import Choice, first_files
 from tools.mutants.judging import (
-    KILLED,
     NO_TESTS,
+    NOT_ALL_OF_IT,
     SURVIVED,
     TESTS_FAILED,
-    TIMED_OUT,
     UNTESTED,
     Judge,
     Outcome,
     Stage,
+    allow,
     enter,
     in_fork,
+    note,
 )
-from tools.mutants.learning import BUDGET_SECONDS, MOST_NEAR, Run, choose_tests, choose_tests_of_module, first_files
-from tools.mutants.sampling import Mutant, mutate
+from tools.mutants.learning import ON_SQLITE, Learned, list_caches
+from tools.mutants.sampling import Mutant, changed_lines, mutate
 from tools.mutants.swapping import (
     CannotSwap,
     Place,
     changed_functions,
     changed_values,
     find_functions,
-    forget_results,
     set_values,
     swap,
 )
@@ -46,132 +47,146 @@ from tools.mutants.swapping import (
 AFRESH = ("persistence/migrations/", "persistence/tables/")
 """What tests share is made with these, before a mutant comes."""
 FORGETFUL = ("flows", "persistence", "worker", "relayboard")
-ON_SQLITE, ON_POSTGRESQL = ("-k", "not postgresql"), ("-k", "postgresql")
-Tell = Callable[[Mutant, str, str], object]
-"""What is done with a mutant, its verdict and the test that noticed it."""
+ON_POSTGRESQL = ("-k", "postgresql")
+DATABASES = ("postgres", "sqlite")
+MOST_FILES, MOST_FILES_ON_POSTGRESQL = 5, 3
+SPARE_SECONDS, TIMES_AS_LONG = 4.0, 10
+"""What a test may need of a processor with a mutant: some seconds more than it takes without, and ten times that."""
+AFRESH_SECONDS, COMMON_SECONDS = 60, 240
+Tell = Callable[[Mutant, Outcome, str], object]
+"""What is done with a mutant, what became of it, and the lines that it changes."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A mutant and its code, the functions that it changes (None if it changes what runs at the import), and the tests
+    that it is shown to.
+    """
+
+    mutant: Mutant
+    source: str
+    mutated: str
+    functions: Sequence[tuple[CodeType, CodeType]] | None
+    tests: Sequence[str]
+    is_whole: bool
+    """Whether a fork can put all of it in place."""
 
 
 class Court:
     """A plugin of pytest that judges mutants of a tree instead of running tests."""
 
-    def __init__(
-        self,
-        tree: Path,
-        mutants: Iterable[Mutant],
-        runs: Mapping[str, Run],
-        near: Mapping[str, Sequence[str]],
-        tell: Tell,
-        seconds: int,
-    ) -> None:
-        self._tree, self._mutants, self._runs, self._near, self._tell = tree, mutants, runs, near, tell
-        self._afresh = Judge(tree, seconds)
-        self._seconds = seconds
+    def __init__(self, tree: Path, mutants: Iterable[Mutant], learned: Learned, tell: Tell) -> None:
+        self._tree, self._mutants, self._tell = tree, mutants, tell
+        self._runs, self._choice = learned.tests, Choice(tree, learned)
+        self._afresh = Judge(tree, AFRESH_SECONDS)
         self._items: dict[str, pytest.Item] = {}
         self._functions: dict[Place, list[FunctionType]] = {}
+        self._caches: list[Any] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._items = {item.nodeid: item for item in session.items}
         self._warm_up()
         gc.unfreeze()  # what is frozen is not listed
         self._functions = find_functions(self._tree)
+        self._caches = list_caches(FORGETFUL)
         gc.collect()
         gc.freeze()  # forks then share these pages
         for mutant in self._mutants:
-            verdict, test = self.judge(mutant)
-            self._tell(mutant, verdict, test)
+            source = self._source(mutant)
+            self._tell(mutant, *self.judge(mutant, source))
         return True
 
-    def judge(self, mutant: Mutant) -> tuple[str, str]:
-        """The verdict, and the test that noticed the mutant."""
-        near = self._near.get(mutant.path, [])
-        outcome = Outcome(UNTESTED)
-        if (places := self._changed_places(mutant)) is not None:
-            tests = choose_tests(self._runs, places, near, BUDGET_SECONDS)
-            outcome = self._show(mutant, tests, self._put_in_place)
-        elif not mutant.path.startswith(AFRESH):
-            tests = choose_tests_of_module(self._runs, mutant.path, near, BUDGET_SECONDS)
-            outcome = self._show(mutant, tests, self._set_values)
-            if outcome.verdict not in (KILLED, TIMED_OUT):
-                outcome = Outcome(UNTESTED)  # what the module made of its values has them still
-        if outcome.verdict in (KILLED, TIMED_OUT):
-            return outcome.verdict, outcome.failed
-        verdict = self._afresh.judge(mutant, self._stages_afresh(mutant, near, outcome.verdict))
-        return (SURVIVED if verdict == UNTESTED and outcome.verdict == SURVIVED else verdict), ""
+    def judge(self, mutant: Mutant, source: str) -> tuple[Outcome, str]:
+        """What becomes of a mutant, and the lines that it changes."""
+        shown = self._prepare(mutant, source, mutate(source, mutant))
+        outcome = self._show(shown)
+        if not outcome.is_noticed:
+            later = self._afresh.judge(mutant, list(self._stages_afresh(shown, outcome)))
+            outcome = later if later.is_noticed or outcome.verdict == UNTESTED else outcome
+        return outcome, changed_lines(source, shown.mutated)
 
-    def _stages_afresh(self, mutant: Mutant, near: Sequence[str], verdict: str) -> list[Stage]:
-        """For what ran at the import the tests of the module on SQLite; and the nearest on PostgreSQL for a module
-        that names it, or that no test on SQLite calls.
+    def _prepare(self, mutant: Mutant, source: str, mutated: str) -> Shown:
+        functions = self._changed_functions(mutant, source, mutated)
+        tests, is_whole = self._choice.for_line(mutant.path, source, mutant.line, functions is not None)
+        return Shown(mutant, source, mutated, functions, tests, is_whole)
+
+    def _stages_afresh(self, shown: Shown, outcome: Outcome) -> Iterable[Stage]:
+        """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and the nearest on
+        PostgreSQL for functions that tell databases apart, or that no test on SQLite runs.
         """
-        tests = []
-        if verdict == UNTESTED:
-            tests = first_files(choose_tests_of_module(self._runs, mutant.path, near, BUDGET_SECONDS), MOST_NEAR)
-        is_needed = not (tests or verdict == SURVIVED) or "postgresql" in self._source(mutant)
-        return [Stage(tests), *([Stage(near, ON_POSTGRESQL)] if is_needed else [])]
+        is_done = outcome.verdict == SURVIVED and outcome.is_whole and shown.is_whole
+        if not is_done:
+            yield Stage(first_files(shown.tests, MOST_FILES), ON_SQLITE)
+        if not shown.tests or _tells_databases_apart(shown):
+            yield Stage(self._choice.near(shown.mutant.path)[:MOST_FILES_ON_POSTGRESQL], ON_POSTGRESQL)
 
     def _source(self, mutant: Mutant) -> str:
         return (self._tree / mutant.path).read_text(encoding="utf-8")
 
-    def _changed_places(self, mutant: Mutant) -> list[tuple[str, int]] | None:
+    def _changed_functions(
+        self, mutant: Mutant, source: str, mutated: str
+    ) -> Sequence[tuple[CodeType, CodeType]] | None:
         """The functions that a fork can change; None if the module must be imported anew."""
         if mutant.path.startswith(AFRESH):
             return None
         try:
-            changes = changed_functions(self._tree / mutant.path, mutate(self._source(mutant), mutant))
+            changes = changed_functions(self._tree / mutant.path, source, mutated)
         except (CannotSwap, SyntaxError):
             return None
         known = all((b.co_filename, b.co_firstlineno, b.co_qualname) in self._functions for b, _ in changes)
-        return [(mutant.path, before.co_firstlineno) for before, _ in changes] if known else None
+        return changes if known else None
 
-    def _module(self, mutant: Mutant) -> ModuleType | None:
-        return sys.modules.get(mutant.path.removesuffix(".py").replace("/", "."))
+    def _put_in_place(self, shown: Shown) -> bool:
+        """Whether that is all that the mutant changes. Raises CannotSwap, ImportError."""
+        for each in self._caches:
+            each.cache_clear()
+        if shown.functions is not None:
+            swap(shown.functions, self._functions)
+            return True
+        module = sys.modules.get(shown.mutant.path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+        if module is None or shown.mutant.path.startswith(AFRESH):
+            raise CannotSwap(f"{shown.mutant.path} must be imported anew")
+        return set_values(changed_values(module, shown.source, shown.mutated), (*FORGETFUL, "handlers", "tests"))
 
-    def _set_values(self, mutant: Mutant) -> None:
-        module = self._module(mutant)
-        if module is None:
-            raise CannotSwap(f"{mutant.path} is not imported")
-        set_values(module, changed_values(module, mutate(self._source(mutant), mutant)), (*FORGETFUL, "tests"))
-        _forget()
-
-    def _show(self, mutant: Mutant, tests: Sequence[str], prepare: Callable[[Mutant], None]) -> Outcome:
-        here = [test for test in tests if test in self._items]
+    def _show(self, shown: Shown) -> Outcome:
+        here = [test for test in shown.tests if test in self._items]
         while True:
             left = [test for test in here if test not in self._afresh.unsound]
             if not left:
                 return Outcome(UNTESTED)
-            outcome = self._run(left, functools.partial(prepare, mutant))
-            if outcome.verdict != KILLED or not outcome.failed or self._is_sound(outcome.failed):
+            outcome = self._run(left, lambda: self._put_in_place(shown))
+            if not outcome.is_noticed or outcome.failed not in self._items or self._is_sound(outcome.failed):
                 return outcome
 
     def _is_sound(self, test: str) -> bool:
         sound, unsound = self._afresh.sound, self._afresh.unsound
         if test not in sound | unsound:
-            passes = self._run([test], lambda: None).verdict == SURVIVED
+            passes = self._run([test], lambda: True).verdict == SURVIVED
             (sound if passes else unsound).add(test)
             if not passes:
                 sys.stderr.write(f"fails without any mutant: {test}\n")
         return test in sound
 
-    def _put_in_place(self, mutant: Mutant) -> None:
-        path = self._tree / mutant.path
-        swap(changed_functions(path, mutate(self._source(mutant), mutant)), self._functions)
-        _forget()
-
-    def _run(self, tests: Sequence[str], prepare: Callable[[], None]) -> Outcome:
-        def work(telling: int) -> int:
-            resource.setrlimit(resource.RLIMIT_CPU, (self._seconds, self._seconds + 5))
+    def _run(self, tests: Sequence[str], prepare: Callable[[], bool]) -> Outcome:
+        def work(noted: int) -> int:
+            allow(SPARE_SECONDS)
             try:
-                prepare()
+                is_whole = prepare()
+            except ImportError:
+                return TESTS_FAILED
             except CannotSwap:
                 return NO_TESTS
-            return self._run_items([self._items[test] for test in tests], telling)
+            return self._run_items([self._items[test] for test in tests], noted) or (0 if is_whole else NOT_ALL_OF_IT)
 
-        return in_fork(work, self._seconds)
+        return in_fork(work, COMMON_SECONDS)
 
-    def _run_items(self, items: Sequence[pytest.Item], telling: int) -> int:
+    def _run_items(self, items: Sequence[pytest.Item], noted: int) -> int:
         for place, item in enumerate(items):
+            run = self._runs[item.nodeid]
+            note(noted, item.nodeid)
+            allow(SPARE_SECONDS + TIMES_AS_LONG * (run.seconds + run.shared))
             following = items[place + 1] if place + 1 < len(items) else self._other_than(item)
             if any(report.failed for report in runtestprotocol(item, nextitem=following, log=False)):
-                os.write(telling, f"{item.nodeid}\n".encode())
                 return TESTS_FAILED
         return 0
 
@@ -188,10 +203,16 @@ class Court:
             app._connexion_app()
 
 
-def _forget() -> None:
-    gc.unfreeze()
-    forget_results(FORGETFUL)
-    gc.freeze()
+def _tells_databases_apart(shown: Shown) -> bool:
+    if shown.functions is None:
+        return False
+    lines = shown.source.splitlines()
+    texts = ("\n".join(lines[before.co_firstlineno - 1 : _last_line(before)]) for before, _ in shown.functions)
+    return any(name in text.lower() for text in texts for name in DATABASES)
+
+
+def _last_line(code: CodeType) -> int:
+    return max(line for *_, line in code.co_lines() if line is not None)
 
 
 def _is_plain(item: pytest.Item) -> bool:

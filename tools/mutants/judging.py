@@ -19,13 +19,17 @@ from typing import Any
 from tools.mutants.sampling import Mutant, mutate
 
 KILLED, SURVIVED, TIMED_OUT, UNTESTED = "killed", "survived", "timed out", "untested"
+NOTICED = (KILLED, TIMED_OUT)
 PRELOADED = (
     *("pytest", "hypothesis", "sqlalchemy.dialects.postgresql", "psycopg2", "connexion", "starlette.testclient"),
     *("huey", "jsonschema_rs", "openapi_spec_validator", "phonenumbers", "babel", "pycountry", "cryptography"),
 )
 TESTS_FAILED, NO_TESTS = 1, 5
+NOT_ALL_OF_IT = 64
+"""The exit status of a fork whose tests passed with a mutant that it could not put in place everywhere."""
+ENDED_FOR_TIME = (-signal.SIGXCPU, -signal.SIGALRM)
 MEMORY_BYTES = 6 * 1024**3
-IDLE_FACTOR = 3
+WALL_FACTOR, LONGEST_NAME = 6, 2000
 _TIMES = itertools.count(1_000_000_000)
 
 
@@ -63,10 +67,15 @@ class Stage:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What tests said, and the one that failed first."""
+    """What tests said, and the one that failed first, or was under way when time was up."""
 
     verdict: str
     failed: str = ""
+    is_whole: bool = True
+
+    @property
+    def is_noticed(self) -> bool:
+        return self.verdict in NOTICED
 
 
 @dataclass
@@ -80,28 +89,37 @@ class Judge:
     sound: set[str] = field(default_factory=set)
     unsound: set[str] = field(default_factory=set)
 
-    def judge(self, mutant: Mutant, stages: Sequence[Stage]) -> str:
+    def judge(self, mutant: Mutant, stages: Sequence[Stage]) -> Outcome:
         """What becomes of a mutant: each stage is shown it until one notices."""
-        outcomes = [UNTESTED]
+        outcomes = [Outcome(UNTESTED)]
         for stage in stages:
             if stage.tests:
                 outcomes.append(self._show(mutant, stage))
-            if outcomes[-1] in (KILLED, TIMED_OUT):
+            if outcomes[-1].is_noticed:
                 return outcomes[-1]
-        return SURVIVED if SURVIVED in outcomes else UNTESTED
+        return Outcome(SURVIVED if any(each.verdict == SURVIVED for each in outcomes) else UNTESTED)
 
-    def _show(self, mutant: Mutant, stage: Stage) -> str:
+    def _show(self, mutant: Mutant, stage: Stage) -> Outcome:
         while True:
             with mutated(self.tree, mutant):
                 outcome = run_tests(self.tree, self._without_unsound(stage), self.seconds)
-            if outcome.verdict != KILLED or not outcome.failed or self._is_sound(outcome.failed):
-                return outcome.verdict
+            if not outcome.is_noticed or self._is_sound(outcome.failed, stage):
+                return outcome
+            if not outcome.failed:
+                return Outcome(UNTESTED)
 
-    def _is_sound(self, test: str) -> bool:
-        if test not in self.sound:
-            passes = run_tests(self.tree, Stage([test]), self.seconds).verdict == SURVIVED
+    def _is_sound(self, test: str, stage: Stage) -> bool:
+        """Whether a test passes without a mutant, or a file can be imported; if none was named, all of the stage."""
+        if not test:
+            whole = self._without_unsound(stage)
+            return self._passes(Stage(whole.tests, [*whole.options, "--collect-only"]))
+        if test not in self.sound | self.unsound:
+            passes = self._passes(Stage([test], () if "::" in test else ("--collect-only",)))
             (self.sound if passes else self.unsound).add(test)
         return test in self.sound
+
+    def _passes(self, stage: Stage) -> bool:
+        return run_tests(self.tree, stage, self.seconds).verdict == SURVIVED
 
     def _without_unsound(self, stage: Stage) -> Stage:
         return Stage(stage.tests, [*stage.options, *(f"--deselect={test}" for test in sorted(self.unsound))])
@@ -127,49 +145,59 @@ def run_tests(tree: Path, stage: Stage, seconds: int) -> Outcome:
     return in_fork(partial(_run_afresh, tree, stage, seconds), seconds)
 
 
-def in_fork(work: Callable[[int], int], seconds: int) -> Outcome:
-    """What a fork of this process says: `work` is given a file in which it writes the test that failed, and its result
+def in_fork(work: Callable[[int], int], seconds: float) -> Outcome:
+    """What a fork of this process says: `work` is given a file in which it notes each test that begins, and its result
     is an exit status of pytest. The seconds are those of a processor, so that a machine that does other work, or a
-    process that was stopped, takes nothing from them; a process that waits without an end has three times as many.
+    process that was stopped, takes nothing from them; a process that waits without an end has six times as many.
     """
-    reading, writing = os.pipe()
+    noted = os.memfd_create("noted")
     pid = os.fork()
     if pid == 0:
-        _be_child(work, writing)
-    os.close(writing)
-    has_ended = False
+        _be_child(work, noted)
     with open(os.pidfd_open(pid)) as ending:  # readable when the process has ended
-        for _ in range(seconds * IDLE_FACTOR):
-            has_ended = bool(select.select([ending], [], [], 1)[0])
-            if has_ended:
-                break
+        has_ended = bool(select.select([ending], [], [], seconds * WALL_FACTOR)[0])
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
-    with open(reading, encoding="utf-8") as lines:
-        failed = lines.read().partition("\n")[0]
+    last = os.pread(noted, LONGEST_NAME, 0).decode(errors="replace")
+    os.close(noted)
     code = os.waitstatus_to_exitcode(status)
-    if not has_ended or code == -signal.SIGXCPU:
-        return Outcome(TIMED_OUT)
-    return Outcome({0: SURVIVED, NO_TESTS: UNTESTED}.get(code, KILLED), failed)
+    if not has_ended or code in ENDED_FOR_TIME:
+        return Outcome(TIMED_OUT, last)
+    if code in (0, NOT_ALL_OF_IT):
+        return Outcome(SURVIVED, is_whole=code == 0)
+    return Outcome(UNTESTED) if code == NO_TESTS else Outcome(KILLED, last)
 
 
-class _Telling:
-    """A plugin of pytest that writes the names of tests that fail."""
+def note(noted: int, test: str) -> None:
+    """Says which test begins."""
+    os.ftruncate(noted, 0)
+    os.pwrite(noted, test.encode(), 0)
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
 
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed:
-            os.write(self._descriptor, f"{report.nodeid}\n".encode())
+def allow(seconds: float) -> None:
+    """Ends this process when it has used so many more seconds of a processor, or waited six times as long."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 1, most))
+    signal.setitimer(signal.ITIMER_REAL, seconds * WALL_FACTOR)
+
+
+class _Noting:
+    """A plugin of pytest that notes which test begins, or what could not be imported."""
+
+    def __init__(self, noted: int) -> None:
+        self._noted = noted
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        note(self._noted, nodeid)
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
-            os.write(self._descriptor, f"{report.nodeid}\n".encode())
+            note(self._noted, report.nodeid)
 
 
-def _be_child(work: Callable[[int], int], telling: int) -> None:
+def _be_child(work: Callable[[int], int], noted: int) -> None:
     """Never returns."""
     code = TESTS_FAILED
     try:
@@ -178,7 +206,7 @@ def _be_child(work: Callable[[int], int], telling: int) -> None:
         silence = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(silence, stream)
-        code = work(telling)
+        code = work(noted)
     except BaseException:
         code = TESTS_FAILED
     finally:
@@ -194,10 +222,10 @@ def enter(tree: Path, kept: Sequence[str] = ()) -> None:
     sys.path.insert(0, str(tree))
 
 
-def _run_afresh(tree: Path, stage: Stage, seconds: int, telling: int) -> int:
+def _run_afresh(tree: Path, stage: Stage, seconds: int, noted: int) -> int:
     """The exit status of pytest with modules that are imported anew."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+    allow(seconds)
     enter(tree)
     pytest = importlib.import_module("pytest")
     options = ["-x", "-p", "no:cacheprovider", "-W", "ignore", *stage.options]
-    return int(pytest.main([*options, *stage.tests], plugins=[_Telling(telling)]))
+    return int(pytest.main([*options, *stage.tests], plugins=[_Noting(noted)]))

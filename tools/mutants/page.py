@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED
-from tools.mutants.learning import BUDGET_SECONDS
+from tools.mutants.choosing import BUDGET_SECONDS
+from tools.mutants.judging import TIMED_OUT, UNTESTED
+from tools.mutants.verdicts import Verdict, is_gone, is_noticed, was_noticed
 
 LEAST_PART = 0.85
+COLUMNS = (
+    *("Folder", "Seed", "All", "Noticed at first", "By time", "Noticed now", "Code gone", "Explained", "Live on"),
+    *("Without a test", "Share at first", "Share now"),
+)
 EXPLAINED = Path(__file__).with_name("explained.txt")
 TEXT = """
 <!-- not run: tests/quality/test_mutants.py does it in small -->
@@ -17,20 +21,27 @@ TEXT = """
 changes the code in small ways, 500 of each of `flows/engine`, `persistence` and `worker`, and runs tests that should
 notice. [Cosmic Ray](https://pypi.org/project/cosmic-ray/) makes the mutants; each place in the code has the same
 chance. Its runner knows one command for all mutants, and mutmut follows no process that tests start. So a runner of our
-own learns once which functions each test calls, on SQLite. A process that has collected all tests is forked for each
-mutant, gives the function its changed code, and runs the tests that call it, those of the module's own file first and
-then the quickest, as many as take {budget:.0f} seconds without the mutant. What ran at the import of a module is
-imported anew, and functions that differ on PostgreSQL are shown to the nearest tests there as well. A test that fails
-counts only if it passes without the mutant. The command fails if fewer than 85 of 100 are noticed. Mutants that change
-nothing anybody can see have their reason in `tools/mutants/explained.txt` and are left out. Tests are written for what
-a sample shows, so only another seed is a new measurement. Folders take turns, and a run that ends early has judged the
-beginning of each sample, in whose order chance decides.
+own learns which statements each test runs, on SQLite, and learns anew what changed files can change. A process that has
+collected all tests is forked for each mutant, puts it in place, and runs the tests that run what it changes, those of
+the module's own file first and then the quickest, as many as take {budget:.0f} seconds without the mutant. What a fork
+cannot put in place is imported anew. Functions that tell databases apart, and those that no test on SQLite runs, are
+shown to the nearest tests on PostgreSQL as well. A test that fails, or needs more than ten times its time, counts only
+if it passes without the mutant. Mutants that change nothing anybody can see have their reason in
+`tools/mutants/explained.txt` and are left out of the shares; `slots=True` is changed nowhere, because what works with
+slots works without. Folders take turns, and a run that ends early has judged the beginning of each sample, in whose
+order chance decides.
+
+`python -m tools.mutants --again --write` shows those that live on to the tests of today. Tests are written for what a
+sample shows, so that only the share at the first showing is a measure of the tests as they were, and only another seed
+is a new measurement. The command fails if the share of now is less than 85 of 100.
 
 So far, of {wanted} in each folder:
 
-| Folder | Seed | All | Noticed | By time | Live on | Without a test | Explained | Noticed of the others |
-|---|---|---|---|---|---|---|---|---|
+{head}
 {rows}
+
+Those of *code gone* were mended or deleted because of the mutant. *Without a test* are those of *live on* whose
+statement no test runs that judges.
 {survivors}"""
 
 
@@ -46,33 +57,55 @@ def is_explained(change: str, path: str) -> bool:
     return any(where in ("*", path) and part in changed for where, part, _ in read_explained())
 
 
-def part_noticed(verdicts: Sequence[dict[str, Any]]) -> float:
-    counted = [each for each in verdicts if not _is_left_out(each)]
-    return sum(each["verdict"] in (KILLED, TIMED_OUT) for each in counted) / max(1, len(counted))
+def is_left_out(verdict: Verdict) -> bool:
+    """Whether a mutant lives on with good reason."""
+    return not is_noticed(verdict) and not is_gone(verdict) and is_explained(verdict["change"], verdict["path"])
 
 
-def _is_left_out(verdict: dict[str, Any]) -> bool:
-    return verdict["verdict"] not in (KILLED, TIMED_OUT) and is_explained(verdict["change"], verdict["path"])
+def lives_on(verdict: Verdict) -> bool:
+    return not (is_noticed(verdict) or is_gone(verdict) or is_left_out(verdict))
 
 
-def describe(verdicts: Sequence[dict[str, Any]], wanted: int = 500) -> str:
+def part_noticed(verdicts: Sequence[Verdict]) -> float:
+    """The share of now."""
+    counted = [each for each in verdicts if not is_left_out(each) and not is_gone(each)]
+    return sum(map(is_noticed, counted)) / max(1, len(counted))
+
+
+def part_noticed_at_first(verdicts: Sequence[Verdict]) -> float:
+    counted = [each for each in verdicts if not is_left_out(each)]
+    return sum(map(was_noticed, counted)) / max(1, len(counted))
+
+
+def describe(verdicts: Sequence[Verdict], wanted: int = 500) -> str:
     samples = sorted({_sample_of(each) for each in verdicts})
-    open_ones = [each for each in verdicts if each["verdict"] not in (KILLED, TIMED_OUT) and not _is_left_out(each)]
-    changed = [f"{each['mutant']}\n{each['change']}" for each in open_ones]
-    survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if open_ones else ""
+    changed = [f"{each['mutant']}\n{each['change']}" for each in verdicts if lives_on(each)]
+    survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if changed else ""
     rows = [_row(sample, [each for each in verdicts if _sample_of(each) == sample]) for sample in samples]
-    return TEXT.format(wanted=wanted, budget=BUDGET_SECONDS, rows="\n".join(rows), survivors=survivors)
+    head = f"{_line(COLUMNS)}\n{'|---' * len(COLUMNS)}|"
+    return TEXT.format(wanted=wanted, budget=BUDGET_SECONDS, head=head, rows="\n".join(rows), survivors=survivors)
 
 
-def _sample_of(verdict: dict[str, Any]) -> tuple[str, int]:
+def _sample_of(verdict: Verdict) -> tuple[str, int]:
     return verdict["folder"], verdict["seed"]
 
 
-def _row(sample: tuple[str, int], verdicts: Sequence[dict[str, Any]]) -> str:
-    def count(*kinds: str) -> int:
-        return sum(each["verdict"] in kinds for each in verdicts)
-
-    numbers = [len(verdicts), count(KILLED, TIMED_OUT), count(TIMED_OUT), count(SURVIVED), count(UNTESTED)]
-    numbers.append(sum(_is_left_out(each) for each in verdicts))
+def _row(sample: tuple[str, int], verdicts: Sequence[Verdict]) -> str:
+    living = [each for each in verdicts if lives_on(each)]
+    numbers = [
+        len(verdicts),
+        sum(map(was_noticed, verdicts)),
+        sum(each["verdict"] == TIMED_OUT for each in verdicts),
+        sum(map(is_noticed, verdicts)),
+        sum(map(is_gone, verdicts)),
+        sum(map(is_left_out, verdicts)),
+        len(living),
+        sum(each["verdict"] == UNTESTED for each in living),
+    ]
+    shares = [f"{share:.0%}" for share in (part_noticed_at_first(verdicts), part_noticed(verdicts))]
     folder, seed = sample
-    return f"| `{folder}` | {seed} | {' | '.join(map(str, numbers))} | {part_noticed(verdicts):.0%} |"
+    return _line([f"`{folder}`", seed, *numbers, *shares])
+
+
+def _line(cells: Sequence[object]) -> str:
+    return f"| {' | '.join(map(str, cells))} |"

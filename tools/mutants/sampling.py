@@ -1,5 +1,6 @@
 """Which mutants there are, and a sample of them. The operators are those of Cosmic Ray."""
 
+import difflib
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,10 @@ from cosmic_ray.plugins import get_operator, operator_names
 
 LEFT_OUT = ("core/ReplaceBinaryOperator_BitOr", "core/Variable")
 """`|` stands in annotations nearly always, where each mutant dies at the import; variables need a list of names."""
+SPARED = ("slots",)
+"""Keywords whose values are left as they are: slots save memory, and whatever works with them works without."""
+UNCHANGED = {"name", "newline", "string", "fstring", "fstring_string", "fstring_start", "fstring_end", "endmarker"}
+"""Nodes of these types are changed by no operator that takes part."""
 
 
 @dataclass(frozen=True, order=True)
@@ -32,11 +37,18 @@ def find_mutants(root: Path, paths: Sequence[str]) -> Iterator[Mutant]:
     """All mutants of these modules."""
     operators = {name: get_operator(name)() for name in sorted(operator_names()) if not name.startswith(LEFT_OUT)}
     for path in paths:
-        nodes = list(ast_nodes(get_ast((root / path).read_text(encoding="utf-8"))))
+        tree = get_ast((root / path).read_text(encoding="utf-8"))
+        nodes = [node for node in ast_nodes(tree) if node.type not in UNCHANGED]
         for name, operator in operators.items():
-            places = [start for node in nodes for start, _ in operator.mutation_positions(node)]
-            for occurrence, (line, column) in enumerate(places):
-                yield Mutant(path, line, column, name, occurrence)
+            places = [(start, node) for node in nodes for start, _ in operator.mutation_positions(node)]
+            for occurrence, ((line, column), node) in enumerate(places):
+                if not _is_spared(node):
+                    yield Mutant(path, line, column, name, occurrence)
+
+
+def _is_spared(node: Any) -> bool:
+    argument = node.parent if node.type == "keyword" else None
+    return argument is not None and argument.type == "argument" and argument.children[0].value in SPARED
 
 
 def choose(mutants: Sequence[Mutant], count: int, seed: int) -> list[Mutant]:
@@ -60,3 +72,9 @@ def mutate(source: str, mutant: Mutant) -> str:
     if changed is None or changed == source:
         raise ValueError(f"nothing to change: {mutant}")
     return str(changed)
+
+
+def changed_lines(source: str, mutated: str) -> str:
+    """The lines that a mutant changes, before and after."""
+    lines = difflib.unified_diff(source.splitlines(), mutated.splitlines(), lineterm="", n=0)
+    return "\n".join(line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---"))
