@@ -19,7 +19,7 @@ DECORATORS = ("@function", "@action_type", "@compiles", "@event.listens_for")
 DECLARATIONS = ("flows/events/*", "persistence/tables/*", "persistence/migrations/versions/*", "bench/drf_app.py")
 """Keys of events, columns, revisions and classes of other frameworks are declarations."""
 CALLED_BY_OTHERS = {
-    "Python": ("__*__",),
+    "Python": ("__*__", "get_code", "dont_write_bytecode"),
     "SQLAlchemy": (
         *("impl", "cache_ok", "comparator_factory", "inherit_cache", "load_dialect_impl"),
         *("process_bind_param", "process_result_value", "statement_compiler", "get_from_hint_text"),
@@ -40,7 +40,7 @@ CALLED_BY_OTHERS = {
     "click": ("format_epilog", "list_commands", "context_settings", "default_map", "resolve_envvar_value"),
     "flows, as the plural of a kind of asset": ("ticketers",),
     "RE2": ("log_errors", "max_mem"),
-    "pytest": ("pytest_runtest_*", "pytest_collectreport", "pytest_session*", "pytest_runtestloop"),
+    "pytest": ("pytest_runtest_*", "pytest_collect*", "pytest_runtestloop", "pytest_fixture_setup"),
     "the simulated phone, by the name of a command": ("_on_*",),
     "users of the simulated phone": ("restart", "copies"),
     "users of the flow engine as a library": (

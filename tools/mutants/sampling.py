@@ -16,7 +16,8 @@ LEFT_OUT = ("core/ReplaceBinaryOperator_BitOr", "core/Variable")
 SPARED = ("slots",)
 """Keywords whose values are left as they are: slots save memory, and whatever works with them works without."""
 UNCHANGED = {"name", "newline", "string", "fstring", "fstring_string", "fstring_start", "fstring_end", "endmarker"}
-"""Nodes of these types are changed by no operator that takes part."""
+PUNCTUATION = {*"()[]{},.:;=", "->", "def", "return", "if", "else", "in", "for", "import", "from", "None", "class"}
+"""What no operator that takes part changes, by types and by values of nodes: most of all nodes."""
 
 
 @dataclass(frozen=True, order=True)
@@ -38,12 +39,16 @@ def find_mutants(root: Path, paths: Sequence[str]) -> Iterator[Mutant]:
     operators = {name: get_operator(name)() for name in sorted(operator_names()) if not name.startswith(LEFT_OUT)}
     for path in paths:
         tree = get_ast((root / path).read_text(encoding="utf-8"))
-        nodes = [node for node in ast_nodes(tree) if node.type not in UNCHANGED]
+        nodes = [node for node in ast_nodes(tree) if not _is_unchanged(node)]
         for name, operator in operators.items():
             places = [(start, node) for node in nodes for start, _ in operator.mutation_positions(node)]
             for occurrence, ((line, column), node) in enumerate(places):
                 if not _is_spared(node):
                     yield Mutant(path, line, column, name, occurrence)
+
+
+def _is_unchanged(node: Any) -> bool:
+    return node.type in UNCHANGED or getattr(node, "value", None) in PUNCTUATION
 
 
 def _is_spared(node: Any) -> bool:
