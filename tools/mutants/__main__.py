@@ -131,9 +131,8 @@ def judge(options: argparse.Namespace, mutants: Sequence[Mutant], say: Say) -> I
         judging = [
             start_court(copy, mutants[number :: options.jobs], known, files, ends) for number, copy in enumerate(copies)
         ]
-        began = time.monotonic()
         for count, (mutant, outcome, change) in enumerate(answers(judging), 1):
-            say(f"{time.monotonic() - began:.0f} s, {count}: {outcome.verdict}: {mutant} {outcome.failed}")
+            say(f"{count}, {outcome.seconds:.1f} s: {outcome.verdict}: {mutant} {outcome.failed}")
             if not outcome.is_noticed:
                 say(change)
             yield mutant, outcome, change

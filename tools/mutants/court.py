@@ -5,10 +5,11 @@ that run what it changes, and ends.
 import contextlib
 import gc
 import os
+import resource
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -49,7 +50,7 @@ AFRESH = ("persistence/migrations/", "persistence/tables/")
 FORGETFUL = ("flows", "persistence", "worker", "relayboard")
 ON_POSTGRESQL = ("-k", "postgresql")
 DATABASES = ("postgres", "sqlite")
-MOST_FILES, MOST_FILES_ON_POSTGRESQL = 5, 3
+MOST_FILES, MOST_FILES_ON_POSTGRESQL = 5, 2
 SPARE_SECONDS, TIMES_AS_LONG = 4.0, 10
 """What a test may need of a processor with a mutant: some seconds more than it takes without, and ten times that."""
 AFRESH_SECONDS, COMMON_SECONDS = 60, 240
@@ -92,8 +93,9 @@ class Court:
         gc.collect()
         gc.freeze()  # forks then share these pages
         for mutant in self._mutants:
-            source = self._source(mutant)
-            self._tell(mutant, *self.judge(mutant, source))
+            began = _seconds_spent()
+            outcome, change = self.judge(mutant, self._source(mutant))
+            self._tell(mutant, replace(outcome, seconds=_seconds_spent() - began), change)
         return True
 
     def judge(self, mutant: Mutant, source: str) -> tuple[Outcome, str]:
@@ -112,12 +114,13 @@ class Court:
 
     def _stages_afresh(self, shown: Shown, outcome: Outcome) -> Iterable[Stage]:
         """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and the nearest on
-        PostgreSQL for functions that tell databases apart, or that no test on SQLite runs.
+        PostgreSQL for functions that tell databases apart, and where their module does for what no test on SQLite runs.
         """
         is_done = outcome.verdict == SURVIVED and outcome.is_whole and shown.is_whole
         if not is_done:
             yield Stage(first_files(shown.tests, MOST_FILES), ON_SQLITE)
-        if not shown.tests or _tells_databases_apart(shown):
+        is_of_one_database = not shown.tests and _names_databases(shown.source)
+        if is_of_one_database or any(map(_names_databases, _texts_of_functions(shown))):
             yield Stage(self._choice.near(shown.mutant.path)[:MOST_FILES_ON_POSTGRESQL], ON_POSTGRESQL)
 
     def _source(self, mutant: Mutant) -> str:
@@ -203,16 +206,24 @@ class Court:
             app._connexion_app()
 
 
-def _tells_databases_apart(shown: Shown) -> bool:
-    if shown.functions is None:
-        return False
+def _names_databases(text: str) -> bool:
+    return any(name in text.lower() for name in DATABASES)
+
+
+def _texts_of_functions(shown: Shown) -> list[str]:
     lines = shown.source.splitlines()
-    texts = ("\n".join(lines[before.co_firstlineno - 1 : _last_line(before)]) for before, _ in shown.functions)
-    return any(name in text.lower() for text in texts for name in DATABASES)
+    changed = [before for before, _ in shown.functions or ()]
+    return ["\n".join(lines[each.co_firstlineno - 1 : _last_line(each)]) for each in changed]
 
 
 def _last_line(code: CodeType) -> int:
     return max(line for *_, line in code.co_lines() if line is not None)
+
+
+def _seconds_spent() -> float:
+    """Of a processor, by this process and its forks."""
+    spent = [resource.getrusage(each) for each in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in spent)
 
 
 def _is_plain(item: pytest.Item) -> bool:

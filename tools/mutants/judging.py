@@ -72,6 +72,8 @@ class Outcome:
     verdict: str
     failed: str = ""
     is_whole: bool = True
+    seconds: float = field(default=0.0, compare=False)
+    """What it took of a processor."""
 
     @property
     def is_noticed(self) -> bool:

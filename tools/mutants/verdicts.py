@@ -29,7 +29,8 @@ def write_verdicts(verdicts: Iterable[Verdict], path: Path) -> None:
 
 def new_verdict(folder: str, seed: int, mutant: Mutant, outcome: Outcome, change: str) -> Verdict:
     about = {"folder": folder, "seed": seed, "mutant": str(mutant), "path": mutant.path, "change": change}
-    return about | {"verdict": outcome.verdict, "noticed_by": outcome.failed if outcome.is_noticed else ""}
+    found = {"verdict": outcome.verdict, "noticed_by": outcome.failed if outcome.is_noticed else ""}
+    return about | found | {"seconds": round(outcome.seconds, 2)}
 
 
 def add_later(verdict: Verdict, later: str, noticed_by: str = "") -> None:
