@@ -101,12 +101,12 @@ def test_a_mutant_that_never_ends_is_noticed(tree, mutants):
 
 def test_a_process_has_the_time_that_it_is_allowed():
     def spin(_noted):
-        allow(0.1)
+        allow(0.1, 60)
         while True:
             pass
 
     def wait(_noted):
-        allow(0.1)
+        allow(60, 0.1)
         threading.Event().wait()
         return 0
 
@@ -131,24 +131,23 @@ def test_a_module_has_its_own_tests_first_and_its_room_after_them(tmp_path):
 
 
 def test_tests_of_the_nearest_files_come_first_then_the_quickest_and_what_they_share_counts_once():
+    way = {"worker/pool.py": 1}
     runs = {
         "tests/a.py::slow": Run(2.0, 0.0, {}),
         "tests/a.py::quick": Run(0.1, 0.0, {}),
-        "tests/near.py::one": Run(0.6, 0.5, {}),
-        "tests/near.py::two": Run(0.7, 0.5, {}),
+        "tests/a.py::alike": Run(0.2, 0.0, way),
+        "tests/near.py::one": Run(0.6, 0.5, way),
+        "tests/near.py::two": Run(0.7, 0.5, {"worker/pool.py": 3}),
         "tests/a.py::long": Run(9.0, 0.0, {}),
         "tests/b.py::other": Run(0.0, 0.0, {}),
     }
     wanted, others = [test for test in runs if "b.py" not in test], ["tests/b.py::other"]
 
     near = ["tests/near.py::one", "tests/near.py::two"]
-    assert choose_within(runs, [wanted, others], ["tests/near.py"], 60) == [
-        *near,
-        "tests/a.py::quick",
-        "tests/a.py::slow",
-        "tests/b.py::other",
-    ]
-    assert choose_within(runs, [wanted, others], ["tests/near.py"], 1.95) == [*near, "tests/a.py::quick"]
+    chosen = choose_within(runs, [wanted, others], "worker/pool.py", ["tests/near.py"], 60)
+    quick, alike, slow = "tests/a.py::quick", "tests/a.py::alike", "tests/a.py::slow"
+    assert chosen == [*near, quick, alike, slow, "tests/b.py::other"]
+    assert choose_within(runs, [wanted, others], "worker/pool.py", ["tests/near.py"], 1.95) == [*near, quick]
 
 
 BRANCHES = """

@@ -1,5 +1,8 @@
-"""Which tests a mutant is shown to: those that run what it changes, its module's own first, then the quickest."""
+"""Which tests a mutant is shown to: those that run what it changes, first one of each way that they take through its
+module, of each way those of the module's own file first, then the quickest.
+"""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -67,22 +70,31 @@ class Choice:
         near, runs = self.near(path), self._learned.tests
         wanted = {test for test, run in runs.items() if is_wanted(run)}
         others = {test for test in runs if is_near_enough and test.partition("::")[0] in near}
-        return choose_within(runs, [wanted, others - wanted], near, BUDGET_SECONDS)
+        return choose_within(runs, [wanted, others - wanted], path, near, BUDGET_SECONDS)
 
 
 def choose_within(
-    runs: Mapping[str, Run], groups: Sequence[Iterable[str]], near: Sequence[str], budget_seconds: float
+    runs: Mapping[str, Run], groups: Sequence[Iterable[str]], path: str, near: Sequence[str], budget_seconds: float
 ) -> list[str]:
-    """Tests in the order in which they are shown a mutant, as many as a budget of processor time allows: by groups,
-    then those of the nearest files, then the quickest. What tests of a file share counts once.
+    """Tests in the order in which they are shown a mutant of a module, as many as a budget of processor time allows:
+    by groups, then one of all that run the same statements of the module before the next of them, then those of the
+    nearest files, then the quickest. What tests of a file share counts once.
     """
     rank = {file: place for place, file in enumerate(near)}
 
     def order(test: str) -> tuple[int, float]:
         return rank.get(test.partition("::")[0], len(rank)), runs[test].seconds + runs[test].shared
 
-    short = [[test for test in group if is_short(runs[test])] for group in groups]
-    return list(_until(budget_seconds, runs, (test for group in short for test in sorted(group, key=order))))
+    chosen: list[str] = []
+    for group in groups:
+        alike: Counter[int] = Counter()
+        turns = {}
+        for test in sorted((test for test in group if is_short(runs[test])), key=order):
+            way = runs[test].seen.get(path, 0)
+            turns[test] = alike[way]
+            alike[way] += 1
+        chosen += sorted(turns, key=turns.__getitem__)
+    return list(_until(budget_seconds, runs, chosen))
 
 
 def is_short(run: Run) -> bool:

@@ -53,6 +53,8 @@ DATABASES = ("postgres", "sqlite")
 MOST_FILES, MOST_FILES_ON_POSTGRESQL = 5, 2
 SPARE_SECONDS, TIMES_AS_LONG = 4.0, 10
 """What a test may need of a processor with a mutant: some seconds more than it takes without, and ten times that."""
+SPARE_TO_WAIT, TIMES_TO_WAIT = 12.0, 60
+"""The same of time that goes by, on a machine that does other work too."""
 AFRESH_SECONDS, COMMON_SECONDS = 60, 240
 Tell = Callable[[Mutant, Outcome, str], object]
 """What is done with a mutant, what became of it, and the lines that it changes."""
@@ -172,7 +174,7 @@ class Court:
 
     def _run(self, tests: Sequence[str], prepare: Callable[[], bool]) -> Outcome:
         def work(noted: int) -> int:
-            allow(SPARE_SECONDS)
+            allow(SPARE_SECONDS, SPARE_TO_WAIT)
             try:
                 is_whole = prepare()
             except ImportError:
@@ -185,9 +187,9 @@ class Court:
 
     def _run_items(self, items: Sequence[pytest.Item], noted: int) -> int:
         for place, item in enumerate(items):
-            run = self._runs[item.nodeid]
+            usual = self._runs[item.nodeid].seconds + self._runs[item.nodeid].shared
             note(noted, item.nodeid)
-            allow(SPARE_SECONDS + TIMES_AS_LONG * (run.seconds + run.shared))
+            allow(SPARE_SECONDS + TIMES_AS_LONG * usual, SPARE_TO_WAIT + TIMES_TO_WAIT * usual)
             following = items[place + 1] if place + 1 < len(items) else self._other_than(item)
             if any(report.failed for report in runtestprotocol(item, nextitem=following, log=False)):
                 return TESTS_FAILED

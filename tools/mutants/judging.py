@@ -177,12 +177,12 @@ def note(noted: int, test: str) -> None:
     os.pwrite(noted, test.encode(), 0)
 
 
-def allow(seconds: float) -> None:
-    """Ends this process when it has used so many more seconds of a processor, or waited six times as long."""
+def allow(seconds: float, waiting: float) -> None:
+    """Ends this process when it has used so many more seconds of a processor, or when so many have gone by."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, most = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 1, most))
-    signal.setitimer(signal.ITIMER_REAL, seconds * WALL_FACTOR)
+    signal.setitimer(signal.ITIMER_REAL, waiting)
 
 
 class _Noting:
@@ -226,7 +226,7 @@ def enter(tree: Path, kept: Sequence[str] = ()) -> None:
 
 def _run_afresh(tree: Path, stage: Stage, seconds: int, noted: int) -> int:
     """The exit status of pytest with modules that are imported anew."""
-    allow(seconds)
+    allow(seconds, seconds * WALL_FACTOR)
     enter(tree)
     pytest = importlib.import_module("pytest")
     options = ["-x", "-p", "no:cacheprovider", "-W", "ignore", *stage.options]
