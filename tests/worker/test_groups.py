@@ -17,6 +17,7 @@ from persistence.tables.contacts import group, group_membership
 from persistence.workspace_setup import create_workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
+from worker import jobs
 from worker.jobs import CHUNKS_IN_TURN, begin_groups
 
 CONTACTS = "/api/v2/contacts.json"
@@ -120,6 +121,14 @@ def test_a_large_group_of_one_workspace_leaves_turns_to_the_others(database, wor
 
     assert members_of(database, small) == [contact_id]
     assert len(members_of(database, large)) == CHUNKS_IN_TURN
+
+
+def test_a_group_that_another_worker_took_meanwhile_is_no_work(database, workspace, runtime, monkeypatch):
+    add_aminas(database, workspace)
+    database.write(partial(lease_group, workspace_id=workspace.id))
+    monkeypatch.setattr(jobs, "list_evaluated_workspaces", lambda _tx: [workspace.id])
+
+    assert begin_groups(runtime)() is False
 
 
 def test_created_and_changed_contacts_move_in_and_out(api: Api, database, workspace, runtime):

@@ -9,7 +9,7 @@ import pytest
 from persistence.channels.gateway_calls import GatewayCall
 from persistence.channels.gateway_leases import GatewaySend
 from persistence.channels.types import DEFAULT_GATEWAY
-from worker.channels.call_log import BODY_LENGTH, BURST, PER_SECOND, CallSampler, describe_call, outcome_of
+from worker.channels.call_log import BURST, PER_SECOND, CallSampler, describe_call, outcome_of
 from worker.channels.senders import GatewayRequest, sender_of
 from worker.http.safe_http import HttpResponse
 
@@ -74,7 +74,16 @@ def test_long_bodies_are_cut() -> None:
     request = GatewayRequest("POST", "https://sms.example.org/", {}, b"x" * 5000)
     call = describe_call(send, request, outcome="unanswered", error="It did not respond.", seconds=15)
 
-    assert (len(call.body or ""), call.part, call.status, call.error) == (BODY_LENGTH, 2, None, "It did not respond.")
+    assert (len(call.body or ""), call.part, call.status, call.error) == (2000, 2, None, "It did not respond.")
+
+
+def test_long_answers_and_urls_are_cut() -> None:
+    send = send_with(send_url="https://sms.example.org/")
+    request = GatewayRequest("GET", f"https://sms.example.org/?{'x=y&' * 1000}", {}, None)
+    response = HttpResponse(200, {}, b"x" * 5000, True, 0.25)
+    call = describe_call(send, request, outcome="accepted", response=response, seconds=1)
+
+    assert (len(call.answer or ""), len(call.url), call.body) == (1000, 2048, None)
 
 
 def test_a_busy_gateway_gets_a_sample_and_its_errors_one_of_their_own() -> None:

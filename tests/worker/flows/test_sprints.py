@@ -1,8 +1,14 @@
-"""What a sprint may draw from."""
+"""What a sprint may draw from, and what becomes of one that fails."""
 
 from decimal import Decimal
+from typing import Any
+
+import pytest
 
 from flows.clock import SYSTEM_CLOCK
+from testbed.flow_rows import definition, node, say, store_flow
+from tests.worker.flows.conftest import Stage
+from worker.flows import sprints
 from worker.flows.sprints import RepeatableChance
 
 
@@ -18,3 +24,22 @@ def test_random_numbers_are_below_one_all_over_and_the_same_when_a_sprint_runs_a
     assert len(set(numbers)) == 200
     assert 0 <= min(numbers) < Decimal("0.1") and Decimal("0.9") < max(numbers) < 1
     assert all(number.as_tuple().exponent == -16 for number in numbers)
+
+
+def test_an_error_that_nobody_expects_fails_the_sprint_of_its_contact_alone(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail_for_ben(assets: Any, contact: Any, *rest: Any, **named: Any) -> Any:
+        if contact.name == "Ben":
+            raise LookupError("nobody expects this")
+        return start(assets, contact, *rest, **named)
+
+    start = sprints.start
+    monkeypatch.setattr(sprints, "start", fail_for_ben)
+    ben, amina = stage.add_contact("+254722000222", "Ben"), stage.add_contact("+254722000111", "Amina")
+
+    stage.start(store_flow(stage.database, stage.workspace, definition("Hello", [node("hi", [say("Hi")])])), ben, amina)
+    stage.work()
+
+    assert (stage.sent_to(ben), stage.sent_to(amina)) == ([], ["Hi"])
+    assert "nobody expects this" in caplog.text

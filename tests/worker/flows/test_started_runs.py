@@ -17,6 +17,7 @@ from tests.api import Api
 from tests.run_rows import uuid_of as uuid_in
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_conversation import AMINA, BEN, SURVEY
+from worker.flows.starts import begin_starts
 
 MEETING_SECONDS = 2.0
 OLDER, NEWER = "/api/v1/runs.json", "/api/v2/runs.json"
@@ -56,6 +57,14 @@ def test_the_runs_of_the_answer_are_the_ones_that_go_on(api: Api, stage: Stage) 
     assert (known.active_run_count, known.completed_run_count) == (1, 1)
     (start,) = api.results("/api/v2/flow_starts.json")
     assert (start["status"], start["progress"]) == ("completed", {"total": 2, "started": 2})
+
+
+def test_a_start_that_reaches_nobody_is_work_that_is_done_once(stage: Stage) -> None:
+    stage.start(store_flow(stage.database, stage.workspace, SURVEY))
+    step = begin_starts(stage.runtime)
+
+    assert [step(), step()] == [True, False]
+    assert [(row.status, row.total) for row in stage.rows(flow_start)] == [("completed", 0)]
 
 
 def test_texts_given_at_the_start_are_read_by_the_flow(api: Api, stage: Stage) -> None:

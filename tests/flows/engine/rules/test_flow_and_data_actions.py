@@ -279,6 +279,12 @@ def test_a_ticket_without_a_note_has_none(note: str) -> None:
     assert (len(played.of("ticket_opened")), played.of("ticket_note_added")) == (1, [])
 
 
+def test_an_assignee_is_found_by_its_uuid_alone() -> None:
+    played = play(node(0, {**TICKET, "assignee": {"uuid": USER}}))
+    assert played.of("ticket_opened")[0]["ticket"]["assignee"]["uuid"] == USER
+    assert played.errors == []
+
+
 def test_with_an_open_ticket_no_other_is_opened_and_with_a_closed_one_it_is() -> None:
     tickets = [{"uuid": make_uuid(50), "status": "open"}]
     played = act(TICKET, contact={"tickets": tickets})

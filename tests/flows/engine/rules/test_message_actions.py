@@ -189,7 +189,7 @@ def test_variables_cannot_change_the_structure_of_a_query(value: str) -> None:
     assert event["contact_query"] == f'name = "{escaped}" AND town = ""'
 
 
-@pytest.mark.parametrize("query", ["age >", "foo = 1", 'age > "x"', "@(1 / 0)"])
+@pytest.mark.parametrize("query", ["age >", "foo = 1", 'age > "x"', "@(1 / 0)", "age > 18 @(1 / 0)"])
 def test_a_query_that_does_not_parse_is_an_error(query: str) -> None:
     played = act("send_broadcast", text="Hi", contact_query=query)
     assert (played.of("broadcast_created"), len(played.errors)) == ([], 1)

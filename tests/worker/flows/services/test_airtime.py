@@ -91,6 +91,13 @@ def test_an_answer_of_another_shape_is_a_failure(stage: Stage, receiver: Receive
     assert len(receiver.received) == 1
 
 
+@pytest.mark.parametrize(("status", "given"), [(200, True), (299, True), (300, False)])
+def test_only_a_status_of_2xx_is_success(stage: Stage, receiver: Receiver, status: int, given: bool) -> None:
+    receiver.respond = lambda _request: Reply(status, GIVEN.body)
+
+    assert (stage.sent_to(run(stage)) != ["Given: "]) is given
+
+
 def test_a_refused_transfer_is_a_failure_that_shows_no_key(
     stage: Stage, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
