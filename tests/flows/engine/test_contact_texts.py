@@ -7,6 +7,13 @@ from flows.engine import Assets, Contact
 from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from flows.environment import Environment
 from flows.urns import Urn
+from tests.flows.hypothesis.workspace import make_uuid
+
+
+def test_addresses_that_are_none_are_left_out_wherever_they_stand() -> None:
+    contact = Contact.from_json({"uuid": make_uuid(70), "urns": ["none", "tel:+12065551212", ":", "telegram:1234"]})
+
+    assert [urn.identity for urn in contact.urns] == ["tel:+12065551212", "telegram:1234"]
 
 
 @pytest.mark.parametrize(

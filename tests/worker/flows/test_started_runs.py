@@ -12,6 +12,7 @@ from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
+from persistence.tables.tickets import ticket
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
 from tests.run_rows import uuid_of as uuid_in
@@ -65,6 +66,17 @@ def test_a_start_that_reaches_nobody_is_work_that_is_done_once(stage: Stage) -> 
 
     assert [step(), step()] == [True, False]
     assert [(row.status, row.total) for row in stage.rows(flow_start)] == [("completed", 0)]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_start_of_many_opens_no_tickets(stage: Stage, count: int) -> None:
+    opening = {"type": "open_ticket", "uuid": uuid_of("open"), "topic": None, "assignee": None, "note": "Call"}
+    uuid = store_flow(stage.database, stage.workspace, definition("Help", [node("help", [opening])]))
+
+    stage.start(uuid, *[stage.add_contact(phone) for phone in (AMINA, BEN)[:count]])
+    stage.work()
+
+    assert len(stage.rows(ticket)) == (1 if count == 1 else 0)
 
 
 def test_texts_given_at_the_start_are_read_by_the_flow(api: Api, stage: Stage) -> None:

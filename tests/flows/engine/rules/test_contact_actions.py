@@ -197,6 +197,39 @@ def test_a_place_is_read_down_to_its_level() -> None:
     }
 
 
+def field_of_places(number: int, kind: str) -> dict[str, Any]:
+    return {"uuid": make_uuid(80, number), "key": f"the_{kind}", "name": f"The {kind}", "type": kind}
+
+
+PLACE_FIELDS = [field_of_places(number, kind) for number, kind in enumerate(("ward", "district", "state"))]
+KIGALI, GASABO = "Rwanda > Kigali", "Rwanda > Kigali > Gasabo"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "known", "found"),
+    [
+        ("state", "kigari", {}, KIGALI),
+        ("district", "gasabo", {"the_state": {"text": "Kigali", "state": KIGALI}}, GASABO),
+        ("district", "gasabo", {}, None),
+        ("district", "gasabo", {"the_district": {"text": "Gasabo", "district": GASABO}}, None),
+        ("district", "gasabo", {"the_state": {"text": "Nowhere"}}, None),
+        ("ward", "kimironko", {"the_district": {"text": "Gasabo", "district": GASABO}}, f"{GASABO} > Kimironko"),
+        ("ward", "kimironko", {"the_state": {"text": "Kigali", "state": KIGALI}}, None),
+        ("district", "kimironko", {"the_state": {"text": "Kigali", "state": KIGALI}}, None),
+    ],
+)
+def test_a_name_is_looked_for_below_the_place_that_the_contact_is_in(
+    kind: str, text: str, known: dict[str, Any], found: str | None
+) -> None:
+    played = play(
+        node(0, {"type": "set_contact_field", "field": {"key": f"the_{kind}", "name": "Place"}, "value": f"{text} "}),
+        assets={"fields": PLACE_FIELDS},
+        contact={"fields": {name: value for name, value in known.items() if name != f"the_{kind}"}},
+    )
+    (event,) = played.of("contact_field_changed")
+    assert event["value"].get(kind) == found
+
+
 @pytest.mark.parametrize("value", ["27", " 27 ", "@(20 + 7)"])
 def test_a_field_that_stays_the_same_is_no_event(value: str) -> None:
     assert act("set_contact_field", field=AGE, value=value).of("contact_field_changed") == []

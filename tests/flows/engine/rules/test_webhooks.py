@@ -147,6 +147,18 @@ def test_a_result_has_the_json_if_it_is_small(size: int, is_kept: bool) -> None:
     assert (result.extra == "x" * (size - 2), result.extra is None) == (is_kept, not is_kept)
 
 
+class Chatty(Web):
+    """Says far more of a call than is kept."""
+
+    def call(self, request: WebhookRequest) -> WebhookReply:
+        return WebhookReply(200, "q" * 20_000, "r" * 20_000, b"{}")
+
+
+def test_ten_thousand_characters_of_a_request_and_its_response_are_told() -> None:
+    (event,) = call(Chatty()).of("webhook_called")
+    assert (len(event["request"]), len(event["response"])) == (10_000, 10_000)
+
+
 def test_without_a_name_there_is_no_result() -> None:
     action = {name: part for name, part in CALL.items() if name != "result_name"}
     assert act(Web(), action).session.runs[0].results == {}

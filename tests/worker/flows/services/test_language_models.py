@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from flows.asset_kinds import Llm
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
+from worker.flows.services.json_services import JsonService
+from worker.flows.services.language_models import FlowLanguageModel
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
 from worker.runtime import Runtime
 
@@ -57,6 +60,28 @@ def test_any_model_that_a_flow_names_is_the_one_of_the_settings(stage: Stage, re
     messages = [{"role": "system", "content": "Translate"}, {"role": "user", "content": "Hello Amina"}]
     assert json.loads(request.body) == {"model": "small", "messages": messages}
     assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        (b'{"prompt_tokens": 3, "completion_tokens": 4}', (3, 4)),
+        (b'{"prompt_tokens": 0, "completion_tokens": -1}', (0, 0)),
+        (b'{"prompt_tokens": true, "completion_tokens": "4"}', (0, 0)),
+        (b"{}", (0, 0)),
+        (b"null", (0, 0)),
+    ],
+)
+def test_tokens_that_the_model_does_not_count_are_none(
+    runtime: Runtime, receiver: Receiver, usage: bytes, tokens: tuple[int, int]
+) -> None:
+    receiver.respond = lambda _request: Reply(
+        200, b'{"choices": [{"message": {"content": "Jambo"}}], "usage": %s}' % usage
+    )
+    service = JsonService("the model", receiver.url, KEY, runtime, lambda: None)
+    reply = FlowLanguageModel(service, "small").respond(Llm(uuid_of("llm"), "Wise"), "Translate", "Hello")
+
+    assert (reply.output, reply.input_tokens, reply.output_tokens) == ("Jambo", *tokens)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,56 @@
+"""The assets of workspaces that a worker keeps."""
+
+from flows.places import find_named
+from persistence.boundaries.boundaries import add_alias
+from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.database import Database
+from persistence.workspaces import Workspace
+from tests.boundary_files import RWANDA
+from tests.conftest import Clock
+from tests.factories import make_field
+from worker.flows.asset_cache import AssetCache, DatabaseAssets
+
+
+def find(cache: AssetCache, database: Database, workspace: Workspace) -> DatabaseAssets:
+    with database.reading() as tx:
+        return cache.find_assets(tx, workspace)
+
+
+def test_assets_are_kept_until_one_of_them_changes(database: Database, workspace: Workspace) -> None:
+    cache = AssetCache(database)
+    make_field(database, workspace, "Age", "number")
+
+    first = find(cache, database, workspace)
+    assert find(cache, database, workspace) is first
+    make_field(database, workspace, "Due Date", "datetime")
+    second = find(cache, database, workspace)
+
+    assert [sorted(each.fields) for each in (first, second)] == [["age"], ["age", "due_date"]]
+
+
+def test_places_are_read_again_after_a_minute(database: Database, workspace: Workspace, clock: Clock) -> None:
+    cache = AssetCache(database)
+    make_field(database, workspace, "Province", "state")
+    with database.writing() as tx:
+        store_boundaries(tx, read_features(RWANDA, None))
+
+    def places_called(name: str) -> list[str]:
+        root = find(cache, database, workspace).places
+        assert root is not None
+        return [place.path for place in find_named(root, name, 1)]
+
+    assert places_called("the city") == []
+    with database.writing() as tx:
+        add_alias(tx, workspace, "R2", "The City")
+    clock.advance(seconds=59)
+    assert places_called("the city") == []
+    clock.advance(seconds=1)
+    assert places_called("the city") == ["Rwanda > Kigali"]
+
+
+def test_places_are_only_read_for_fields_that_hold_them(database: Database, workspace: Workspace) -> None:
+    make_field(database, workspace, "Province", "text")
+    with database.writing() as tx:
+        store_boundaries(tx, read_features(RWANDA, None))
+
+    assert find(AssetCache(database), database, workspace).places is None
