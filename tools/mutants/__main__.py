@@ -19,7 +19,7 @@ from pathlib import Path
 
 from testbed.quality_page import PAGE, write_section
 from testbed.servers import postgres_server
-from tools.mutants.choosing import Choice
+from tools.mutants.choosing import BUDGET_SECONDS, SECOND_BUDGET_SECONDS, Choice
 from tools.mutants.court import Court, run_court
 from tools.mutants.judging import Outcome, copied_tree, in_fork, preload
 from tools.mutants.learning import Learned, learn, read, write
@@ -125,11 +125,13 @@ def judge(options: argparse.Namespace, mutants: Sequence[Mutant], say: Say) -> I
     ends = None if options.minutes is None else time.monotonic() + options.minutes * 60
     with postgres_server() as server, ExitStack() as trees:
         os.environ["TEST_POSTGRES_URL"] = server
+        budget_seconds = SECOND_BUDGET_SECONDS if options.again or options.mutant else BUDGET_SECONDS
         copies = [trees.enter_context(copied_tree(ROOT)) for _ in range(options.jobs)]
         known = learned(copies[0], options.learned, say)
         files = files_for(copies[0], mutants, known)
         judging = [
-            start_court(copy, mutants[number :: options.jobs], known, files, ends) for number, copy in enumerate(copies)
+            start_court(copy, mutants[number :: options.jobs], known, files, ends, budget_seconds)
+            for number, copy in enumerate(copies)
         ]
         for count, (mutant, outcome, change) in enumerate(answers(judging), 1):
             say(f"{count}, {outcome.seconds:.1f} s: {outcome.verdict}: {mutant} {outcome.failed}")
@@ -179,7 +181,7 @@ def files_for(tree: Path, mutants: Sequence[Mutant], known: Learned) -> list[str
     """The files of tests that mutants are shown to."""
     if len(mutants) > FEW:
         return existing(tree)
-    choice = Choice(tree, known)
+    choice = Choice(tree, known, SECOND_BUDGET_SECONDS)
     sources = {each.path: (tree / each.path).read_text(encoding="utf-8") for each in mutants}
     tests = (
         test
@@ -191,7 +193,12 @@ def files_for(tree: Path, mutants: Sequence[Mutant], known: Learned) -> list[str
 
 
 def start_court(
-    tree: Path, mutants: Sequence[Mutant], known: Learned, files: Sequence[str], ends: float | None
+    tree: Path,
+    mutants: Sequence[Mutant],
+    known: Learned,
+    files: Sequence[str],
+    ends: float | None,
+    budget_seconds: float = BUDGET_SECONDS,
 ) -> Connection:
     """Judges in a fork of this process, which sends each mutant, what became of it and the lines that it changes."""
     receiving, sending = Pipe(duplex=False)
@@ -202,7 +209,7 @@ def start_court(
             def tell(mutant: Mutant, outcome: Outcome, change: str) -> None:
                 sending.send((mutant, outcome, change))
 
-            run_court(Court(tree, in_time, known, tell), tree, files)
+            run_court(Court(tree, in_time, known, tell, budget_seconds), tree, files)
         finally:
             os._exit(0)
     sending.close()

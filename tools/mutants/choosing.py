@@ -14,6 +14,8 @@ from tools.untested import find_testers
 MOST_NEAR = 8
 BUDGET_SECONDS = 6.0
 """How long the tests that a mutant is shown to took without it, together."""
+SECOND_BUDGET_SECONDS = 30.0
+"""The same for those that are judged again: they are few."""
 LONGEST_SECONDS = 3.0
 """Tests that take longer judge nothing: most of them start processes, which a mutant does not reach."""
 ALWAYS_NEAR = {
@@ -35,8 +37,8 @@ def near_tests(root: Path) -> Mapping[str, Sequence[str]]:
 class Choice:
     """Chooses among the tests that were learned, of which some may not judge."""
 
-    def __init__(self, root: Path, learned: Learned) -> None:
-        self._root, self._learned = root, learned
+    def __init__(self, root: Path, learned: Learned, budget_seconds: float = BUDGET_SECONDS) -> None:
+        self._root, self._learned, self._budget_seconds = root, learned, budget_seconds
         self._near = near_tests(root)
 
     def near(self, path: str) -> Sequence[str]:
@@ -70,7 +72,7 @@ class Choice:
         near, runs = self.near(path), self._learned.tests
         wanted = {test for test, run in runs.items() if is_wanted(run)}
         others = {test for test in runs if is_near_enough and test.partition("::")[0] in near}
-        return choose_within(runs, [wanted, others - wanted], path, near, BUDGET_SECONDS)
+        return choose_within(runs, [wanted, others - wanted], path, near, self._budget_seconds)
 
 
 def choose_within(

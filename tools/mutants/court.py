@@ -78,9 +78,11 @@ class Shown:
 class Court:
     """A plugin of pytest that judges mutants of a tree instead of running tests."""
 
-    def __init__(self, tree: Path, mutants: Iterable[Mutant], learned: Learned, tell: Tell) -> None:
+    def __init__(
+        self, tree: Path, mutants: Iterable[Mutant], learned: Learned, tell: Tell, budget_seconds: float
+    ) -> None:
         self._tree, self._mutants, self._tell = tree, mutants, tell
-        self._runs, self._choice = learned.tests, Choice(tree, learned)
+        self._runs, self._choice = learned.tests, Choice(tree, learned, budget_seconds)
         self._afresh = Judge(tree, AFRESH_SECONDS)
         self._items: dict[str, pytest.Item] = {}
         self._functions: dict[Place, list[FunctionType]] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tools.mutants.choosing import BUDGET_SECONDS
+from tools.mutants.choosing import BUDGET_SECONDS, SECOND_BUDGET_SECONDS
 from tools.mutants.judging import TIMED_OUT, UNTESTED
 from tools.mutants.verdicts import Verdict, is_gone, is_noticed, was_noticed
 
@@ -31,7 +31,8 @@ if it passes without the mutant. Mutants that change nothing anybody can see hav
 slots works without. Folders take turns, and a run that ends early has judged the beginning of each sample, in whose
 order chance decides.
 
-`python -m tools.mutants --again --write` shows those that live on to the tests of today. Tests are written for what a
+`python -m tools.mutants --again --write` shows those that live on to the tests of today, as many as take {again:.0f}
+seconds. Tests are written for what a
 sample shows, so that only the share at the first showing is a measure of the tests as they were, and only another seed
 is a new measurement. The command fails if the share of now is less than 85 of 100.
 
@@ -83,7 +84,14 @@ def describe(verdicts: Sequence[Verdict], wanted: int = 500) -> str:
     survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if changed else ""
     rows = [_row(sample, [each for each in verdicts if _sample_of(each) == sample]) for sample in samples]
     head = f"{_line(COLUMNS)}\n{'|---' * len(COLUMNS)}|"
-    return TEXT.format(wanted=wanted, budget=BUDGET_SECONDS, head=head, rows="\n".join(rows), survivors=survivors)
+    return TEXT.format(
+        wanted=wanted,
+        budget=BUDGET_SECONDS,
+        again=SECOND_BUDGET_SECONDS,
+        head=head,
+        rows="\n".join(rows),
+        survivors=survivors,
+    )
 
 
 def _sample_of(verdict: Verdict) -> tuple[str, int]:

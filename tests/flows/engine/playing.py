@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -31,6 +32,11 @@ class CountingClock:
     def uuid(self) -> str:
         self.count += 1
         return make_uuid(99999, self.count)
+
+
+def as_read(value: Any) -> Any:
+    """Data as hosts have it, who read it from JSON: equal words are different objects there."""
+    return json.loads(json.dumps(value))
 
 
 def node(number: int, *actions: Json, router: Json | None = None, to: int | None = None) -> Json:
@@ -88,7 +94,7 @@ class Played:
         """Goes on from the stored form of the session."""
         stored = Session.from_json(self.session.to_json())
         assert stored == self.session
-        resumed = {"resumed_on": "2025-05-04T12:31:00Z", **given}
+        resumed = as_read({"resumed_on": "2025-05-04T12:31:00Z", **given})
         self.session, self.events = resume(
             stored, resumed, assets=self.assets, clock=self.clock, services=self.services, options=self.options
         )
@@ -127,11 +133,11 @@ def play(
     options = options or Options()
     source = {**make_assets(options.generation), **(assets or {})}
     source["flows"] = [flow(*nodes, **more), child or flow(ask(200), uuid=CHILD)]
-    known = Assets.from_json(source, options.generation)
+    known = Assets.from_json(as_read(source), options.generation)
     begun = {"type": "manual", "flow": refer(FLOW), "triggered_on": "2025-05-04T12:30:00Z", **(trigger or {})}
     clock, services = CountingClock(), services or Services()
     person = {**CONTACT_JSON, **(contact or {})}
     session, events = start(
-        known, person, begun, ENVIRONMENT, clock=clock, services=services, options=options, call=call
+        known, as_read(person), as_read(begun), ENVIRONMENT, clock=clock, services=services, options=options, call=call
     )
     return Played(known, session, events, services, options, clock)

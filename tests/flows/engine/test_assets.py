@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows import Assets
 from flows.definition import load
 from tests.flows.engine.playing import flow, node
-from tests.flows.hypothesis.workspace import FLOW
+from tests.flows.hypothesis.workspace import CHILD, FLOW, GROUP, USER, make_assets
 
 
 def test_a_flow_that_was_read_is_used_as_it_is_but_read_again_for_generation_13() -> None:
@@ -14,3 +14,13 @@ def test_a_flow_that_was_read_is_used_as_it_is_but_read_again_for_generation_13(
     assert Assets(flows=[read]).find_flow(FLOW) is read
     early = Assets(flows=[read], generation=13).find_flow(FLOW)
     assert early is not None and early is not read
+
+
+def test_what_flows_refer_to_is_known_by_uuid_key_or_address() -> None:
+    known = Assets.from_json({**make_assets(14), "flows": [flow(node(0)), {"uuid": CHILD, "name": "No flow"}]})
+
+    for kind, identity in (("group", GROUP), ("field", "age"), ("user", USER), ("user", "ANN@example.com")):
+        assert known.knows(kind, identity)
+    for kind, identity in (("group", CHILD), ("user", "bob@example.com"), ("flow", CHILD), ("other", GROUP)):
+        assert not known.knows(kind, identity)
+    assert known.knows("flow", FLOW)

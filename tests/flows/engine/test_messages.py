@@ -171,6 +171,12 @@ def test_in_a_batch_nobody_starts_or_writes_to_groups(recipients: dict[str, Any]
     assert act("send_broadcast", batch, text="Hi", **recipients).of("broadcast_created") == []
 
 
+def test_in_a_batch_contacts_that_are_named_are_started_and_written_to() -> None:
+    batch = {"trigger": {"batch": True}}
+    assert act("start_session", batch, flow=refer(CHILD), contacts=[refer(CONTACT)]).of("session_triggered") != []
+    assert act("send_broadcast", batch, text="Hi", contacts=[refer(CONTACT)]).of("broadcast_created") != []
+
+
 def test_tickets_are_opened_once() -> None:
     played = play(*[node(number, _open_ticket(), to=1 - number or None) for number in (0, 1)])
     (opened,) = played.of("ticket_opened")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
-from tests.flows.engine.playing import Played, ask, node, play
-from tests.flows.hypothesis.workspace import CHANNEL, TOPIC, USER, make_uuid, refer
+from flows import Assets, start
+from tests.flows.engine.playing import ENVIRONMENT, CountingClock, Played, ask, flow, node, play
+from tests.flows.hypothesis.workspace import CHANNEL, CONTACT_JSON, FLOW, TOPIC, USER, make_assets, make_uuid, refer
 
 TICKET = {"uuid": make_uuid(50), "status": "closed", "topic": refer(TOPIC, "General")}
 MOMENT = "2025-05-04T12:30:00Z"
@@ -76,10 +78,13 @@ def test_a_session_begins_with_the_groups_that_queries_find() -> None:
 
 
 def test_neither_contact_nor_trigger_is_changed() -> None:
-    trigger = {"type": "manual", "params": {"a": 1}}
-    contact = {"name": "Bob", "groups": []}
-    play(node(0, {"type": "set_contact_name", "name": "Ann"}), trigger=trigger, contact=contact)
-    assert (trigger, contact) == ({"type": "manual", "params": {"a": 1}}, {"name": "Bob", "groups": []})
+    trigger = {"type": "manual", "flow": refer(FLOW), "triggered_on": MOMENT, "params": {"a": 1}}
+    contact = {**CONTACT_JSON, "groups": []}
+    before = copy.deepcopy((trigger, contact))
+    source = {**make_assets(14), "flows": [flow(node(0, {"type": "set_contact_name", "name": "Bob"}))]}
+    session, _ = start(Assets.from_json(source), contact, trigger, ENVIRONMENT, clock=CountingClock())
+    assert (session.contact.name, session.status) == ("Bob", "completed")
+    assert (trigger, contact) == before
 
 
 def test_messages_with_halves_of_characters_can_be_stored() -> None:

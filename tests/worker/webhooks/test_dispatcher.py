@@ -21,7 +21,7 @@ from testbed.running import wait_until
 from tests.channel_rows import add_channel, add_contact
 from tests.worker.receivers import Reply, receiving
 from worker.webhooks.attempts import DAMAGED
-from worker.webhooks.dispatcher import SLOTS_PER_RECEIVER, begin_webhooks
+from worker.webhooks.dispatcher import SLOTS_PER_RECEIVER, DeliveryQueue, begin_webhooks
 
 FIELDS = {"event": "mo_sms", "text": "Hello"}
 
@@ -197,6 +197,20 @@ class TestDamagedSecrets:
 
 
 class TestManyReceivers:
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_a_receiver_has_answered_whatever_it_said_but_not_if_it_said_nothing(
+        self, runtime, add, receiver, is_there
+    ):
+        receiver.respond = lambda _request: Reply(500)
+        if not is_there:
+            receiver.stop()
+        add()
+        queue = DeliveryQueue(runtime)
+        with runtime.database.writing() as tx:
+            leased = queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1))
+
+        assert [queue.call(item)[1] for _, item in leased.items] == [is_there]
+
     def test_a_silent_receiver_does_not_delay_the_others(self, database, workspace, runtime, add):
         silence = threading.Event()
         with receiving(lambda _: Reply(200 if silence.wait(PATIENCE_SECONDS) else 500)) as slow, receiving() as quick:

@@ -38,6 +38,12 @@ def test_text_has_at_most_480_characters():
     assert read(text="é" * 481) is None
 
 
+@pytest.mark.parametrize(("name", "made"), [("contact", AMINA), ("urn", "tel:+254722000111")])
+def test_a_hundred_recipients_of_a_kind_are_the_most(name, made):
+    assert read(text="x", **{name: [made] * 100}) is not None
+    assert read(text="x", **{name: [made] * 101}) is None
+
+
 @pytest.mark.parametrize(
     "body",
     [

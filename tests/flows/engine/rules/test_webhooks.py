@@ -159,6 +159,25 @@ def test_ten_thousand_characters_of_a_request_and_its_response_are_told() -> Non
     assert (len(event["request"]), len(event["response"])) == (10_000, 10_000)
 
 
+def test_what_a_host_does_not_measure_is_nothing() -> None:
+    (event,) = call(Web()).of("webhook_called")
+    assert (event["sizes"], event["elapsed_ms"], event["retries"]) == ({"request": 0, "response": 0}, 0, 0)
+
+
+class Endless(Web):
+    """Says more than the host reads."""
+
+    def call(self, request: WebhookRequest) -> WebhookReply:
+        return WebhookReply(200, "GET", "HTTP/1.1 200 OK", b'{"a": 1}', is_oversized=True)
+
+
+@pytest.mark.parametrize("age", [{}, EARLY])
+def test_a_response_that_was_cut_off_is_none_though_it_can_be_read(age: dict[str, Any]) -> None:
+    played = act(Endless(), CALL, say("@(json(webhook))|@results.call.category"), **age)
+    assert '"a"' not in texts(played)[0]
+    assert texts(played)[0].endswith("|Failure")
+
+
 def test_without_a_name_there_is_no_result() -> None:
     action = {name: part for name, part in CALL.items() if name != "result_name"}
     assert act(Web(), action).session.runs[0].results == {}
