@@ -84,14 +84,8 @@ def describe(verdicts: Sequence[Verdict], wanted: int = 500) -> str:
     survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if changed else ""
     rows = [_row(sample, [each for each in verdicts if _sample_of(each) == sample]) for sample in samples]
     head = f"{_line(COLUMNS)}\n{'|---' * len(COLUMNS)}|"
-    return TEXT.format(
-        wanted=wanted,
-        budget=BUDGET_SECONDS,
-        again=SECOND_BUDGET_SECONDS,
-        head=head,
-        rows="\n".join(rows),
-        survivors=survivors,
-    )
+    budgets = {"budget": BUDGET_SECONDS, "again": SECOND_BUDGET_SECONDS}
+    return TEXT.format(wanted=wanted, head=head, rows="\n".join(rows), survivors=survivors, **budgets)
 
 
 def _sample_of(verdict: Verdict) -> tuple[str, int]:

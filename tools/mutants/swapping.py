@@ -104,8 +104,10 @@ def _run_beside(module: ModuleType, source: str) -> ModuleType:
 
 def _compare(present: Any, before: Any, after: Any, depth: int) -> Iterator[Change]:
     """The changes between two modules or classes, for a third that is present."""
-    for name in FROZEN & vars(before).keys() - vars(after).keys():
-        yield Change(present, name, GONE)
+    gone = vars(before).keys() - vars(after).keys()
+    if gone - FROZEN or vars(after).keys() - vars(before).keys():
+        raise CannotSwap("it has other attributes")
+    yield from (Change(present, name, GONE) for name in gone)
     for name, value in list(vars(after).items()):
         if name == "__hash__" and value is None and vars(before).get(name) is not None:
             yield Change(present, name, None)
@@ -118,6 +120,8 @@ def _compare(present: Any, before: Any, after: Any, depth: int) -> Iterator[Chan
         elif _is_plain(value):
             if _is_plain(old) and repr(old) != repr(value):
                 yield Change(present, name, value)
+        elif isinstance(value, FunctionType) and not isinstance(old, FunctionType) and _function_of(now) is not None:
+            yield Change(present, name, _function_of(now))  # without its decorator
         else:
             yield from _compare_defaults(_function_of(now), _function_of(old), _function_of(value))
 

@@ -198,9 +198,7 @@ class TestDamagedSecrets:
 
 class TestManyReceivers:
     @pytest.mark.parametrize("is_there", [True, False])
-    def test_a_receiver_has_answered_whatever_it_said_but_not_if_it_said_nothing(
-        self, runtime, add, receiver, is_there
-    ):
+    def test_a_receiver_has_answered_whatever_it_said(self, runtime, add, receiver, is_there):
         receiver.respond = lambda _request: Reply(500)
         if not is_there:
             receiver.stop()
