@@ -24,9 +24,7 @@ class ReceiverSlots:
     three quarters of all if nothing else is said, and owners take turns before their receivers do.
     """
 
-    def __init__(
-        self, total: int = 64, *, first: int = 8, most: int | None = None, most_per_owner: int | None = None
-    ) -> None:
+    def __init__(self, total: int, *, first: int, most: int | None = None, most_per_owner: int | None = None) -> None:
         self.total = total
         self.most_per_owner = total * 3 // 4 if most_per_owner is None else most_per_owner
         self.first = first

@@ -231,7 +231,7 @@ def find_channel(urn: Urn, assets: Assets) -> Channel | None:
 def _shared_beginning(number: str, channel: Channel) -> int:
     number = number.lstrip("+")
     prefixes = [prefix.lstrip("+") for prefix in channel.match_prefixes or (channel.address,)]
-    return max((_common_length(number, prefix) for prefix in prefixes), default=0)
+    return max(_common_length(number, prefix) for prefix in prefixes)
 
 
 def _common_length(first: str, second: str) -> int:

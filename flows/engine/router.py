@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from flows.definition import Case, Category, Router
 from flows.engine.visit import Visit
-from flows.expressions.conversions import is_truthy, to_text
+from flows.expressions.conversions import to_text
 from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
 from flows.expressions.functions import find_function
 from flows.expressions.functions.registry import Outcome
 from flows.expressions.rendering import render, render_json
 from flows.expressions.templates import TEXT_LIMIT
-from flows.expressions.values import Value, XError, XObject
+from flows.expressions.values import Value, XError
 from flows.numbers import render_decimal
 
 RANDOM = "random"
@@ -74,8 +74,6 @@ def _find_match(visit: Visit, router: Router, operand: Value) -> _Match | None:
                 return _Match(case.category_uuid, _write(visit, outcome.match), to_plain(outcome.extra))
         elif isinstance(outcome, XError):
             visit.log.error(_sentence(outcome.message))
-        elif is_truthy(outcome):
-            return _read_match(visit, case, outcome)
     return None
 
 
@@ -98,13 +96,6 @@ def _evaluate_arguments(visit: Visit, case: Case) -> Sequence[Value]:
     if len(arguments) != len(case.arguments):
         arguments = list(case.arguments)
     return [_evaluate_operand(visit, argument) for argument in arguments]
-
-
-def _read_match(visit: Visit, case: Case, outcome: Value) -> _Match:
-    if not isinstance(outcome, XObject):
-        return _Match(case.category_uuid, _write(visit, outcome))
-    extra = outcome.get("extra")
-    return _Match(case.category_uuid, _write(visit, outcome.get("match")), to_plain(extra))
 
 
 def _default_match(visit: Visit, router: Router, operand: Value, operand_text: str) -> _Match | None:

@@ -1,3 +1,4 @@
+import signal
 import threading
 
 import pytest
@@ -6,7 +7,7 @@ from testbed.patience import PATIENCE_SECONDS
 from tests.worker.conftest import redis_server
 from worker.app import create_queue, declare_sweeps
 from worker.jobs import Job
-from worker.process import GracefulConsumer
+from worker.process import END_SIGNALS, GracefulConsumer
 
 
 @pytest.fixture
@@ -30,6 +31,7 @@ def test_sweeps_go_on_while_the_queue_is_down(lost_queue, caplog):
 
     consumer.stop(graceful=True)
     assert "the queue cannot be used; sweep_webhooks runs without it" in caplog.text
+    assert "redis.exceptions.ConnectionError" in caplog.text
 
 
 def test_a_sweep_that_still_runs_is_not_begun_again(lost_queue):
@@ -48,3 +50,16 @@ def test_a_sweep_that_still_runs_is_not_begun_again(lost_queue):
     assert begun.acquire(timeout=PATIENCE_SECONDS)
     assert not begun.acquire(timeout=0.05)
     go_on.set()
+
+
+def test_a_signal_that_came_too_early_ends_the_consumer_gracefully(tmp_path):
+    consumer = GracefulConsumer(create_queue(f"sqlite:///{tmp_path / 'queue.db'}"), workers=1)
+    consumer.early_signals = [signal.SIGTERM, signal.SIGTERM]
+    before = {number: signal.getsignal(number) for number in END_SIGNALS}
+    try:
+        consumer._set_signal_handlers()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    assert (consumer.stop_flag.is_set(), consumer._restart, consumer._graceful) == (False, False, True)

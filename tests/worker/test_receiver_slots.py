@@ -127,3 +127,11 @@ def test_silent_receivers_of_one_owner_leave_room_to_those_of_others() -> None:
     rooms = slots.share([*silent, "2 z"])
 
     assert (len([each for each in rooms if each.startswith("1 ")]), rooms["2 z"]) == (4, 1)
+
+
+def test_receivers_that_answer_take_nothing_from_the_room_of_silent_ones(slots: ReceiverSlots) -> None:
+    slots.take("1 quick")
+    slots.take("1 silent")
+    slots.release("1 silent", has_answered=False)
+
+    assert slots.share(["1 silent"]) == {"1 silent": 1}

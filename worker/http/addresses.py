@@ -47,7 +47,7 @@ def is_permitted(address: str, allowed_networks: Iterable[Network] = (), *, is_s
     only used to bypass checks.
     """
     parsed = ip_address(address.partition("%")[0])
-    if any(parsed in network for network in allowed_networks if network.version == parsed.version):
+    if any(parsed in network for network in allowed_networks):
         return True
     return not is_spelled_oddly and _is_public(parsed)
 

@@ -24,3 +24,10 @@ def test_what_flows_refer_to_is_known_by_uuid_key_or_address() -> None:
     for kind, identity in (("group", CHILD), ("user", "bob@example.com"), ("flow", CHILD), ("other", GROUP)):
         assert not known.knows(kind, identity)
     assert known.knows("flow", FLOW)
+
+
+def test_flows_are_found_by_their_whole_name_in_any_case() -> None:
+    named = [flow(node(0)), {**flow(node(0), uuid=CHILD), "name": "Things"}]
+    known = Assets.from_json({**make_assets(14), "flows": named})
+
+    assert [known.find_flow_uuid_by_name(name) for name in ("THING", "things", "thin", "")] == [FLOW, CHILD, None, None]

@@ -65,3 +65,10 @@ def test_each_contact_is_written_to_under_its_own_settings() -> None:
 
     assert texts.write(template, here) == "Ann: Werurwe 3 00:30"
     assert texts.write(template, there) == "Bo: March 3 04:15"
+
+
+def test_a_ticket_of_a_contact_keeps_what_was_said_when_it_was_opened() -> None:
+    ticket = {"uuid": make_uuid(71), "body": "Help"}
+    contact = Contact.from_json({"uuid": make_uuid(70), "tickets": [ticket, {"uuid": make_uuid(72)}]})
+
+    assert [(each.status, each.body) for each in contact.tickets] == [("open", "Help"), ("open", "")]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from flows.engine.schemas import ANYTHING, NUMBER, EachValue, Required, find_mismatch
+from flows.engine.schemas import ANYTHING, NUMBER, EachValue, Required, find_mismatch, is_plain
+from flows.expressions.rendering import VALUE_NESTING_LIMIT
 
 SCHEMA = {"name": Required(str), "ages": [NUMBER], "tags": EachValue(str), "inner": {"extra": ANYTHING}, "is_new": bool}
 
@@ -42,6 +43,14 @@ def test_what_fits_has_no_mismatch(value: Any) -> None:
 )
 def test_the_first_part_that_does_not_fit_is_named(value: Any, mismatch: str) -> None:
     assert find_mismatch(value, SCHEMA) == mismatch
+
+
+@pytest.mark.parametrize(("depth", "is_fine"), [(VALUE_NESTING_LIMIT, True), (VALUE_NESTING_LIMIT + 1, False)])
+def test_data_is_nested_as_deeply_as_values_may_be(depth: int, is_fine: bool) -> None:
+    nested: Any = 1
+    for _ in range(depth):
+        nested = [nested]
+    assert is_plain(nested) is is_fine
 
 
 def test_data_that_is_nested_without_end_does_not_fit() -> None:

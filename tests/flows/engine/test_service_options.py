@@ -11,7 +11,7 @@ import pytest
 from flows import Options, Services, start
 from flows.engine.services import AirtimeTransfer
 from tests.flows.engine.playing import ENVIRONMENT, CountingClock, Played, ask, node, play, switch
-from tests.flows.hypothesis.workspace import CLASSIFIER, CONTACT_JSON, FLOW, Answers, refer
+from tests.flows.hypothesis.workspace import CLASSIFIER, CONTACT_JSON, FLOW, Answers, make_uuid, refer
 
 FINE = Answers(b"", 200, "fine").as_services()
 INTENTS = {"type": "call_classifier", "classifier": refer(CLASSIFIER), "input": "book", "result_name": "Call"}
@@ -107,3 +107,10 @@ def test_each_sprint_and_each_visit_of_an_action_is_a_transfer_of_its_own() -> N
     assert len(teller.uuids) == 3
     assert teller.uuids[0] != teller.uuids[1] == teller.uuids[2]
     assert [event["uuid"] for event in again.events if event["type"] == "airtime_created"] == teller.uuids[2:]
+
+
+def test_without_the_option_a_transfer_has_a_uuid_like_everything_else() -> None:
+    teller = Teller()
+    play(node(0, AIRTIME), services=Services(airtime=teller))
+
+    assert teller.uuids[0] in [make_uuid(99999, count) for count in range(1, 20)]

@@ -114,3 +114,32 @@ def test_quick_replies_have_a_kind_and_may_say_more(written: str, reply: dict[st
     message = message_of(play(node(0, {"type": "send_msg", "text": "Hi", "quick_replies": [written]})))
 
     assert message["quick_replies"] == [reply]
+
+
+def translations(*locales: str) -> dict[str, Any]:
+    made = [
+        {
+            "channel": refer(CHANNEL),
+            "locale": locale,
+            "components": [{"name": "body", "type": "body/text", "content": f"In {locale}", "variables": {}}],
+            "variables": [],
+        }
+        for locale in locales
+    ]
+    return {"templates": [{**refer(TEMPLATE, "Welcome"), "translations": made}]}
+
+
+@pytest.mark.parametrize(
+    ("locales", "language", "chosen"),
+    [
+        (["spa-MX", "eng-GB", "eng-US"], "eng", "eng-US"),
+        (["spa-MX", "eng-GB"], "eng", "eng-GB"),
+        (["eng-US", "spa-MX"], "spa", "spa-MX"),
+        (["fra-FR", "kin-RW"], "spa", "fra-FR"),
+        (["fra-FR", "eng"], "spa", "eng"),
+    ],
+)
+def test_a_template_is_sent_in_the_best_language_that_it_has(locales: list[str], language: str, chosen: str) -> None:
+    action = {"type": "send_msg", "text": "Plain", "template": refer(TEMPLATE, "Welcome"), "template_variables": []}
+    played = play(node(0, action), assets=translations(*locales), contact={"language": language})
+    assert message_of(played)["text"] == f"In {chosen}"

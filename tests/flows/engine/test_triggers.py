@@ -8,8 +8,19 @@ from typing import Any
 import pytest
 
 from flows import Assets, start
+from flows.contact_reference import write_contact_reference
 from tests.flows.engine.playing import ENVIRONMENT, CountingClock, Played, ask, flow, node, play
-from tests.flows.hypothesis.workspace import CHANNEL, CONTACT_JSON, FLOW, TOPIC, USER, make_assets, make_uuid, refer
+from tests.flows.hypothesis.workspace import (
+    CHANNEL,
+    CONTACT_JSON,
+    FLOW,
+    SMART,
+    TOPIC,
+    USER,
+    make_assets,
+    make_uuid,
+    refer,
+)
 
 TICKET = {"uuid": make_uuid(50), "status": "closed", "topic": refer(TOPIC, "General")}
 MOMENT = "2025-05-04T12:30:00Z"
@@ -60,6 +71,11 @@ def test_templates_see_what_began_the_session(trigger: dict[str, Any], template:
     assert played.session.is_waiting
 
 
+def test_an_input_is_a_message_and_its_type_says_so() -> None:
+    received = event("msg_received", msg={"text": "hi"})
+    assert begin("@input.type", type="msg", event=received).of("msg_created")[0]["msg"]["text"] == "msg"
+
+
 def test_only_a_message_is_an_input() -> None:
     assert begin("@input", type="manual").of("msg_created")[0]["msg"]["text"] == ""
     received = event("msg_received", msg={"text": "hi", "attachments": ["image/jpeg:http://x.org/y"]})
@@ -75,6 +91,16 @@ def test_a_session_begins_with_the_groups_that_queries_find() -> None:
     played = play(node(0), contact={"fields": {"age": {"text": "19", "number": 19}}, "groups": []})
     assert played.kinds[0] == "contact_groups_changed"
     assert played.of("contact_groups_changed")[0]["groups_added"][0]["name"] == "Adults"
+
+
+@pytest.mark.parametrize(
+    ("query", "is_in"),
+    [(f"ref = {write_contact_reference(7)}", True), (f"ref = {write_contact_reference(8)}", False), ("id = 7", True)],
+)
+def test_queries_of_groups_know_contacts_by_reference_and_number(query: str, is_in: bool) -> None:
+    assets = {"groups": [{**refer(SMART, "Me"), "query": query}]}
+    played = play(node(0), contact={"id": 7, "groups": []}, assets=assets)
+    assert (played.session.contact.groups == [SMART]) is is_in
 
 
 def test_neither_contact_nor_trigger_is_changed() -> None:

@@ -51,12 +51,21 @@ def kept(answer: bytes = b"", **config: Any) -> GatewayCall:
     ],
 )
 def test_no_secret_of_the_settings_is_kept(config: dict[str, Any]) -> None:
-    echoed = f'{{"hint": "use {SECRET}"}}'.encode() if "send_authorization" in config else b""
+    is_echoed = "send_authorization" in config or "headers" in config
+    echoed = f'{{"hint": "use {SECRET}"}}'.encode() if is_echoed else b""
     call = kept(echoed, **config)
 
     told = f"{call.url} {call.headers} {call.body} {call.answer}"
     assert "***" in told
     assert [each for each in (SECRET, "s3cr3t", TOKEN) if each in told] == []
+
+
+def test_words_of_four_characters_are_secrets_and_shorter_ones_are_told() -> None:
+    call = kept(b"Key wxyz abc", send_url="https://sms.example.org/", send_authorization="Key wxyz abc")
+
+    assert call.answer == "***"
+    call = kept(b"it is wxyz, not abc", send_url="https://sms.example.org/", send_authorization="Key wxyz abc")
+    assert call.answer == "it is ***, not abc"
 
 
 def test_what_is_no_secret_is_told() -> None:

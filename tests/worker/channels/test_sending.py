@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from ipaddress import ip_network
 
 import pytest
 from sqlalchemy import func, select, text, update
@@ -17,11 +18,15 @@ from persistence.tables.channels import channel, gateway_call
 from persistence.tables.messages import gateway_send, message
 from persistence.workspaces import Workspace
 from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
+from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.conftest import Clock
 from tests.gateways import Parts, holding
+from tests.worker.channels.test_call_log import send_with
 from tests.worker.receivers import Received, Receiver, Reply, receiving
-from worker.channels.sending import begin_sending
+from worker.channels.call_log import CallSampler
+from worker.channels.sending import begin_sending, hand_over
+from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 
 WIRED = ("wired", None)
@@ -249,3 +254,13 @@ class TestIsolation:
             wait_for(database, sent, WIRED)
 
             assert not any(state == WIRED for state in states_of(database, waiting))
+
+
+def test_a_part_for_a_gateway_that_is_away_is_neither_accepted_nor_answered(receiver: Receiver) -> None:
+    http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
+    receiver.stop()
+
+    outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler())
+
+    assert (outcome.is_accepted, outcome.has_more, is_answered) == (False, False, False)
+    assert outcome.call is not None and outcome.call.outcome == "unanswered"

@@ -5,6 +5,7 @@ from persistence.boundaries.boundaries import add_alias
 from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.database import Database
 from persistence.workspaces import Workspace
+from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from tests.boundary_files import RWANDA
 from tests.conftest import Clock
 from tests.factories import make_field
@@ -54,3 +55,22 @@ def test_places_are_only_read_for_fields_that_hold_them(database: Database, work
         store_boundaries(tx, read_features(RWANDA, None))
 
     assert find(AssetCache(database), database, workspace).places is None
+
+
+def test_a_flow_calls_out_if_it_or_one_that_it_enters_does(database: Database, workspace: Workspace) -> None:
+    call = {"type": "call_webhook", "uuid": uuid_of("call"), "method": "GET", "url": "http://example.org/"}
+    flows = {"calling": [call], "quiet": [say("Hello")], "empty": []}
+    uuids = {
+        name: store_flow(database, workspace, definition(name, [node(f"{name} acts", actions)]))
+        for name, actions in flows.items()
+    }
+
+    def entering(name: str) -> str:
+        flow = {"uuid": uuids[name], "name": name}
+        enter = {"type": "enter_flow", "uuid": uuid_of(f"enter {name}"), "flow": flow, "terminal": True}
+        made = definition(f"to {name}", [node(f"to {name} acts", [say("On we go"), enter])])
+        return store_flow(database, workspace, made)
+
+    wanted = {uuids["calling"]: True, uuids["quiet"]: False, entering("calling"): True, entering("quiet"): False}
+    assets = find(AssetCache(database), database, workspace)
+    assert {uuid: assets.calls_out(uuid) for uuid in wanted} == wanted

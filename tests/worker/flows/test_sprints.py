@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from flows.clock import SYSTEM_CLOCK
-from testbed.flow_rows import definition, node, say, store_flow
+from persistence.tables.runs import flow_session
+from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from worker.flows import sprints
 from worker.flows.sprints import RepeatableChance
@@ -43,3 +44,20 @@ def test_an_error_that_nobody_expects_fails_the_sprint_of_its_contact_alone(
 
     assert (stage.sent_to(ben), stage.sent_to(amina)) == ([], ["Hi"])
     assert "nobody expects this" in caplog.text
+
+
+def test_a_session_that_cannot_be_read_ends_and_the_log_says_why(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    amina = stage.add_contact("+254722000111", "Amina")
+    asking = definition("Ask", [ask("color", {"red": None}, None, actions=[say("Red?")])])
+    stage.start(store_flow(stage.database, stage.workspace, asking), amina)
+    stage.work()
+    with stage.database.writing() as tx:
+        tx.execute(flow_session.update().values(state={"uuid": "none"}))
+
+    stage.receive("+254722000111", "red")
+    stage.work()
+
+    assert "cannot be read: session cannot be read" in caplog.text
+    assert [row.status for row in stage.rows(flow_session)] == ["failed"]

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from persistence.contacts.leases import acquire_leases
 from persistence.flow_starts.batches import interrupt_start
 from persistence.flow_starts.expansion import expand_start, lease_start
 from persistence.tables.contacts import contact
@@ -15,6 +16,7 @@ from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
+from tests.conftest import Clock
 from tests.run_rows import uuid_of as uuid_in
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_conversation import AMINA, BEN, SURVEY
@@ -212,3 +214,19 @@ def test_flows_of_every_version_read_what_a_start_gave_along(api: Api, stage: St
 
     assert [one["text"] for one in api.results("/api/v1/messages.json")] == ["Lakeside, Lakeside"]
     assert record["flow_uuid"] == flow_uuid
+
+
+def test_a_contact_that_another_worker_has_is_started_when_it_is_free(stage: Stage, clock: Clock) -> None:
+    amina, ben = stage.add_contact(AMINA), stage.add_contact(BEN)
+    with stage.database.writing() as tx:
+        acquire_leases(tx, [ben])
+
+    stage.start(store_flow(stage.database, stage.workspace, SURVEY), amina, ben)
+    stage.work()
+    assert [len(stage.sent_to(each)) for each in (amina, ben)] == [2, 0]
+    assert [row.status for row in stage.rows(flow_start)] == ["started"]
+    clock.advance(minutes=2)
+    stage.work()
+
+    assert [len(stage.sent_to(each)) for each in (amina, ben)] == [2, 2]
+    assert [row.status for row in stage.rows(flow_start)] == ["completed"]

@@ -4,6 +4,9 @@ from persistence.tables.runs import flow_run, flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.conftest import Clock
 from tests.worker.flows.conftest import Stage
+from worker.flows.runner import FlowRunner
+from worker.flows.sprints import Task
+from worker.flows.timers import plan_waits
 
 AMINA = "+254722000111"
 PATIENT = definition(
@@ -68,3 +71,24 @@ def test_a_worker_that_was_down_at_the_moment_makes_up_for_it(stage: Stage, cloc
     stage.work()
 
     assert stage.sent_to(amina) == ["Still there?", "Too late."]
+
+
+def plan(stage: Stage, *contact_ids: int) -> list[Task]:
+    with stage.database.reading() as tx:
+        context = FlowRunner(stage.runtime).open_context(tx, stage.workspace.id, contact_ids)
+        return plan_waits(tx, context, contact_ids)[0]
+
+
+def test_a_wait_whose_time_has_not_come_is_left_alone(stage: Stage, clock: Clock) -> None:
+    amina, ben, nobody = (stage.add_contact(f"+25472200{number}") for number in (1111, 2222, 3333))
+    stage.start(store_flow(stage.database, stage.workspace, PATIENT), amina)
+    stage.start(store_flow(stage.database, stage.workspace, ENDLESS), ben)
+    stage.work()
+    everybody = amina, ben, nobody
+
+    assert [task.is_sprint for task in plan(stage, *everybody)] == [False, False, False]
+    clock.advance(minutes=6)
+    assert [task.is_sprint for task in plan(stage, *everybody)] == [True, False, False]
+    clock.advance(hours=2)
+    kinds = [task.resume and task.resume["type"] for task in plan(stage, *everybody)]
+    assert kinds == ["wait_timeout", "wait_expiration", None]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from sqlalchemy import insert, select
 
 from persistence.database import Database
@@ -17,6 +18,8 @@ from persistence.triggers.triggers import CATCH_ALL, INCOMING_CALL, KEYWORD, MIS
 from persistence.workspaces import Workspace
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
+from worker.flows import calls
+from worker.flows.calls import begin_calls
 
 AMINA, BEN = "+254722000111", "+254722000222"
 
@@ -140,3 +143,13 @@ def test_an_archived_trigger_or_flow_starts_nothing(stage: Stage) -> None:
     stage.work()
 
     assert stage.sent_to(amina) == []
+
+
+def test_after_a_full_portion_of_calls_without_trigger_there_may_be_more(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "PLAIN_BATCH", 1)
+    stage.call(stage.add_contact(AMINA), "call-in-missed")
+    step = begin_calls(stage.runtime)
+
+    assert [step(), step()] == [True, False]

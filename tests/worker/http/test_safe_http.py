@@ -226,6 +226,12 @@ class TestFailures:
     def test_a_url_that_can_never_be_called(self, door, url):
         assert failure(door, url).kind == "url"
 
+    @pytest.mark.parametrize("character", ["\x01", "\x1b", " "])
+    def test_a_url_with_white_space_or_control_characters_is_refused(self, character):
+        with pytest.raises(SendFailed) as caught:
+            check_url(f"https://example.org/a{character}b")
+        assert str(caught.value) == "The URL is not valid."
+
     def test_the_sentence_never_shows_a_password(self):
         with pytest.raises(SendFailed) as caught:
             check_url("https://user:hidden@example.org/")

@@ -20,6 +20,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.channel_rows import add_channel, add_contact
 from tests.worker.receivers import Reply, receiving
+from worker.dispatcher import Finished
 from worker.webhooks.attempts import DAMAGED
 from worker.webhooks.dispatcher import SLOTS_PER_RECEIVER, DeliveryQueue, begin_webhooks
 
@@ -155,6 +156,18 @@ class TestReplies:
 
         assert finish().delivered == 1
         assert self.texts(database) == []
+
+    def test_a_reply_is_sent_once_though_its_call_is_recorded_twice(self, database, runtime, add, receiver):
+        self.answer_with(receiver, b'{"urn": ["tel:+254722000111"], "text": "Yes"}')
+        add()
+        queue = DeliveryQueue(runtime)
+        with database.writing() as tx:
+            ((name, item),) = queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1)).items
+        finished = Finished(item, name, *queue.call(item))
+        for _ in range(2):
+            queue.record_alone(finished)
+
+        assert [text for text, _, _ in self.texts(database)] == ["Yes"]
 
     @pytest.mark.parametrize("event", ["mt_sent", "mt_dlvd"])
     def test_what_became_of_a_message_is_not_answered(self, database, workspace, add, receiver, finish, event):

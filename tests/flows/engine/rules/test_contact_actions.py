@@ -159,6 +159,16 @@ def test_a_channel_takes_the_addresses_it_serves_and_moves_them_first() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("urn", "preferred"),
+    [("mailto:a@b.co", True), (f"mailto:a@b.co?channel={make_uuid(69)}", False)],
+)
+def test_an_address_that_is_no_number_keeps_the_channel_that_it_has(urn: str, preferred: bool) -> None:
+    played = act("set_contact_channel", {"urns": [urn]}, channel=refer(POST["uuid"], "Post"))
+    events = played.of("contact_urns_changed")
+    assert [event["urns"] for event in events] == ([[f"mailto:a@b.co?channel={POST['uuid']}"]] if preferred else [])
+
+
 def test_no_channel_clears_all_preferences() -> None:
     urns = [f"mailto:a@b.co?channel={POST['uuid']}", f"tel:+12065551212?channel={CHANNEL}"]
     (event,) = act("set_contact_channel", {"urns": urns}, channel=None).of("contact_urns_changed")
@@ -228,6 +238,14 @@ def test_a_name_is_looked_for_below_the_place_that_the_contact_is_in(
     )
     (event,) = played.of("contact_field_changed")
     assert event["value"].get(kind) == found
+
+
+@pytest.mark.parametrize(("old", "new"), [("a", "b"), ("b", "a"), ("a", "A")])
+def test_a_field_whose_text_is_another_is_an_event(old: str, new: str) -> None:
+    nick = {"uuid": make_uuid(82), "key": "nick", "name": "Nick", "type": "text"}
+    action = {"type": "set_contact_field", "field": {"key": "nick", "name": "Nick"}, "value": new}
+    played = play(node(0, action), assets={"fields": [nick]}, contact={"fields": {"nick": {"text": old}}})
+    assert [event["value"]["text"] for event in played.of("contact_field_changed")] == [new]
 
 
 @pytest.mark.parametrize("value", ["27", " 27 ", "@(20 + 7)"])

@@ -203,6 +203,12 @@ def test_results_of_generation_13_were_lists_too() -> None:
     assert text_of("@(is_error(results.my_size.values))", SAVE) == "true"
 
 
+def test_lists_of_categories_are_in_the_contacts_language_too() -> None:
+    more = {"localization": {"spa": {make_uuid(2): {"category": ["Grande"]}}}, "contact": {"language": "spa"}, **EARLY}
+    template = "@results.my_size.categories @results.my_size.categories_localized"
+    assert text_of(template, SAVE, **more) == "[Big] [Grande]"
+
+
 def test_localized_categories_are_seen_in_the_contacts_language() -> None:
     more = {"localization": {"spa": {make_uuid(2): {"category": ["Grande"]}}}, "contact": {"language": "spa"}}
     assert text_of("@results.my_size.category @results.my_size.category_localized", SAVE, **more) == "Big Grande"
@@ -343,3 +349,11 @@ def test_names_of_old_are_plain_text_today(name: str) -> None:
 def test_switches_see_the_context_too() -> None:
     router = switch(0, "@contact.first_name", ("has_only_text", ['@("A" & "nn")'], "Ann"))
     assert play(node(0, router=router)).session.runs[0].results["answer"].category == "Ann"
+
+
+def test_without_a_language_of_the_contact_only_the_first_of_the_workspace_is_looked_for() -> None:
+    spoken = {"spa": {make_uuid(2): {"text": ["Hola"]}}, "eng": {make_uuid(2): {"text": ["Hello"]}}}
+    for language in ("eng", "spa"):
+        known = {language: spoken[language]}
+        played = play(node(0, say("Muraho")), language="kin", localization=known, contact={"language": ""})
+        assert texts(played) == (["Hello"] if language == "eng" else ["Muraho"])

@@ -12,6 +12,7 @@ from flows.engine import ResumeError
 from tests.flows.engine.playing import Played, ask, flow, node, play, switch
 from tests.flows.hypothesis.workspace import CHILD, FLOW, make_uuid, refer
 
+EARLY: dict[str, Any] = {"options": Options(generation=13), "spec_version": "13.2.0"}
 ENTER = {"type": "enter_flow", "flow": refer(CHILD), "terminal": False}
 MESSAGE = {"text": "yes", "urn": "tel:+12065551212"}
 BY_MESSAGE = {
@@ -285,3 +286,26 @@ def test_generation_13_names_step_and_moment_of_what_happens_in_a_node() -> None
     (made,) = [event for event in played.events if event["type"] == "msg_created"]
     assert made["step_uuid"] == played.session.runs[0].path[0].uuid != ""
     assert "uuid" not in made
+
+
+def test_what_a_test_found_besides_is_kept_while_the_session_waits() -> None:
+    router = switch(0, "call 555-1212", ("has_pattern", [r"(\d+)-(\d+)"], "Number"), result_name="Number")
+    played = play(node(0, router=router, to=1), ask(1)).answer("yes")
+    results = played.session.runs[0].results
+    assert results["number"].extra == {"0": "555-1212", "1": "555", "2": "1212"}
+    assert (results["number"].category_localized, results["answer"].category_localized) == ("", "")
+
+
+def test_what_follows_a_wait_is_of_the_step_that_waited() -> None:
+    played = play(node(0, say("Well?"), to=1), ask(1, to=2), node(2, say("Thanks")), **EARLY).answer("yes")
+    steps = [step.uuid for step in played.session.runs[0].path]
+    by_kind = {event["type"]: event.get("step_uuid") for event in played.events}
+    assert (by_kind["run_result_changed"], by_kind["msg_created"]) == (steps[1], steps[2])
+
+
+def test_a_child_that_ends_returns_to_the_step_that_entered_it() -> None:
+    child = flow(node(200, say("Child")), uuid=CHILD)
+    after = switch(1, "@child.status", ("has_any_word", ["completed"], "Done"))
+    played = play(node(0, say("Parent"), to=1), node(1, ENTER, router=after), child=child, **EARLY)
+    (result,) = [event for event in played.events if event["type"] == "run_result_changed"]
+    assert result["step_uuid"] == played.session.runs[0].path[1].uuid

@@ -53,7 +53,17 @@ def call(web: Web, fields: dict[str, Any] | None = None, **more: Any) -> Played:
 
 
 @pytest.mark.parametrize(
-    "url", ['@("")', "@(1 / 0)", "ftp://a.b/", "http:///x", "a.b", 'http://a.b/@(repeat("x", 8200))']
+    "url",
+    [
+        '@("")',
+        "@(1 / 0)",
+        "ftp://a.b/",
+        "http:///x",
+        "a.b",
+        'http://a.b/@(repeat("x", 8200))',
+        "http://a.b:99999/",
+        "http://[a/",
+    ],
 )
 def test_the_last_call_is_forgotten_before_the_address_is_looked_at(url: str) -> None:
     web = Web()

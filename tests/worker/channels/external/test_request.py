@@ -6,8 +6,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
 
+import pytest
+
 from persistence.channels.gateway_leases import GatewaySend
-from worker.channels.external.request import make_requests
+from worker.channels.external.request import is_accepted, make_requests
 from worker.channels.senders import GatewayRequest, split_text
 
 MESSAGE_UUID = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
@@ -81,6 +83,20 @@ class TestRequests:
         assert max(len(part) for part in parts) <= 160
         assert " ".join(parts) == text.strip()
 
+    def test_a_part_is_cut_at_white_space_only_in_its_second_half(self) -> None:
+        assert split_text("abcd efghijklmnop", 10) == ["abcd efghi", "jklmnop"]
+        assert split_text("abcde fghijklmnop", 10) == ["abcde", "fghijklmno", "p"]
+        assert split_text("abcde\nfghijklmnop", 10) == ["abcde", "fghijklmno", "p"]
+
+    def test_white_space_at_the_end_is_no_part_but_an_empty_text_is_one(self) -> None:
+        assert split_text("abcdefghij   ", 10) == ["abcdefghij"]
+        assert split_text("", 10) == [""]
+
+    @pytest.mark.parametrize(("status", "accepted"), [(199, False), (200, True), (299, True), (300, False)])
+    def test_a_part_is_accepted_by_a_status_of_2xx(self, status: int, accepted: bool) -> None:
+        assert is_accepted({}, status, b"") is accepted
+        assert not is_accepted({"mt_response_check": "queued"}, status, b"refused")
+
     def test_numbers_can_be_national(self) -> None:
         (request,) = requests_with(use_national=True, method="GET")
 
@@ -96,6 +112,11 @@ class TestRequests:
             f"{MESSAGE_UUID}-2",
         )
         assert second.body == f"7 2/2 {MESSAGE_UUID}-2".encode()
+
+    def test_other_headers_of_the_owner_leave_a_part_its_name(self) -> None:
+        (request,) = requests_with(headers={"X-Account": "mine"})
+
+        assert (request.headers["X-Account"], request.headers["Idempotency-Key"]) == ("mine", f"{MESSAGE_UUID}-1")
 
     def test_a_header_of_the_owner_with_that_name_stays(self) -> None:
         (request,) = requests_with(headers={"idempotency-key": "mine"})

@@ -130,6 +130,13 @@ def test_an_answer_that_is_too_large_is_none_and_the_service_is_asked_again(stag
     assert stage.sent_to(amina) == [f"Given: {keys(receiver)[0]}"]
 
 
+@pytest.mark.parametrize("status", [429, 500, 502, 504])
+def test_each_status_of_a_busy_service_is_asked_again(stage: Stage, receiver: Receiver, status: int) -> None:
+    receiver.respond = lambda _request: Reply(status) if len(receiver.received) < 2 else GIVEN
+
+    assert stage.sent_to(run(stage)) == [f"Given: {keys(receiver)[0]}"]
+
+
 def test_answers_that_stay_too_large_are_a_failure(stage: Stage, receiver: Receiver) -> None:
     receiver.respond = lambda _request: Reply(200, GIVEN.body + b" " * RESPONSE_LIMIT_BYTES)
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from flows.urns import Urn
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
 from persistence.tables.deliveries import delivery, resthook_event, resthook_subscriber
 from persistence.tables.runs import flow_run
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
@@ -18,6 +20,7 @@ from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
+from worker.flows.services.services import UrnClaims
 from worker.flows.services.webhooks import find_blocked
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
 from worker.runtime import Runtime
@@ -236,3 +239,12 @@ def subscribe_to(stage: Stage, slug: str, url: str) -> None:
     with stage.database.writing() as tx:
         ensure_resthook(tx, stage.workspace.id, slug)
         create_subscriber(tx, stage.workspace.id, slug, url, allowed_networks=[ip_network("127.0.0.0/8")])
+
+
+def test_an_address_is_free_for_its_owner_and_where_nobody_has_it(stage: Stage) -> None:
+    amina, ben = stage.add_contact(AMINA), stage.add_contact("+254722000222")
+    uuids = {row.id: row.uuid for row in stage.rows(contact)}
+    claims = UrnClaims(stage.database, stage.workspace.id)
+
+    assert [claims.claim(uuids[each], Urn("tel", AMINA)) for each in (amina, ben)] == [True, False]
+    assert claims.claim(uuids[ben], Urn("tel", "+254722000333"))
