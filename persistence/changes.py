@@ -1,33 +1,95 @@
 """What follows from changes of messages, broadcasts and channels: the time of the change, by the clock of the workspace
-(`persistence.stamps`), and the conversations of the messages' contacts. Both are written at the end of the unit of
-work, while the workspace's clock is locked: a conversation therefore shows what is visible once this unit is committed,
-whatever other units do meanwhile.
+(`persistence.stamps`), the conversations of the messages' contacts, and counts by day. All is written at the end of the
+unit of work, while the workspace's clock is locked: a conversation therefore shows what is visible once this unit is
+committed, whatever other units do meanwhile.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 
 from sqlalchemy import Table
 
+from persistence.clock_writes import Beside, Talk
+from persistence.conversations.writes import INBOX, Unread
 from persistence.database import Transaction
+from persistence.messages.states import INCOMING
 from persistence.stamps import Stamps
 
 MESSAGE = "message"
 """The kind of messages: the name of their table."""
+CAME, WENT, ACTIVE, ERRORS = "came", "went", "active", "errors"
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message that was just stored: whose, when, by which channel, and the folder in which lists show it."""
+
+    id: int
+    contact_id: int
+    channel_id: int | None
+    direction: str
+    created_on: datetime
+    folder: str | None
+    is_deleted: bool = False
 
 
 @dataclass(slots=True)
 class Noted:
-    """Changed records of a workspace: ids by kind, new messages by UUID, the messages that change conversations, what
-    runs did, by flow, kind, key and value, and failed attempts to send, by channel.
+    """Changed records of a workspace: ids by kind, new messages, and messages that change conversations. `seen` are
+    contacts whose conversations change, `ended` those of them who may have none any more. Also what runs did, by flow,
+    kind, key and value, and failed attempts to send, by channel.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
-    new_messages: set[str] = field(default_factory=set)
+    new_messages: list[NewMessage] = field(default_factory=list)
     moved: set[int] = field(default_factory=set)
+    seen: dict[int, Unread] = field(default_factory=dict)
+    ended: set[int] = field(default_factory=set)
     flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
     errors: Counter[int] = field(default_factory=Counter)
+
+    def see(self, contact_id: int, unread: Unread) -> None:
+        """The conversation of this contact changes."""
+        self.seen[contact_id] = max(unread, self.seen.get(contact_id, Unread.SAME))
+
+    def beside(self, today: date) -> Beside:
+        """What is written with the clock."""
+        records = [(kind, one) for kind, ids in sorted(self.ids.items()) for one in sorted(ids)]
+        counts: Counter[tuple[str, date, int]] = Counter()
+        for each in self.new_messages:
+            counts[CAME if each.direction == INCOMING else WENT, _day_of(each), each.channel_id or 0] += 1
+        counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})
+        return Beside(records, counts, self.flows, list(self._talks().values()))
+
+    def _talks(self) -> dict[int, Talk]:
+        """The newest new message of each contact whose conversation needs no more than that."""
+        newest: dict[int, NewMessage] = {}
+        for each in self.new_messages:
+            if each.folder == INBOX or each.is_deleted:
+                self.see(each.contact_id, Unread.CHANGED if each.folder == INBOX else Unread.SAME)
+                continue
+            former = newest.get(each.contact_id)
+            if former is None or (former.created_on, former.id) < (each.created_on, each.id):
+                newest[each.contact_id] = each
+        return {
+            contact_id: Talk(contact_id, each.id, each.created_on, each.folder)
+            for contact_id, each in sorted(newest.items())
+            if contact_id not in self.seen
+        }
+
+    def heard(self) -> dict[date, set[int]]:
+        """The contacts from whom new messages came, by day."""
+        found: dict[date, set[int]] = {}
+        for each in self.new_messages:
+            if each.direction == INCOMING:
+                found.setdefault(_day_of(each), set()).add(each.contact_id)
+        return found
+
+
+def _day_of(each: NewMessage) -> date:
+    return each.created_on.astimezone(UTC).date()
 
 
 class Changes:
@@ -39,20 +101,30 @@ class Changes:
         self._noted: dict[int, Noted] = {}
 
     def of(self, tx: Transaction, workspace_id: int) -> Noted:
-        tx.before_commit(Stamps).hold_clock(workspace_id)
-        return self._noted.setdefault(workspace_id, Noted())
+        noted = self._noted.get(workspace_id)
+        if noted is None:
+            noted = self._noted[workspace_id] = Noted()
+            told = noted
+
+            def tell() -> Beside:
+                from persistence.change_effects import find_seen  # noqa: PLC0415  # see below
+
+                find_seen(tx, workspace_id, told)
+                return told.beside(tx.now.date())
+
+            tx.before_commit(Stamps).carry(workspace_id, tell)
+        return noted
 
     def flush(self, tx: Transaction) -> None:
         """Writes the times and the conversations, workspace by workspace in the order of ids."""
         noted, self._noted = self._noted, {}
-        stamps = tx.before_commit(Stamps)
         if not noted:
             return
         from persistence.change_effects import write_effects  # noqa: PLC0415  # most commands change no such record
 
-        stamps.flush(tx)
+        tx.before_commit(Stamps).flush(tx)
         for workspace_id, found in sorted(noted.items(), key=lambda item: item[0]):
-            write_effects(tx, workspace_id, found, stamps.moment(tx, workspace_id))
+            write_effects(tx, workspace_id, found)
 
 
 def note_changed(tx: Transaction, table: Table, workspace_id: int, ids: Iterable[int]) -> None:
@@ -63,7 +135,7 @@ def note_changed(tx: Transaction, table: Table, workspace_id: int, ids: Iterable
 
 
 def note_messages(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
-    """These messages changed their status or visibility, so that their conversations may look different."""
+    """These messages changed their status or visibility, so that their conversations may look different or end."""
     found = set(ids)
     if found:
         noted = tx.before_commit(Changes).of(tx, workspace_id)
@@ -71,11 +143,21 @@ def note_messages(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> Non
         noted.moved.update(found)
 
 
-def note_new_messages(tx: Transaction, workspace_id: int, uuids: Iterable[str]) -> None:
-    """Messages with these UUIDs were stored."""
-    found = set(uuids)
-    if found:
-        tx.before_commit(Changes).of(tx, workspace_id).new_messages.update(found)
+def note_moved(tx: Transaction, workspace_id: int, contacts: Mapping[int, int], unread: Unread) -> None:
+    """Like `note_messages` for messages that are not deleted, with their contacts by message id."""
+    if contacts:
+        noted = tx.before_commit(Changes).of(tx, workspace_id)
+        noted.ids.setdefault(MESSAGE, set()).update(contacts)
+        for contact_id in contacts.values():
+            noted.see(contact_id, unread)
+
+
+def note_new_messages(tx: Transaction, workspace_id: int, made: Collection[NewMessage]) -> None:
+    """These messages were stored."""
+    if made:
+        noted = tx.before_commit(Changes).of(tx, workspace_id)
+        noted.ids.setdefault(MESSAGE, set()).update(each.id for each in made)
+        noted.new_messages += made
 
 
 def note_passes(tx: Transaction, workspace_id: int, passes: Counter[tuple[int, str, str, str]]) -> None:

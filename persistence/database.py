@@ -234,9 +234,11 @@ class Database:
         """A unit of work that writes. If it is not patient, it raises Busy while another one holds SQLite's write
         lock."""
         with self.engine.connect() as connection:
-            connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
+            if self.sqlite:
+                connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
             with connection.begin():
-                transaction = Transaction(connection, self.clock)
+                can_prepare = not (self.sqlite or self.is_behind_pooler)
+                transaction = Transaction(connection, self.clock, can_prepare=can_prepare)
                 transaction.witness = self.witness
                 yield transaction
                 transaction.flush()

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import String, func, literal, select
 
-from persistence.change_effects import ERRORS
+from persistence.changes import ACTIVE, CAME, ERRORS, WENT
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.messages.states import IS_UNHANDLED
@@ -22,7 +22,6 @@ from persistence.tables.tickets import ticket
 from persistence.troubles import find_oldest_delivery, list_failing_webhooks, list_silent_phones
 
 MOST_COUNTED = 10_000
-CAME, WENT, ACTIVE = "came", "went", "active"
 BY_CHANNEL = ("messages_in", "messages_out", "errors")
 EXIT, RESULT = "exit", "result"
 UNFINISHED = (INTERRUPTED, EXPIRED)

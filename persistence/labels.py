@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, Executable, delete, func, select, update
 
 from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.sql.pages import Order
@@ -89,9 +90,17 @@ def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> None:
 def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int) -> None:
     """Add to a label's count of visible messages."""
     if change:
-        mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
-        if not tx.execute(update(label).where(mine).values(message_count=label.c.message_count + change)).rowcount:
+        values = {"owner": workspace_id, "wanted": label_id, "change": change}
+        if not _COUNTING.run(tx, values):
             raise LostRace
+
+
+def _count(_is_sqlite: bool) -> Executable:
+    mine = (label.c.workspace_id == param("owner")) & (label.c.id == param("wanted"))
+    return update(label).where(mine).values(message_count=label.c.message_count + param("change"))
+
+
+_COUNTING = Fixed(_count)
 
 
 def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, Table, select
+from sqlalchemy import ColumnElement, FromClause, Select, Table, bindparam, select
 
 from persistence.database import Transaction
-from persistence.sql.columns import is_uuid
+from persistence.sql.columns import BigId, is_uuid
 from persistence.sql.json_sql import as_text, is_declared
 from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import name_key
@@ -172,8 +172,26 @@ def read_record(
     tx: Transaction, spec: ListSpec, workspace: Workspace, record_id: int, *, is_agent: bool = False
 ) -> str:
     """One record of a list as JSON text."""
-    (record,) = spec.read(ListQuery(tx, workspace, is_agent=is_agent), spec.table.c.id == record_id)
-    return record
+    query = ListQuery(tx, workspace, is_agent=is_agent)
+    record, source = spec.record_of(query), spec.source_of(query)
+    if callable(spec.source) or not is_declared(record):
+        (shown,) = spec.read(query, spec.table.c.id == record_id)
+        return shown
+    tx.flush()
+
+    def build() -> Select[str]:
+        mine = [rows.workspace_id == bindparam("owner", workspace.id, type_=BigId)] if "workspace_id" in rows else []
+        return (
+            select(as_text(record))
+            .select_from(source)
+            .where(*mine, rows.id == bindparam("wanted", record_id, type_=BigId))
+        )
+
+    rows, values = spec.table.c, {"owner": workspace.id, "wanted": record_id}
+    with spec.agreeing(query):
+        found = execute_kept(tx, (record, source), ("one",), (), build, values, is_even=True)
+        (shown,) = spec.shown(query, [row[0] for row in found])
+    return shown
 
 
 def find_record(query: ListQuery, spec: ListSpec, key: str, value: str) -> str | None:

@@ -8,13 +8,13 @@ from typing import Any
 from sqlalchemy import insert, select, update
 
 from flows.urns import Urn
-from persistence.changes import note_new_messages
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.conversations.writes import mark_read
 from persistence.database import Transaction
 from persistence.groups.groups import create_group
 from persistence.messages.actions import add_label
 from persistence.messages.states import HANDLED, INCOMING, OUTGOING
+from persistence.messages.storing import note_stored
 from persistence.relayers.delivery_reports import PHONE_FAILED
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact
@@ -78,8 +78,7 @@ def fill_sample(
     for row in rows:
         row |= {"workspace_id": workspace.id, "uuid": new_uuid(), "channel_id": channel_id}
     rows.sort(key=lambda row: row["created_on"])
-    tx.execute(insert(message), rows)
-    note_new_messages(tx, workspace.id, [row["uuid"] for row in rows])
+    note_stored(tx, workspace.id, tx.execute(insert(message).returning(message.c.id), rows).scalars().all())
     _note_seen(tx, rows)
     incoming = [row for row in rows if row["direction"] == INCOMING]
     asked = [row["uuid"] for row in chance.sample(incoming, 60)]

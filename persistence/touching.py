@@ -12,11 +12,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, bindparam, case, literal, or_, select, tuple_, update
 
 from persistence.changes import note_changed
+from persistence.clock_writes import TICK
 from persistence.database import Transaction
 from persistence.flow_starts.states import IS_BY_USER
 from persistence.messages.states import FAILED, OUTGOING
 from persistence.sql.columns import UtcDateTime
-from persistence.stamps import TICK, later, stamped
+from persistence.stamps import later, stamped
 from persistence.tables.changes import pending_touch
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start, flow_start_contact

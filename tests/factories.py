@@ -6,11 +6,11 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from flows.urns import Urn
-from persistence.changes import note_new_messages
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.field_writes import create_field
 from persistence.messages.states import HANDLED, INCOMING
+from persistence.messages.storing import note_stored
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key
 from persistence.tables.contacts import contact, field, group
@@ -59,8 +59,7 @@ def make_messages(
             "modified_on": tx.now,
         } | values
         rows = [row | {"uuid": new_uuid()} for _ in range(count)]
-        tx.execute(insert(message), rows)
-        note_new_messages(tx, workspace.id, [str(one["uuid"]) for one in rows])
+        note_stored(tx, workspace.id, tx.execute(insert(message).returning(message.c.id), rows).scalars().all())
         made = select(message.c.id).where(message.c.uuid.in_([one["uuid"] for one in rows]))
         return list(tx.execute(made.order_by(message.c.id)).scalars())
 

@@ -3,25 +3,32 @@ message is sent to its gateway in parts, one request each. The row stores how ma
 gateway has accepted; it is deleted when the last part is accepted or the message is given up.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from sqlalchemy import delete, insert, literal, select
+from sqlalchemy import delete
 
 from persistence.database import Transaction
-from persistence.tables.messages import gateway_send, message
+from persistence.sql.listed_rows import ROWS, inserting
+from persistence.tables.messages import gateway_send
 
 CONVERSATION, BULK = 0, 1
 """Priorities: replies and single messages come before broadcasts, campaigns and flow starts."""
 
 
-def queue_sends(tx: Transaction, uuids: Collection[str], priority: int) -> None:
-    """Queue messages for their gateways, by UUID; one statement."""
-    if not uuids:
-        return
-    fresh = [literal(priority), literal(0), literal(0), literal(0), message.c.created_on, message.c.created_on]
-    rows = select(message.c.workspace_id, message.c.channel_id, message.c.id, *fresh).where(message.c.uuid.in_(uuids))
-    columns = [column.name for column in gateway_send.c if column.name != "id"]
-    tx.execute(insert(gateway_send).from_select(columns, rows.order_by(message.c.id)))
+_QUEUEING = inserting(gateway_send, [column.name for column in gateway_send.c if column.name != "id"])
+
+
+def queue_sends(tx: Transaction, workspace_id: int, sends: Sequence[tuple[int | None, int, int]]) -> None:
+    """Queue messages of this unit of work for their gateways: the channel, the message and the priority of each; one
+    statement.
+    """
+    new = {"workspace_id": workspace_id, "parts_begun": 0, "parts_accepted": 0, "error_count": 0}
+    times = {"created_on": tx.now, "due_on": tx.now}
+    rows = [
+        {"channel_id": channel_id, "message_id": number, "priority": priority, **new, **times}
+        for channel_id, number, priority in sends
+    ]
+    _QUEUEING.run(tx, {ROWS: rows})
 
 
 def drop_sends_of(tx: Transaction, workspace_id: int, channel_ids: Collection[int]) -> None:

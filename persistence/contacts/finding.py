@@ -9,15 +9,22 @@ from persistence.contacts.owners import hold_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.sql.columns import is_uuid
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.names import must_exist
 from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace
 
+_FINDING = Fixed(
+    lambda _is_sqlite: select(contact.c.uuid, contact.c.id).where(
+        contact.c.workspace_id == param("owner"), among(contact.c.uuid, "uuids", "UUID"), ~contact.c.is_deleted
+    )
+)
+
 
 def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     """The id of a contact that is not deleted."""
-    mine = (contact.c.workspace_id == workspace_id) & (contact.c.uuid == uuid) & ~contact.c.is_deleted
-    return tx.execute(select(contact.c.id).where(mine)).scalar_one_or_none()
+    found: dict[str, int] = dict(_FINDING.rows(tx, {"owner": workspace_id, "uuids": [uuid.lower()]}))
+    return next(iter(found.values()), None)
 
 
 def find_contacts(
@@ -30,10 +37,8 @@ def find_contacts(
     uuids = {reference.lower() for reference in references if is_uuid(reference)}
     urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
     found: dict[str, int] = {}
-    living = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
     if uuids:
-        rows = tx.execute(select(contact.c.uuid, contact.c.id).where(living, contact.c.uuid.in_(uuids)))
-        found = {uuid: contact_id for uuid, contact_id in rows}
+        found = dict(_FINDING.rows(tx, {"owner": workspace.id, "uuids": sorted(uuids)}))
     wanted = list(urns.values())
     if wanted and workspace.is_anonymous:
         raise InvalidInput.on(field, HIDDEN)

@@ -1,27 +1,26 @@
 """Keeps the conversations of contacts up to date, and marks them as read."""
 
-from collections.abc import Collection, Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from functools import partial
 from typing import Any
 
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
-    Delete,
-    Integer,
+    Executable,
     Select,
-    bindparam,
     case,
     delete,
     func,
     literal,
     select,
+    true,
 )
-from sqlalchemy.sql.dml import Insert
 
 from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
-from persistence.sql.columns import split
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
 from persistence.stamps import Stamps
 from persistence.tables.changes import conversation
@@ -32,20 +31,39 @@ INBOX = "inbox"
 COUNTED = 100
 """Unread messages are counted among so many last messages of a contact."""
 
+
+class Unread(IntEnum):
+    """What happened to the unread messages of a contact: nothing, some are none any more, or anything."""
+
+    SAME, FEWER, CHANGED = range(3)
+
+
 Id = int | BindParameter[int]
-OWNER: BindParameter[int] = bindparam("owner", type_=Integer)
-THEIRS: BindParameter[Any] = bindparam("theirs", expanding=True)
-"""The workspace and its contacts, in statements that are built only once: each message that is stored runs them."""
+OWNER: BindParameter[int] = param("owner")
+"""The workspace, in statements that are built only once."""
 
 
-def refresh_conversations(tx: Transaction, workspace_id: int, message_ids: Collection[int]) -> None:
-    """Writes the conversations of the contacts of these messages; a constant number of statements for a thousand. The
-    workspace's clock is locked.
+def find_contacts_of(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> dict[int, Unread]:
+    """The contacts of these messages, and what that says about their unread messages."""
+    if not message_ids:
+        return {}
+    rows = _ASKING.rows(tx, {"owner": workspace_id, "wanted": message_ids})
+    return {contact_id: Unread.CHANGED if came else Unread.SAME for contact_id, came in rows}
+
+
+def write_conversations(tx: Transaction, workspace_id: int, contacts: Mapping[int, Unread]) -> None:
+    """Writes the conversations of these contacts anew, and counts the unread messages of those who may have others than
+    before; a statement for each kind. The workspace's clock is locked.
     """
-    for some in split(sorted(message_ids)):
-        found = tx.execute(_asking(), {"owner": workspace_id, "wanted": some}).all()
-        heard = sorted(row.contact_id for row in found if row.came)
-        _write(tx, workspace_id, sorted(row.contact_id for row in found), heard)
+    for kind in sorted(set(contacts.values()), reverse=True):
+        theirs = sorted(contact_id for contact_id, found in contacts.items() if found == kind)
+        _STORING[kind].run(tx, {"owner": workspace_id, "theirs": theirs})
+
+
+def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Those of these contacts whose last message was deleted keep no conversation."""
+    if contact_ids:
+        _ENDING.run(tx, {"owner": workspace_id, "theirs": contact_ids})
 
 
 def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -59,52 +77,49 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     tx.execute(conversation.update().where(mine).values(**values))
 
 
-def _write(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], heard: Sequence[int]) -> None:
-    for theirs, is_counted in ((heard, True), (sorted(set(contact_ids).difference(heard)), False)):
-        if theirs:
-            tx.execute(_storing(tx.sqlite, is_counted), {"owner": workspace_id, "theirs": theirs})
-    tx.execute(_ending(), {"owner": workspace_id, "theirs": contact_ids})
-
-
-@cache
-def _asking() -> Select[int, int]:
+def _ask(_is_sqlite: bool) -> Executable:
     """The contacts of messages, and whether one of their messages came in."""
     came = func.max(case((message.c.direction == INCOMING, 1), else_=0)).label("came")
-    mine = (message.c.workspace_id == OWNER) & message.c.id.in_(bindparam("wanted", expanding=True))
+    mine = (beside_index(message.c.workspace_id) == OWNER) & among(message.c.id, "wanted")
     return select(message.c.contact_id, came).where(mine).group_by(message.c.contact_id)
 
 
-@cache
-def _storing(is_sqlite: bool, is_counted: bool) -> Insert:
+def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
     """Each row changes once: a second change would make PostgreSQL lock its contact, in the wrong order."""
     last, known = message.alias("last"), conversation.alias("known")
+    mine = (known.c.workspace_id == contact.c.workspace_id) & (known.c.contact_id == contact.c.id)
     chosen = _newest(OWNER, message.c.id, contact.c.id, ordered=True)
     columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
     read = func.coalesce(known.c.read_id, 0)
-    unread = count_unread(OWNER, contact.c.id, read) if is_counted else literal(0)
-    theirs = (contact.c.workspace_id == OWNER) & contact.c.id.in_(THEIRS) & ~contact.c.is_deleted
-    mine = (known.c.workspace_id == contact.c.workspace_id) & (known.c.contact_id == contact.c.id)
+    unread: ColumnElement[int] = literal(0) if kind == Unread.SAME else count_unread(OWNER, contact.c.id, read)
+    if kind == Unread.FEWER:
+        unread = case((known.c.unread_count > 0, unread), else_=0)
+    source = contact.join(last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen))
+    source = source.outerjoin(known, mine)
+    if kind != Unread.SAME and not is_sqlite:
+        # PostgreSQL would count once for each time that the number is named.
+        counted = select(unread.label("number")).correlate(contact, known).limit(1).lateral("counted")
+        source, unread = source.join(counted, true()), counted.c.number
+    theirs = (beside_index(contact.c.workspace_id) == OWNER) & among(contact.c.id, "theirs") & ~contact.c.is_deleted
     reading = (
         select(*columns, unread.label("unread_count"), (unread > 0).label("is_unread"), read.label("read_id"))
-        .select_from(contact.join(last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen)))
-        .outerjoin(known, mine)
+        .select_from(source)
         .where(theirs)
         .order_by(contact.c.id)
     )
     names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
     statement = upsert(conversation, is_sqlite=is_sqlite).from_select(names, reading)
-    changed = names[2:7] if is_counted else names[2:5]
+    changed = names[2:5] if kind == Unread.SAME else names[2:7]
     return statement.on_conflict_do_update(
         index_elements=["workspace_id", "contact_id"], set_={name: statement.excluded[name] for name in changed}
     )
 
 
-@cache
-def _ending() -> Delete:
-    """Contacts whose last message was deleted keep no conversation."""
+def _end(_is_sqlite: bool) -> Executable:
     rows = conversation.c
     is_there = _newest(OWNER, message.c.id, rows.contact_id, ordered=True)
-    return delete(conversation).where(rows.workspace_id == OWNER, rows.contact_id.in_(THEIRS), is_there.is_(None))
+    mine = (beside_index(rows.workspace_id) == OWNER) & among(rows.contact_id, "theirs")
+    return delete(conversation).where(mine, is_there.is_(None))
 
 
 def _newest(
@@ -126,3 +141,7 @@ def count_unread(workspace_id: Id, contact_id: ColumnElement[Any], read_id: Colu
     last = newest.correlate_except(message).subquery("last")
     unread = select(func.count()).select_from(last).where(last.c.folder == INBOX, last.c.id > read_id)
     return unread.correlate_except(last).scalar_subquery()
+
+
+_ASKING, _ENDING = Fixed(_ask), Fixed(_end)
+_STORING = {kind: Fixed(partial(_store, kind=kind)) for kind in Unread}

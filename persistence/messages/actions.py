@@ -1,21 +1,36 @@
 """The bulk actions on incoming messages."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Text,
+    cast,
+    delete,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
-from persistence.changes import note_changed, note_messages
+from persistence.changes import note_changed, note_messages, note_moved
+from persistence.conversations.writes import Unread
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.labels import change_count, hold_messages, recount_after
 from persistence.media.media import note_former_owners
 from persistence.messages.states import INCOMING, OUTGOING
 from persistence.sql.columns import NO_ID, is_uuid, read_id
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.sql.names import find_ids
-from persistence.stamps import later
+from persistence.stamps import later, moved_on
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
 
 
@@ -30,17 +45,15 @@ class Selection:
 def select_incoming(
     tx: Transaction, workspace_id: int, references: Sequence[int | str], *, ignore_outgoing: bool = False
 ) -> Selection:
-    """Incoming messages by integer id or UUID; one statement. Raises InvalidInput for an outgoing one, unless they are
-    to be ignored (v1).
+    """Incoming messages by integer id or UUID, locked until the transaction ends; one statement. Raises InvalidInput
+    for an outgoing one, unless they are to be ignored (v1).
     """
     numbers = {int(reference) for reference in references if _is_number(reference)}
     uuids = {str(reference).lower() for reference in references if is_uuid(str(reference))}
-    named = or_(message.c.id.in_(numbers), message.c.uuid.in_(uuids)) if uuids else message.c.id.in_(numbers)
-    statement = select(message.c.id, message.c.uuid, message.c.direction).where(
-        message.c.workspace_id == workspace_id, message.c.visibility != DELETED, named
-    )
+    holding = _HOLDING_NAMED if uuids else _HOLDING
+    values = {"owner": workspace_id, "ids": sorted(numbers)} | ({"uuids": sorted(uuids)} if uuids else {})
     found: dict[int | str, tuple[int, str]] = {}
-    for message_id, uuid, direction in tx.execute(statement):
+    for message_id, uuid, direction in holding.rows(tx, values):
         found[message_id] = found[uuid] = (message_id, direction)
     ids: list[int] = []
     missing: list[int | str] = []
@@ -68,7 +81,7 @@ def add_label(
     """Label messages; those that have the label already are not changed. Raises LostRace if one was deleted since the
     caller selected it, unless they `may_be_gone`.
     """
-    rows = tx.execute(_chosen(workspace_id, message_ids)).all()
+    rows = _CHOOSING.rows(tx, {"owner": workspace_id, "ids": message_ids})
     if len(rows) < len(message_ids) and not may_be_gone:
         raise LostRace
     links = [
@@ -77,8 +90,7 @@ def add_label(
     ]
     if not links:
         return
-    statement = tx.upsert(message_label).values(links).on_conflict_do_nothing().returning(message_label.c.message_id)
-    added = set(tx.execute(statement).scalars())
+    added = {message_id for (message_id,) in _LABELING.rows(tx, {ROWS: links})}
     visible = sum(1 for message_id, _, visibility in rows if message_id in added and visibility == VISIBLE)
     change_count(tx, workspace_id, label_id, visible)
     _touch(tx, workspace_id, sorted(added))
@@ -98,19 +110,19 @@ def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int],
     _hold(tx, workspace_id, message_ids)
     statement = delete(message_label).where(links.label_id == label_id, links.message_id.in_(message_ids))
     removed = list(tx.execute(statement.returning(links.message_id)).scalars())
-    rows = tx.execute(_chosen(workspace_id, removed)).all()
+    rows = _CHOOSING.rows(tx, {"owner": workspace_id, "ids": removed})
     change_count(tx, workspace_id, label_id, -sum(1 for _, _, visibility in rows if visibility == VISIBLE))
     _touch(tx, workspace_id, removed)
 
 
 def archive_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    """Visible messages become archived; labels no longer count them."""
-    _move(tx, workspace_id, message_ids, VISIBLE, ARCHIVED, -1)
+    """Visible messages, locked by `select_incoming`, become archived; labels no longer count them."""
+    _move(tx, workspace_id, message_ids, VISIBLE, ARCHIVED, -1, Unread.FEWER)
 
 
 def restore_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    """Archived messages become visible again."""
-    _move(tx, workspace_id, message_ids, ARCHIVED, VISIBLE, 1)
+    """Archived messages, locked by `select_incoming`, become visible again."""
+    _move(tx, workspace_id, message_ids, ARCHIVED, VISIBLE, 1, Unread.CHANGED)
 
 
 def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
@@ -125,13 +137,15 @@ def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[in
     note_messages(tx, workspace_id, message_ids)
 
 
-def _move(tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int) -> None:
-    theirs = _mine(workspace_id, message_ids) & (message.c.visibility == old)
-    # All of them, not only those to change: others may become such while this waits for locks.
-    _hold(tx, workspace_id, message_ids)
-    recount_after(tx, workspace_id, theirs, counts)
-    tx.execute(update(message).where(theirs).values(visibility=new, modified_on=later(tx, message)))
-    note_messages(tx, workspace_id, message_ids)
+def _move(
+    tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int, unread: Unread
+) -> None:
+    values = {"owner": workspace_id, "ids": message_ids, "old": old, "new": new, "now": tx.now}
+    moved = _MOVING.rows(tx, values)
+    changes = Counter(int(label_id) for _, _, labels in moved if labels for label_id in labels.split(","))
+    for label_id, number in sorted(changes.items()):
+        change_count(tx, workspace_id, label_id, counts * number)
+    note_moved(tx, workspace_id, {number: contact_id for number, contact_id, _ in moved}, unread)
 
 
 def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
@@ -145,14 +159,46 @@ def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
     return (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & living
 
 
-def _chosen(workspace_id: int, message_ids: Sequence[int]) -> Select[int, datetime, str]:
-    columns = (message.c.id, message.c.created_on, message.c.visibility)
-    return (
-        select(*columns).where(_mine(workspace_id, message_ids)).order_by(message.c.id).with_for_update(key_share=True)
-    )
-
-
 def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     if message_ids:
-        tx.execute(update(message).where(_mine(workspace_id, message_ids)).values(modified_on=later(tx, message)))
+        _TOUCHING.run(tx, {"owner": workspace_id, "ids": message_ids, "now": tx.now})
         note_changed(tx, message, workspace_id, message_ids)
+
+
+_OF_OWNER = beside_index(message.c.workspace_id) == param("owner")
+_LIVING = (message.c.direction == INCOMING) & (message.c.visibility != DELETED)
+_THESE = _OF_OWNER & among(message.c.id, "ids")
+
+
+def _held(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Fixed:
+    """Locks messages in the order of ids."""
+    statement = select(*columns).where(*conditions).order_by(message.c.id).with_for_update(key_share=True)
+    return Fixed(lambda _is_sqlite: statement)
+
+
+def _move_messages(is_sqlite: bool) -> Executable:
+    """Also returns the labels of the messages: they are locked, so nobody adds one meanwhile."""
+    label_id = cast(message_label.c.label_id, Text)
+    listed = func.group_concat(label_id, ",") if is_sqlite else func.string_agg(label_id, literal_column("','"))
+    labels = select(listed).where(message_label.c.message_id == message.c.id).correlate(message).scalar_subquery()
+    moving = update(message).where(_THESE, _LIVING, message.c.visibility == param("old", Text))
+    moving = moving.values(visibility=param("new", Text), modified_on=moved_on(message, is_sqlite))
+    return moving.returning(message.c.id, message.c.contact_id, labels)
+
+
+def _touch_messages(is_sqlite: bool) -> Executable:
+    return update(message).where(_THESE, _LIVING).values(modified_on=moved_on(message, is_sqlite))
+
+
+_NAMING = (message.c.id, message.c.uuid, message.c.direction)
+_HOLDING = _held(_NAMING, _THESE, message.c.visibility != DELETED)
+_BY_UUID = or_(among(message.c.id, "ids"), among(message.c.uuid, "uuids", "UUID"))
+_HOLDING_NAMED = _held(_NAMING, _OF_OWNER, _BY_UUID, message.c.visibility != DELETED)
+_CHOOSING = _held((message.c.id, message.c.created_on, message.c.visibility), _THESE, _LIVING)
+_MOVING, _TOUCHING = Fixed(_move_messages), Fixed(_touch_messages)
+_LABELING = inserting(
+    message_label,
+    ("workspace_id", "message_id", "label_id", "created_on"),
+    (message_label.c.message_id,),
+    unless_taken=(),
+)

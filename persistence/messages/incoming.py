@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Column, select
+from sqlalchemy import select
 
-from persistence.changes import note_new_messages
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import INCOMING, QUEUED
+from persistence.messages.storing import insert_incoming
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import VISIBLE, message
 
@@ -38,29 +38,28 @@ def store_received(
     tx: Transaction, workspace_id: int, channel_id: int, reports: Sequence[Received]
 ) -> dict[str, Stored]:
     """Store incoming messages as `queued` for handling, by external id; repeats return the existing message. The caller
-    leaves out messages that another workspace got through the channel while it had it (`find_known_messages`). Two
-    statements for any number. Wakes the workers that handle incoming messages when there are new ones.
+    leaves out messages that another workspace got through the channel while it had it (`find_known_messages`). One
+    statement for any number, two if there are repeats. Wakes the workers that handle incoming messages when there are
+    new ones.
     """
     wanted = {report.external_id: report for report in reports}
     if not wanted:
         return {}
-    columns = message.c
     rows = [_row(tx, workspace_id, channel_id, report) for report in wanted.values()]
-    target: list[Column[Any]] = [columns.channel_id, columns.direction, columns.external_id, columns.workspace_id]
-    # One short statement with many parameter rows: a statement that lists fifty rows takes longer to compile than to
-    # run.
-    tx.execute(tx.upsert(message).on_conflict_do_nothing(index_elements=target), rows)
-    known = select(columns.id, columns.external_id, columns.uuid).where(
-        columns.workspace_id == workspace_id,
-        columns.channel_id == channel_id,
-        columns.direction == INCOMING,
-        columns.external_id.in_(list(wanted)),
-    )
-    ours = {row["uuid"] for row in rows}
-    stored = {name: Stored(message_id, uuid in ours) for message_id, name, uuid in tx.execute(known) if name}
-    if any(each.is_new for each in stored.values()):
-        note_new_messages(tx, workspace_id, ours)
+    ids = insert_incoming(tx, workspace_id, rows)
+    if ids:
         tx.wake("incoming")
+    stored = {row["external_id"]: Stored(ids[row["uuid"]], True) for row in rows if row["uuid"] in ids}
+    repeated = [name for name in wanted if name not in stored]
+    if repeated:
+        columns = message.c
+        known = select(columns.id, columns.external_id).where(
+            columns.workspace_id == workspace_id,
+            columns.channel_id == channel_id,
+            columns.direction == INCOMING,
+            columns.external_id.in_(repeated),
+        )
+        stored |= {name: Stored(message_id, False) for message_id, name in tx.execute(known) if name}
     return stored
 
 

@@ -5,17 +5,20 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, insert, literal, or_, select, update
+from sqlalchemy import ColumnElement, Executable, and_, literal, or_, select, update
 
 from flows.urns import Urn, parse
-from persistence.changes import note_messages, note_new_messages
+from persistence.changes import note_messages
 from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.states import ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED
-from persistence.sql.columns import new_uuid
+from persistence.messages.storing import insert_outgoing
+from persistence.sql.columns import UtcDateTime, new_uuid
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
 from persistence.stamps import later
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
@@ -111,31 +114,42 @@ def find_routes(
     """The best route to each contact: its first URN whose scheme an active channel serves; two statements. A URN's own
     channel comes first, then the most recently seen channel; `channel_id` allows only that channel.
     """
-    senders = tx.execute(
-        select(channel.c.id, channel.c.type, channel.c.schemes)
-        .where(channel.c.workspace_id == workspace_id, channel.c.is_active)
-        .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
-        # A transaction that releases a channel waits and then finds the messages; reports of phones and gateways are
-        # stored meanwhile.
-        .with_for_update(read=True, key_share=True)
-    ).all()
+    senders = _SENDERS.rows(tx, {"owner": workspace_id})
     if channel_id is not None:
-        senders = [sender for sender in senders if sender.id == channel_id]
-    rows = contact_urn.c
-    statement = (
-        select(contact.c.id, contact.c.status, rows.scheme, rows.path, rows.channel_id)
-        .outerjoin(contact_urn, rows.contact_id == contact.c.id)
-        .where(contact.c.workspace_id == workspace_id, contact.c.id.in_(contact_ids), ~contact.c.is_deleted)
-        .order_by(contact.c.id, rows.priority, rows.id)
-        # Locked until the messages are stored, so that deleting a contact deletes them too.
-        .with_for_update(read=True, of=contact)
-    )
+        senders = [sender for sender in senders if sender[0] == channel_id]
     candidates: dict[int, _Candidates] = {}
-    for contact_id, status, scheme, path, own_channel_id in tx.execute(statement):
+    for contact_id, status, scheme, path, own_channel_id in _ADDRESSES.rows(
+        tx, {"owner": workspace_id, "theirs": contact_ids}
+    ):
         found = candidates.setdefault(contact_id, _Candidates(status))
         if scheme is not None:
             found.urns.append((Urn(scheme, path), own_channel_id))
     return {contact_id: _choose(found, senders) for contact_id, found in candidates.items()}
+
+
+def _read_senders(_is_sqlite: bool) -> Executable:
+    # A transaction that releases a channel waits and then finds the messages; reports of phones and gateways are stored
+    # meanwhile.
+    mine = (channel.c.workspace_id == param("owner")) & channel.c.is_active
+    ordered = select(channel.c.id, channel.c.type, channel.c.schemes).where(mine)
+    ordered = ordered.order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+    return ordered.with_for_update(read=True, key_share=True)
+
+
+def _read_addresses(_is_sqlite: bool) -> Executable:
+    # Locked until the messages are stored, so that deleting a contact deletes them too.
+    rows = contact_urn.c
+    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+    return (
+        select(contact.c.id, contact.c.status, rows.scheme, rows.path, rows.channel_id)
+        .outerjoin(contact_urn, rows.contact_id == contact.c.id)
+        .where(mine, ~contact.c.is_deleted)
+        .order_by(contact.c.id, rows.priority, rows.id)
+        .with_for_update(read=True, of=contact)
+    )
+
+
+_SENDERS, _ADDRESSES = Fixed(_read_senders), Fixed(_read_addresses)
 
 
 def _choose(found: _Candidates, senders: Sequence[tuple[int, str, Sequence[str]]]) -> Route:
@@ -153,10 +167,7 @@ def create_outgoing(
     tx: Transaction, workspace_id: int, drafts: Sequence[Draft], *, channel_id: int | None = None
 ) -> list[int]:
     """Like `add_outgoing`, but returns the ids of the messages in the order of the drafts."""
-    uuids = add_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
-    found = tx.execute(select(message.c.uuid, message.c.id).where(message.c.uuid.in_(uuids))) if uuids else ()
-    made = {uuid: message_id for uuid, message_id in found}
-    return [made[uuid] for uuid in uuids]
+    return list(add_outgoing(tx, workspace_id, drafts, channel_id=channel_id).values())
 
 
 def add_outgoing(
@@ -166,10 +177,10 @@ def add_outgoing(
     *,
     channel_id: int | None = None,
     leaves_out_unreachable: bool = False,
-) -> list[str]:
+) -> dict[str, int]:
     """Create outgoing messages as `queued`, or as `failed` with a reason if a contact cannot be reached.
-    `leaves_out_unreachable` creates no message instead of a failed one. Returns their UUIDs in the order of the drafts;
-    a constant number of statements.
+    `leaves_out_unreachable` creates no message instead of a failed one. Returns their ids by UUID, in the order of the
+    drafts; a constant number of statements.
     """
     undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
@@ -180,25 +191,34 @@ def add_outgoing(
         if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
     ]
     if not made:
-        return []
-    tx.execute(insert(message), [row for _, _, row in made])
-    note_new_messages(tx, workspace_id, (row["uuid"] for _, _, row in made))
+        return {}
+    ids = insert_outgoing(tx, workspace_id, [row for _, _, row in made])
     note_replies(tx, workspace_id, [each.contact_id for each, _, _ in made if each.is_by_person])
     for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.is_by_gateway]
     if for_gateways:
-        queue_sends(tx, [row["uuid"] for draft, row in for_gateways if not draft.is_bulk], CONVERSATION)
-        queue_sends(tx, [row["uuid"] for draft, row in for_gateways if draft.is_bulk], BULK)
+        sends = [
+            (row["channel_id"], ids[row["uuid"]], BULK if draft.is_bulk else CONVERSATION)
+            for draft, row in for_gateways
+        ]
+        queue_sends(tx, workspace_id, sends)
         tx.wake("sending")
-    return [row["uuid"] for _, _, row in made]
+    return {row["uuid"]: ids[row["uuid"]] for _, _, row in made}
 
 
 def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Notes the first reply to the open tickets of these contacts."""
     if contact_ids:
-        rows = ticket.c
-        theirs = (rows.workspace_id == workspace_id) & rows.contact_id.in_(sorted(set(contact_ids)))
-        first = theirs & (rows.status == literal(OPEN, literal_execute=True)) & rows.replied_on.is_(None)
-        tx.execute(update(ticket).where(first).values(replied_on=tx.now))
+        _REPLYING.run(tx, {"owner": workspace_id, "theirs": sorted(set(contact_ids)), "now": tx.now})
+
+
+def _reply(_is_sqlite: bool) -> Executable:
+    rows = ticket.c
+    theirs = (beside_index(rows.workspace_id) == param("owner")) & among(rows.contact_id, "theirs")
+    first = theirs & (rows.status == literal(OPEN, literal_execute=True)) & rows.replied_on.is_(None)
+    return update(ticket).where(first).values(replied_on=param("now", UtcDateTime))
+
+
+_REPLYING = Fixed(_reply)
 
 
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:

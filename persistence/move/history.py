@@ -8,10 +8,11 @@ from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
 
-from persistence.changes import note_changed, note_messages, note_new_messages
+from persistence.changes import note_changed, note_messages
 from persistence.conversations.writes import mark_read
 from persistence.database import Transaction
 from persistence.labels import change_count
+from persistence.messages.storing import note_stored
 from persistence.move.moves import (
     ARCHIVE,
     BROADCAST,
@@ -135,7 +136,7 @@ def _note_new(tx: Transaction, move: Move, rows: Iterable[dict[str, Any]], ids: 
     contact_ids = sorted({row["contact_id"] for row in rows})
     if not ids:
         return
-    note_new_messages(tx, move.workspace.id, ids)
+    note_stored(tx, move.workspace.id, sorted(ids.values()))
     tx.flush()
     last = conversation.c
     for some in split(contact_ids):

@@ -27,7 +27,15 @@ MAX_OVERFLOW = 5
 LARGEST_TIMEOUT_MS = 2**31 - 1
 IDLE_UNCHECKED_SECONDS = 1.0
 TAKEN = "is_counted"
-POSTGRES_SESSION = {"lock_timeout": "20s", "timezone": "UTC", "jit": "off", "random_page_cost": "1.1"}
+POSTGRES_SESSION = {
+    "lock_timeout": "20s",
+    "timezone": "UTC",
+    "jit": "off",
+    "random_page_cost": "1.1",
+    "plan_cache_mode": "force_generic_plan",
+}
+"""What is prepared has one plan that is good for all values; otherwise PostgreSQL plans again for each list of ids, of
+which it expects ten."""
 PROGRAM_NAME = "relayboard"
 """Shown as `application_name` by the database, unless the URL names another one."""
 PATIENT_SESSION = (

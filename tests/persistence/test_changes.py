@@ -1,6 +1,6 @@
 """Conversations and the times of changes follow what is visible, whatever the order of transactions."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.conversations.writes import COUNTED, mark_read
 from persistence.database import Database, Transaction
-from persistence.messages.actions import archive_messages, delete_messages
+from persistence.messages.actions import archive_messages, delete_messages, restore_messages
 from persistence.messages.handling import finish_messages
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.outgoing import Draft, create_outgoing
@@ -95,6 +95,46 @@ def test_what_is_read_stays_read_and_later_messages_are_unread(
 
     put_into_inbox(database, workspace, receive(database, workspace, channel_id, "c"))
     assert (only(database).unread_count, only(database).is_unread) == (1, True)
+
+
+def test_each_conversation_is_counted_by_its_own_messages(
+    database: Database, workspace: Workspace, channel_id: int, amina: int
+) -> None:
+    bosco = id_of(database, make_contact(database, workspace, "+250788000222"))
+    put_into_inbox(database, workspace, receive(database, workspace, channel_id, "a", "b"))
+    with database.writing() as tx:
+        (owner,) = ensure_owners(tx, workspace.id, [Urn("tel", "+250788000222")]).values()
+        stored = store_received(tx, workspace.id, channel_id, [Received(owner, "Hello", tx.now, "c")])
+        last = stored["c"].message_id
+    put_into_inbox(database, workspace, [last])
+    with database.writing() as tx:
+        mark_read(tx, workspace.id, [amina])
+        archive_messages(tx, workspace.id, [last])
+
+    with database.reading() as tx:
+        rows = {row.contact_id: row for row in tx.execute(select(conversation))}
+    assert (rows[amina].unread_count, rows[amina].is_unread) == (0, False)
+    assert (rows[bosco].unread_count, rows[bosco].is_unread, rows[bosco].folder) == (0, False, "archived")
+
+    with database.writing() as tx:
+        restore_messages(tx, workspace.id, [last])
+    with database.reading() as tx:
+        rows = {row.contact_id: row for row in tx.execute(select(conversation))}
+    assert (rows[bosco].unread_count, rows[bosco].is_unread, rows[bosco].folder) == (1, True, "inbox")
+    assert rows[amina].unread_count == 0
+
+
+def test_an_older_message_that_comes_later_does_not_become_the_last(
+    database: Database, workspace: Workspace, channel_id: int, amina: int
+) -> None:
+    with database.writing() as tx:
+        last = send(tx, workspace, amina)
+    with database.writing() as tx:
+        (owner,) = ensure_owners(tx, workspace.id, [Urn("tel", PHONE)]).values()
+        late = Received(owner, "Sent yesterday", tx.now - timedelta(days=1), "late")
+        store_received(tx, workspace.id, channel_id, [late])
+
+    assert (only(database).message_id, only(database).folder) == (last, "outbox")
 
 
 def test_no_more_than_the_last_messages_are_counted(

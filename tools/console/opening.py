@@ -24,7 +24,7 @@ from persistence.accounts.passwords import Passwords
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.channels.types import DEFAULT_GATEWAY
-from persistence.conversations.writes import refresh_conversations
+from persistence.conversations.writes import find_contacts_of, write_conversations
 from persistence.sql.columns import split
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.messages import message
@@ -120,7 +120,7 @@ def fill(service: RunningService, count: int) -> None:
     with service.database.writing() as tx:
         newest = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(people)).scalars().all()
         for some in split(sorted(newest)):
-            refresh_conversations(tx, workspace, some)
+            write_conversations(tx, workspace, find_contacts_of(tx, workspace, some))
         tx.execute(text("ANALYZE"))
 
 

@@ -16,6 +16,8 @@ FIRST_WRITE, COMMIT = "before its first write", "before its commit"
 MOMENTS = (FIRST_WRITE, COMMIT)
 BESIDE = ("api_token", "rate_window")
 """Tables of what is noted beside a request, in units of work of their own."""
+WRITES = ("INSERT ", "UPDATE ", "DELETE ", "WITH ", "EXECUTE WRITE_")
+"""How statements that write begin; no statement that reads begins so."""
 POLL_SECONDS = 0.002
 GIVE_UP_SECONDS = PATIENCE_SECONDS
 DEADLOCK = "40P01"
@@ -51,7 +53,7 @@ class Gate:
 
     def _note_statement(self, connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         is_beside = any(table in statement for table in BESIDE)
-        if statement.split(None, 1)[0].upper() in ("INSERT", "UPDATE", "DELETE") and not is_beside:
+        if statement.upper().startswith(WRITES) and not is_beside:
             self._pause(FIRST_WRITE)
             self._writers.add(id(connection.connection.dbapi_connection))
 

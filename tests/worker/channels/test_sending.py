@@ -10,7 +10,7 @@ from ipaddress import ip_network
 import pytest
 from sqlalchemy import func, select, text, update
 
-from persistence.change_effects import ERRORS
+from persistence.changes import ERRORS
 from persistence.channels.gateway_leases import lease_sends
 from persistence.database import Database
 from persistence.tables.changes import day_count

@@ -11,6 +11,7 @@ from sqlalchemy import insert, select, update
 import persistence.touching
 import worker.jobs
 from persistence.accounts.accounts import change_names
+from persistence.clock_writes import TICK
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
@@ -19,7 +20,7 @@ from persistence.field_writes import create_field
 from persistence.messages.states import FAILED, OUTGOING
 from persistence.relayers.relayers import claim_phone
 from persistence.sql.columns import new_uuid, time_text
-from persistence.stamps import TICK, stamped
+from persistence.stamps import stamped
 from persistence.tables.accounts import user
 from persistence.tables.changes import pending_touch
 from persistence.tables.channels import channel

@@ -1,0 +1,246 @@
+"""The statements that advance the clock of a workspace (`persistence.stamps`), and what is written with it: on
+PostgreSQL one statement, because each round trip counts while others wait for the clock.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from functools import cache
+
+from sqlalchemy import Executable, Table, literal, select, text, tuple_
+
+from persistence.database import Transaction, upsert
+from persistence.sql.columns import FOUND_BY, UtcDateTime
+from persistence.sql.fixed_statements import Fixed, param, parameters_of
+from persistence.tables.changes import conversation, day_count, flow_count
+from persistence.tables.contacts import contact
+from persistence.tables.service import workspace_clock
+from persistence.tables.stamps import record_stamp
+
+TICK = timedelta(microseconds=1)
+QUICK = timedelta(milliseconds=100)
+
+ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on)
+VALUES (CAST(:workspace_id AS integer), CAST(:wanted AS timestamptz))
+ON CONFLICT (workspace_id) DO UPDATE
+SET stamped_on = greatest(excluded.stamped_on, workspace_clock.stamped_on + interval '1 microsecond')
+RETURNING stamped_on"""
+STAMPING = """INSERT INTO record_stamp (workspace_id, kind, record, stamped_on)
+SELECT CAST(:workspace_id AS integer), noted.kind, noted.record, moment.stamped_on
+FROM moment, unnest(CAST(:kinds AS text[]), CAST(:records AS bigint[])) AS noted (kind, record)
+ON CONFLICT (workspace_id, kind, record) DO UPDATE SET stamped_on = excluded.stamped_on"""
+COUNTING = """INSERT INTO day_count (workspace_id, kind, day, subject, number)
+SELECT CAST(:workspace_id AS integer), noted.kind, noted.day, noted.subject, noted.number
+FROM moment, unnest(CAST(:counted AS text[]), CAST(:days AS date[]), CAST(:subjects AS bigint[]),
+CAST(:numbers AS bigint[])) AS noted (kind, day, subject, number)
+ON CONFLICT (workspace_id, kind, day, subject) DO UPDATE SET number = day_count.number + excluded.number"""
+COUNTING_FLOWS = """INSERT INTO flow_count (workspace_id, flow_id, kind, day, key, value, number)
+SELECT CAST(:workspace_id AS integer), noted.flow_id, noted.kind, CAST(:today AS date), noted.key, noted.value,
+noted.number
+FROM moment, unnest(CAST(:flow_ids AS bigint[]), CAST(:flow_kinds AS text[]), CAST(:flow_keys AS text[]),
+CAST(:flow_values AS text[]), CAST(:flow_numbers AS bigint[])) AS noted (flow_id, kind, key, value, number)
+ON CONFLICT (workspace_id, flow_id, kind, day, key, value) DO UPDATE
+SET number = flow_count.number + excluded.number"""
+TALKING = """INSERT INTO conversation
+(workspace_id, contact_id, message_id, last_on, folder, unread_count, is_unread, read_id)
+SELECT CAST(:workspace_id AS integer), noted.contact_id, noted.message_id, noted.last_on, noted.folder, 0, false, 0
+FROM moment, unnest(CAST(:contact_ids AS bigint[]), CAST(:message_ids AS integer[]), CAST(:lasts AS timestamptz[]),
+CAST(:folders AS text[])) AS noted (contact_id, message_id, last_on, folder)
+JOIN contact ON contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id
+WHERE NOT contact.is_deleted
+ORDER BY noted.contact_id
+ON CONFLICT (workspace_id, contact_id) DO UPDATE
+SET message_id = excluded.message_id, last_on = excluded.last_on, folder = excluded.folder
+WHERE (excluded.last_on, excluded.message_id) > (conversation.last_on, conversation.message_id)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The newest message that a unit of work stored for a contact; it changes no number of unread ones."""
+
+    contact_id: int
+    message_id: int
+    last_on: datetime
+    folder: str | None
+
+
+@dataclass(slots=True)
+class Beside:
+    """What is written with the clock: which records changed, by kind and id; counts by kind, day and subject, to which
+    these are added; what runs did on this day, by flow, kind, key and value; the last messages of conversations.
+    """
+
+    records: Sequence[tuple[str, int]] = ()
+    counts: Counter[tuple[str, date, int]] = field(default_factory=Counter)
+    flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
+    talks: Sequence[Talk] = ()
+
+    @property
+    def flow_counts(self) -> list[tuple[tuple[int, str, str, str], int]]:
+        """The counts of flows, with keys and values as they are stored."""
+        counts: Counter[tuple[int, str, str, str]] = Counter()
+        for (flow_id, kind, key, value), number in self.flows.items():
+            counts[flow_id, kind, key[:64], value[:64]] += number
+        return sorted(counts.items())
+
+
+def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside: Beside) -> datetime:
+    """The next time of a workspace, whose clock is locked from now on; rows of this unit of work get it. PostgreSQL."""
+    # A long change gets the time of its end, because clients may have asked for changes meanwhile.
+    present = tx.read_clock()
+    wanted = tx.now if present - tx.now < QUICK else present
+    values = {"workspace_id": workspace_id, "wanted": wanted, "provisional": tx.now}
+    if beside.records:
+        values |= {"kinds": [kind for kind, _ in beside.records], "records": [one for _, one in beside.records]}
+    if beside.counts:
+        counted = sorted(beside.counts.items())
+        values |= {
+            "counted": [kind for (kind, _, _), _ in counted],
+            "days": [day for (_, day, _), _ in counted],
+            "subjects": [subject for (_, _, subject), _ in counted],
+            "numbers": [number for _, number in counted],
+        }
+    if beside.flows:
+        flows = beside.flow_counts
+        values |= {
+            "today": tx.now.date(),
+            "flow_ids": [flow_id for (flow_id, _, _, _), _ in flows],
+            "flow_kinds": [kind for (_, kind, _, _), _ in flows],
+            "flow_keys": [key for (_, _, key, _), _ in flows],
+            "flow_values": [value for (_, _, _, value), _ in flows],
+            "flow_numbers": [number for _, number in flows],
+        }
+    if beside.talks:
+        values |= {
+            "contact_ids": [each.contact_id for each in beside.talks],
+            "message_ids": [each.message_id for each in beside.talks],
+            "lasts": [each.last_on for each in beside.talks],
+            "folders": [each.folder for each in beside.talks],
+        }
+    parts = (
+        ("stamped", STAMPING, beside.records),
+        ("counted", COUNTING, beside.counts),
+        ("flows_counted", COUNTING_FLOWS, beside.flows),
+        ("talked", TALKING, beside.talks),
+    )
+    chosen = tuple((name, statement) for name, statement, rows in parts if rows)
+    ((moment,),) = _advancing(tuple(tables), chosen).rows(tx, values)
+    found: datetime = moment
+    return found
+
+
+@cache
+def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -> Fixed:
+    parts = ["moment AS (" + ADVANCING + ")"]
+    for table in tables:
+        mine = f"workspace_id = :workspace_id AND modified_on = :provisional AND {found_by(table)}"
+        changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
+        parts.append(f"in_{table.name} AS ({changing})")
+    parts += [f"{name} AS ({statement})" for name, statement in others]
+    statement = text(f"WITH {', '.join(parts)} SELECT stamped_on FROM moment").columns(stamped_on=UtcDateTime)
+    return Fixed(lambda _is_sqlite: statement)
+
+
+def found_by(table: Table) -> str:
+    """The condition that holds for all visible rows, so that the database uses their index."""
+    condition: str = table.info.get(FOUND_BY, "true")
+    return condition
+
+
+def advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
+    """The next time of a workspace, on SQLite."""
+    found = _LAST.rows(tx, {"owner": workspace_id})
+    moment = max(tx.now, found[0][0] + TICK) if found else tx.now
+    _SETTING_CLOCK.run(tx, {"workspace_id": workspace_id, "stamped_on": moment})
+    return moment
+
+
+def write_beside(tx: Transaction, workspace_id: int, moment: datetime, beside: Beside) -> None:
+    """Writes what is written with the clock, on SQLite."""
+    mine = {"workspace_id": workspace_id}
+    _STAMPING.run_each(
+        tx, [{**mine, "kind": kind, "record": one, "stamped_on": moment} for kind, one in beside.records]
+    )
+    _COUNTING.run_each(
+        tx,
+        [
+            {**mine, "kind": kind, "day": day, "subject": subject, "number": number}
+            for (kind, day, subject), number in beside.counts.items()
+        ],
+    )
+    _COUNTING_FLOWS.run_each(
+        tx,
+        [
+            {
+                **mine,
+                "flow_id": flow_id,
+                "kind": kind,
+                "day": tx.now.date(),
+                "key": key,
+                "value": value,
+                "number": number,
+            }
+            for (flow_id, kind, key, value), number in beside.flow_counts
+        ],
+    )
+    _TALKING.run_each(
+        tx,
+        [
+            {
+                **mine,
+                "contact_id": each.contact_id,
+                "message_id": each.message_id,
+                "last_on": each.last_on,
+                "folder": each.folder,
+            }
+            for each in beside.talks
+        ],
+    )
+
+
+def _set_clock(is_sqlite: bool) -> Executable:
+    statement = upsert(workspace_clock, is_sqlite=is_sqlite).values(parameters_of(workspace_clock))
+    news = {"stamped_on": statement.excluded.stamped_on}
+    return statement.on_conflict_do_update(index_elements=["workspace_id"], set_=news)
+
+
+def _stamp(is_sqlite: bool) -> Executable:
+    statement = upsert(record_stamp, is_sqlite=is_sqlite).values(parameters_of(record_stamp))
+    news = {"stamped_on": statement.excluded.stamped_on}
+    return statement.on_conflict_do_update(index_elements=["workspace_id", "kind", "record"], set_=news)
+
+
+def _count(is_sqlite: bool) -> Executable:
+    statement = upsert(day_count, is_sqlite=is_sqlite).values(parameters_of(day_count))
+    added = {"number": day_count.c.number + statement.excluded.number}
+    return statement.on_conflict_do_update(index_elements=["workspace_id", "kind", "day", "subject"], set_=added)
+
+
+def _count_flows(is_sqlite: bool) -> Executable:
+    statement = upsert(flow_count, is_sqlite=is_sqlite).values(parameters_of(flow_count))
+    added = {"number": flow_count.c.number + statement.excluded.number}
+    keys = ["workspace_id", "flow_id", "kind", "day", "key", "value"]
+    return statement.on_conflict_do_update(index_elements=keys, set_=added)
+
+
+def _talk(is_sqlite: bool) -> Executable:
+    rows = conversation.c
+    given = [param(name, rows[name].type).label(name) for name in ("message_id", "last_on", "folder")]
+    mine = (contact.c.workspace_id == param("workspace_id")) & (contact.c.id == param("contact_id"))
+    found = select(contact.c.workspace_id, contact.c.id, *given, literal(0), literal(False), literal(0))
+    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
+    statement = upsert(conversation, is_sqlite=is_sqlite).from_select(names, found.where(mine, ~contact.c.is_deleted))
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=["workspace_id", "contact_id"],
+        set_={name: new[name] for name in ("message_id", "last_on", "folder")},
+        where=tuple_(new.last_on, new.message_id) > tuple_(rows.last_on, rows.message_id),
+    )
+
+
+_LAST = Fixed(
+    lambda _is_sqlite: select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == param("owner"))
+)
+_SETTING_CLOCK, _STAMPING = Fixed(_set_clock), Fixed(_stamp)
+_COUNTING, _COUNTING_FLOWS, _TALKING = Fixed(_count), Fixed(_count_flows), Fixed(_talk)

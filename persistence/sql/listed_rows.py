@@ -1,0 +1,82 @@
+"""Inserts any number of rows by one statement whose text never changes: the rows are one parameter, in JSON."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import (
+    JSON,
+    Column,
+    Executable,
+    Select,
+    Table,
+    Text,
+    TypeDecorator,
+    cast,
+    column,
+    func,
+    insert,
+    literal_column,
+    select,
+)
+from sqlalchemy.engine import Dialect
+
+from persistence.database import upsert
+from persistence.sql.columns import time_text
+from persistence.sql.fixed_statements import Fixed, param
+
+ROWS = "rows"
+"""The parameter with the rows: mappings with a value for each of the columns."""
+
+
+class _Rows(TypeDecorator[Sequence[Mapping[str, Any]]]):
+    """Rows as one JSON text."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[Mapping[str, Any]] | None, dialect: Dialect) -> str:
+        return orjson.dumps(list(value or ()), default=_as_text, option=orjson.OPT_PASSTHROUGH_DATETIME).decode()
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, datetime):
+        return time_text(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"a row cannot have {value!r}")
+
+
+def inserting(
+    table: Table,
+    names: Sequence[str],
+    returning: Sequence[Column[Any]] = (),
+    *,
+    unless_taken: Sequence[str] | None = None,
+) -> Fixed:
+    """The statement that inserts the rows in its parameter ROWS into these columns of a table, in their order, and
+    returns columns of them. With `unless_taken`, rows are left out whose values of these columns another row has.
+    """
+
+    def build(is_sqlite: bool) -> Executable:
+        listed = _read_on_sqlite(table, names) if is_sqlite else _read_on_postgresql(table, names)
+        if unless_taken is None:
+            return insert(table).from_select(names, listed, include_defaults=False).returning(*returning)
+        giving = upsert(table, is_sqlite=is_sqlite).from_select(names, listed, include_defaults=False)
+        return giving.on_conflict_do_nothing(index_elements=unless_taken or None).returning(*returning)
+
+    return Fixed(build)
+
+
+def _read_on_postgresql(table: Table, names: Sequence[str]) -> Select[Any]:
+    listed = func.json_to_recordset(cast(param(ROWS, _Rows()), JSON))
+    rows = listed.table_valued(*(column(name, table.c[name].type) for name in names)).render_derived(with_types=True)
+    return select(*(rows.c[name] for name in names))
+
+
+def _read_on_sqlite(table: Table, names: Sequence[str]) -> Select[Any]:
+    rows = func.json_each(param(ROWS, _Rows())).table_valued("value")
+    chosen = (func.json_extract(rows.c.value, literal_column(f"'$.{name}'")) for name in names)
+    # Without a condition SQLite would take ON CONFLICT for a part of the join.
+    return select(*chosen).where(rows.c.value.is_not(None))
