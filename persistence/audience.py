@@ -5,9 +5,10 @@ order of ids, by the state of the data when the page is read.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, Table, func, insert, select, union
+from sqlalchemy import Select, Table, func, select, union
 
 from flows.urns import UrnError, parse
 from persistence.audience_tables import AudienceTables
@@ -16,6 +17,8 @@ from persistence.contacts.finding import find_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.sql.fixed_statements import Fixed
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.sql.names import find_all_called, find_ids
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
 from persistence.workspaces import Workspace
@@ -92,11 +95,16 @@ def save_audience(
     named = dict.fromkeys(audience.address_ids, False) | dict.fromkeys(audience.contact_ids, True)
     if named:
         rows = [{**thing, "contact_id": one, "is_named": is_named} for one, is_named in sorted(named.items())]
-        tx.execute(insert(tables.contacts), rows)
+        _linking(tables.contacts, (tables.link, "contact_id", "is_named")).run(tx, {ROWS: rows})
     chosen = dict.fromkeys(audience.group_ids, False) | dict.fromkeys(audience.excluded_group_ids, True)
     if chosen:
         groups = [{**thing, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
-        tx.execute(insert(tables.groups), groups)
+        _linking(tables.groups, (tables.link, "group_id", "is_excluded")).run(tx, {ROWS: groups})
+
+
+@cache
+def _linking(table: Table, names: tuple[str, ...]) -> Fixed:
+    return inserting(table, ("workspace_id", *names))
 
 
 @dataclass(frozen=True, slots=True)

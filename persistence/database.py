@@ -42,8 +42,6 @@ Wake = Callable[[frozenset[str]], None]
 seconds."""
 
 
-_INSERTS: dict[Table[NumberedColumns], Executable] = {}
-"""Statements that insert a row, by table: they are not built again for each row."""
 Put = TypeVar("Put", bound=BeforeCommit)
 
 
@@ -116,13 +114,11 @@ class Transaction:
 
     def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
         """Insert a row; returns its id."""
+        from persistence.sql.new_rows import insert_row  # noqa: PLC0415  # it is built on this module
+
         if any(isinstance(value, ClauseElement) for value in values.values()):
             return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
-        statement = _INSERTS.get(table)
-        if statement is None:
-            statement = _INSERTS.setdefault(table, insert(table).returning(table.c.id))
-        number: int = self.execute(statement, values).scalar_one()
-        return number
+        return insert_row(self, table, values)
 
     def upsert(self, table: Table) -> "sqlite.Insert | postgresql.Insert":
         """An insert statement; its `on_conflict_do_nothing` or `on_conflict_do_update` says what happens to existing

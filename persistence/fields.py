@@ -7,6 +7,7 @@ from sqlalchemy import Row, case, func, literal, select
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
 from persistence.tables.contacts import field
@@ -53,9 +54,15 @@ FIELDS_V1 = ListSpec(
 
 def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict[str, tuple[str, str, str]]:
     """Fields by key: (uuid, type, agent access) of those that exist."""
-    statement = select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access)
-    rows = tx.execute(statement.where(field.c.workspace_id == workspace_id, field.c.key.in_(keys)))
+    rows = _FINDING.rows(tx, {"owner": workspace_id, "keys": keys})
     return {key: (uuid, kind, access) for key, uuid, kind, access in rows}
+
+
+_FINDING = Fixed(
+    lambda _is_sqlite: select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access).where(
+        field.c.workspace_id == param("owner"), among(field.c.key, "keys", "TEXT")
+    )
+)
 
 
 def require_field(tx: Transaction, workspace_id: int, key: str) -> Row[int, str, str]:

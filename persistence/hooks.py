@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import CursorResult
+from sqlalchemy import CursorResult, Table
 
 if TYPE_CHECKING:
     from persistence.database import Transaction
@@ -27,3 +27,5 @@ class Watcher(Protocol):
     def execute(
         self, tx: "Transaction", statement: Any, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
     ) -> CursorResult[*tuple[Any, ...]]: ...
+
+    def note_created(self, tx: "Transaction", table: Table, row: Mapping[str, Any]) -> None: ...

@@ -7,12 +7,12 @@ the new name.
 """
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
-from sqlalchemy import Insert, bindparam, delete, select, update
+from sqlalchemy import bindparam, delete, select, update
 
-from persistence.database import Transaction, upsert
+from persistence.database import Transaction
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import Stamps
 from persistence.tables.changes import pending_touch
 from persistence.tables.tickets import ticket
@@ -80,11 +80,11 @@ class Touches:
                 {**shared, "subject": subject, "record": record} for subject, record in changed.get(workspace_id, ())
             ]
             if names:
-                tx.execute(_noting(tx.sqlite), names)
+                _NOTING.run(tx, {ROWS: names})
             flows = [{**shared, "subject": COUNTS, "record": each} for each in sorted(counted.get(workspace_id, ()))]
             if flows:
                 # A row that is there stays as it is: whoever deletes it has moved the flow's time after this one.
-                tx.execute(_counting(tx.sqlite), flows)
+                _COUNTING.run(tx, {ROWS: flows})
 
 
 _MINE = (pending_touch.c.workspace_id == bindparam("its_owner")) & (pending_touch.c.id == bindparam("its_id"))
@@ -93,16 +93,9 @@ _NEWS: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("pass_on", 
 _MOVED = update(pending_touch).where(_MINE).values({"portions": pending_touch.c.portions + 1, **_NEWS})
 
 
-@cache
-def _noting(is_sqlite: bool) -> Insert:
-    statement = upsert(pending_touch, is_sqlite=is_sqlite)
-    news = {"changed_on": statement.excluded.changed_on}
-    return statement.on_conflict_do_update(index_elements=KEYS, set_=news)
-
-
-@cache
-def _counting(is_sqlite: bool) -> Insert:
-    return upsert(pending_touch, is_sqlite=is_sqlite).on_conflict_do_nothing(index_elements=KEYS)
+_NAMES = (*KEYS, "changed_on", "portions")
+_NOTING = inserting(pending_touch, _NAMES, unless_taken=KEYS, changing=("changed_on",))
+_COUNTING = inserting(pending_touch, _NAMES, unless_taken=KEYS)
 
 
 def note_renamed(tx: Transaction, workspace_id: int, subject: str, records: Iterable[int]) -> None:

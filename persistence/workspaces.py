@@ -9,6 +9,7 @@ from sqlalchemy import bindparam, select
 
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import as_text, json_record
 from persistence.tables.accounts import workspace
 
@@ -47,7 +48,9 @@ def workspace_from_row(row: Sequence[Any]) -> Workspace:
 
 
 _OF_ID = select(*WORKSPACE_COLUMNS).where(workspace.c.id == bindparam("wanted"))
-_HOLDING = select(workspace.c.id).where(workspace.c.id == bindparam("held")).with_for_update(key_share=True)
+_HOLDING = Fixed(
+    lambda _is_sqlite: select(workspace.c.id).where(workspace.c.id == param("held")).with_for_update(key_share=True)
+)
 
 
 def hold_workspace(tx: Transaction, workspace_id: int) -> None:
@@ -56,7 +59,7 @@ def hold_workspace(tx: Transaction, workspace_id: int) -> None:
     only use such records do not wait: they lock the rows that they use.
     """
     if workspace_id not in tx.held_workspaces:
-        tx.execute(_HOLDING, {"held": workspace_id})
+        _HOLDING.rows(tx, {"held": workspace_id})
         tx.held_workspaces.add(workspace_id)
 
 

@@ -50,8 +50,8 @@ POOLED = 10
 Made = TypeVar("Made")
 GARBAGE = (10_000, 10, 100)
 """How much garbage tests may leave behind before it is looked for: usually a twentieth of their time."""
-FRAME = ("BEGIN", "COMMIT", "PRAGMA")
-"""How statements begin that frame others."""
+FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE")
+"""How statements begin that frame others, or prepare them."""
 
 
 def pytest_configure() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
-from sqlalchemy import CursorResult, Insert, Table, Update, insert, select
+from sqlalchemy import CursorResult, Insert, Table, Update, select
 from sqlalchemy.sql.dml import UpdateBase
 
 from persistence.audit.audited import AUDITED, NAMES, Audited
@@ -14,6 +14,7 @@ from persistence.database import Parameters, Transaction
 from persistence.secrets.encrypted_columns import Sealed, sealed_text
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from persistence.sql.columns import new_uuid, time_text
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.audit import audit_event
 from persistence.tables.sign_ins import ADDRESS_LENGTH
@@ -64,6 +65,13 @@ class Witness:
         self._tell(tx, rule, [each for each in found if each is not None])
         return result
 
+    def note_created(self, tx: Transaction, table: Table, row: Row) -> None:
+        """Tell of a row that was inserted by a statement that this has not seen."""
+        rule = AUDITED.get(table.name)
+        found = None if rule is None else self._of_insert(rule, row, None)
+        if rule is not None and found is not None:
+            self._tell(tx, rule, [found])
+
     def _of_present(
         self, tx: Transaction, table: Table, statement: UpdateBase, parameters: Parameters | None, rule: Audited
     ) -> CursorResult[*tuple[Any, ...]]:
@@ -105,7 +113,7 @@ class Witness:
             for who in _whose(tx, rule, row)
         ]
         if events:
-            tx.connection.execute(insert(audit_event), events)
+            _TELLING.run(tx, {ROWS: events})
 
     def _who(self, tx: Transaction) -> dict[str, Any]:
         who = self.actor
@@ -118,6 +126,9 @@ class Witness:
             "command": who.command,
             "address": None if who.address is None else who.address[:ADDRESS_LENGTH],
         }
+
+
+_TELLING = inserting(audit_event, [each.key for each in audit_event.c if each.key != "id"])
 
 
 def _concerns(rule: Audited, statement: UpdateBase) -> bool:

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import insert
-
 from persistence.audience import Audience, save_audience
 from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.v2 import PENDING, WAKE
@@ -50,8 +48,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
         "created_on": tx.now,
         "modified_on": tx.now,
     }
-    statement = insert(broadcast).values(workspace_id=workspace_id, **values).returning(broadcast.c.id)
-    broadcast_id = tx.execute(statement).scalar_one()
+    broadcast_id = tx.insert(broadcast, workspace_id=workspace_id, **values)
     note_changed(tx, broadcast, workspace_id, [broadcast_id])
     save_audience(tx, workspace_id, OF_BROADCAST, broadcast_id, new.audience)
     tx.wake(WAKE)

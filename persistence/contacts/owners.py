@@ -2,12 +2,32 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, false, or_, select, union_all
+import orjson
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Executable,
+    Text,
+    TypeDecorator,
+    and_,
+    cast,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
+from sqlalchemy.engine import Dialect
 
 from flows.urns import Urn
 from persistence.database import Transaction
 from persistence.errors import LostRace
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.tables.contacts import contact, contact_urn
 
 
@@ -21,6 +41,7 @@ class UrnOwner:
     uuid: str
     name: str | None
     status: str
+    is_new: bool = False
 
 
 def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
@@ -32,18 +53,72 @@ def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
     return or_(false(), *(and_(rows.scheme == scheme, rows.path.in_(listed)) for scheme, listed in paths.items()))
 
 
+ADDRESSES = "addresses"
+"""The parameter with URNs, as pairs of scheme and path, of fixed statements."""
+
+
+class _Pairs(TypeDecorator[Sequence[Sequence[str]]]):
+    """Pairs of texts as one JSON text."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Sequence[Sequence[str]] | None, dialect: Dialect) -> str:
+        return orjson.dumps(list(value or ())).decode()
+
+
+def addresses_of(urns: Iterable[Urn]) -> list[tuple[str, str]]:
+    """The value of ADDRESSES."""
+    return [(urn.scheme, urn.path) for urn in urns]
+
+
+def is_listed(is_sqlite: bool) -> ColumnElement[bool]:
+    """Whether a row is one of the URNs in the parameter ADDRESSES."""
+    rows, listed = contact_urn.c, param(ADDRESSES, _Pairs())
+    first: ColumnElement[Any]
+    second: ColumnElement[Any]
+    if is_sqlite:
+        pair = func.json_each(listed).table_valued("value")
+        first, second = (func.json_extract(pair.c.value, literal_column(f"'$[{place}]'")) for place in (0, 1))
+    else:
+        pair = func.json_array_elements(cast(listed, JSON)).table_valued("value")
+        first, second = (pair.c.value.op("->>")(literal_column(place)) for place in ("0", "1"))
+    return tuple_(rows.scheme, rows.path).in_(select(first, second))
+
+
+def _find(is_sqlite: bool) -> Executable:
+    rows = contact_urn.c
+    return (
+        select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
+        .join(contact, contact.c.id == rows.contact_id)
+        .where(rows.workspace_id == param("owner"), is_listed(is_sqlite))
+    )
+
+
+def _hold(is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
+    rows = contact_urn.c
+    owning = select(rows.contact_id).where(rows.workspace_id == param("owner"), is_listed(is_sqlite))
+    named = select(contact.c.id).where(contact.c.workspace_id == param("owner"), among(contact.c.id, "beside"))
+    held = contact.c.id.in_(union_all(owning, named) if has_others else owning)
+    holding = select(contact.c.id).where(contact.c.workspace_id == param("owner"), held).order_by(contact.c.id)
+    return holding.with_for_update(read=not changes, key_share=not changes)
+
+
+_FINDING = Fixed(_find)
+_HOLDING = {
+    (has_others, changes): Fixed(partial(_hold, has_others=has_others, changes=changes))
+    for has_others in (False, True)
+    for changes in (False, True)
+}
+
+
 def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict[str, UrnOwner]:
     """The owners of those of these URNs that have one, by URN identity; one statement."""
     if not urns:
         return {}
-    rows = contact_urn.c
-    statement = (
-        select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
-        .join(contact, contact.c.id == rows.contact_id)
-        .where(rows.workspace_id == workspace_id, is_one_of(urns))
-    )
     owners = {}
-    for urn_id, scheme, path, contact_id, uuid, name, status in tx.execute(statement):
+    found = _FINDING.rows(tx, {"owner": workspace_id, ADDRESSES: addresses_of(urns)})
+    for urn_id, scheme, path, contact_id, uuid, name, status in found:
         identity = Urn(scheme, path).identity
         owners[identity] = UrnOwner(identity, urn_id, contact_id, uuid, name, status)
     return owners
@@ -58,12 +133,8 @@ def hold_owners(
     """
     if not urns or tx.sqlite:  # where only one transaction writes at a time
         return find_owners(tx, workspace_id, urns)
-    rows = contact_urn.c
-    owning = select(rows.contact_id).where(rows.workspace_id == workspace_id, is_one_of(urns))
-    named = select(contact.c.id).where(contact.c.id.in_(beside))
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(union_all(owning, named) if beside else owning)
-    holding = select(contact.c.id).where(mine).order_by(contact.c.id)
-    held = set(tx.execute(holding.with_for_update(read=not changes, key_share=not changes)).scalars())
+    values = {"owner": workspace_id, ADDRESSES: addresses_of(urns)} | ({"beside": beside} if beside else {})
+    held = {contact_id for (contact_id,) in _HOLDING[bool(beside), changes].rows(tx, values)}
     owners = find_owners(tx, workspace_id, urns)
     if any(owner.contact_id not in held for owner in owners.values()):
         raise LostRace

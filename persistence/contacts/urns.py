@@ -1,17 +1,23 @@
 """Contacts by URN: finds the owners of URNs, and creates contacts for new URNs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from functools import partial
+from typing import Any
 
-from sqlalchemy import bindparam, case, insert, select, update
+from sqlalchemy import Executable, bindparam, case, select, update
 
 from flows.phones import normalize_number
 from flows.urns import Urn
-from persistence.contacts.owners import UrnOwner, find_owners, hold_owners, is_one_of
+from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
-from persistence.groups.smart_groups import follow_contacts
-from persistence.sql.columns import new_uuid
+from persistence.errors import LostRace
+from persistence.groups.smart_groups import follow_contacts, follow_new
+from persistence.sql.columns import UtcDateTime, new_uuid
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import stamped
-from persistence.tables.contacts import ACTIVE, contact, contact_urn
+from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
 from persistence.touches import ADDRESS, note_renamed
 
 FIRST_PRIORITY = 0
@@ -25,93 +31,127 @@ def ensure_owners(
     channel_id: int | None = None,
     beside: Sequence[int] = (),
     changes: bool = False,
+    seen: Container[str] = (),
 ) -> dict[str, UrnOwner]:
-    """The owner of every URN; an active contact is created for each URN without an owner. A constant number of
-    statements. Owners and the contacts `beside` are locked as by `hold_owners`. If another transaction creates the same
-    contact first, this raises IntegrityError, and if one moves a URN, LostRace: run it by `Database.write`.
+    """The owner of every URN; an active contact is created for each URN without an owner, as seen now if its identity
+    is in `seen`. A constant number of statements. Owners and the contacts `beside` are locked as by `hold_owners`. If
+    another transaction creates the same contact first, or moves a URN, this raises LostRace: run it by
+    `Database.write`.
     """
     wanted = list({urn.identity: urn for urn in urns}.values())
     owners = hold_owners(tx, workspace_id, wanted, beside, changes=changes)
     missing = [urn for urn in wanted if urn.identity not in owners]
     if missing:
-        _create_contacts(tx, workspace_id, missing, channel_id)
-        owners |= find_owners(tx, workspace_id, missing)
-        follow_contacts(tx, workspace_id, [owners[urn.identity].contact_id for urn in missing])
+        owners |= _create_contacts(tx, workspace_id, missing, channel_id, seen)
+        follow_new(tx, workspace_id, [owners[urn.identity].contact_id for urn in missing])
     return owners
 
 
-def _create_contacts(tx: Transaction, workspace_id: int, urns: Sequence[Urn], channel_id: int | None) -> None:
+def _create_contacts(
+    tx: Transaction, workspace_id: int, urns: Sequence[Urn], channel_id: int | None, seen: Container[str]
+) -> dict[str, UrnOwner]:
     moment = stamped(tx, contact, workspace_id)
-    values = [
+    values: list[dict[str, Any]] = [
         {
             "uuid": new_uuid(),
             "workspace_id": workspace_id,
+            "status": ACTIVE,
+            "is_deleted": False,
             "fields": {},
+            "open_ticket_count": 0,
             "created_on": tx.now,
             "modified_on": moment,
+            "last_seen_on": tx.now if urn.identity in seen else None,
         }
-        for _ in urns
+        for urn in urns
     ]
-    tx.execute(insert(contact), values)
-    uuids = [str(row["uuid"]) for row in values]
-    rows = tx.execute(select(contact.c.uuid, contact.c.id).where(contact.c.uuid.in_(uuids)))
-    made = {uuid: contact_id for uuid, contact_id in rows}
-    contact_ids = {urn.identity: made[uuid] for urn, uuid in zip(urns, uuids, strict=True)}
-    _adopt_free(tx, workspace_id, contact_ids, urns, channel_id)
-
-
-def _adopt_free(
-    tx: Transaction, workspace_id: int, contact_ids: dict[str, int], urns: Sequence[Urn], channel_id: int | None
-) -> None:
-    """Link URNs to their new contacts; an existing URN without a contact is reused."""
-    rows = contact_urn.c
-    is_free = (rows.workspace_id == workspace_id) & rows.contact_id.is_(None) & is_one_of(urns)
-    taken = set()
-    for urn_id, scheme, path in tx.execute(select(rows.id, rows.scheme, rows.path).where(is_free)).all():
-        identity = Urn(scheme, path).identity
-        taken.add(identity)
-        values = {"contact_id": contact_ids[identity], "priority": FIRST_PRIORITY, "channel_id": channel_id}
-        tx.execute(update(contact_urn).where(rows.id == urn_id, rows.workspace_id == workspace_id).values(**values))
-    new = [
+    made = dict(_CREATING.rows(tx, {ROWS: values}))
+    uuids = {urn.identity: str(row["uuid"]) for urn, row in zip(urns, values, strict=True)}
+    links = [
         {
             "workspace_id": workspace_id,
-            "contact_id": contact_ids[urn.identity],
+            "contact_id": made[uuids[urn.identity]],
             "scheme": urn.scheme,
             "path": urn.path,
             "display": urn.display or None,
             "priority": FIRST_PRIORITY,
             "channel_id": channel_id,
         }
-        for urn in urns
-        if urn.identity not in taken
+        for urn in sorted(urns, key=lambda each: each.identity)
     ]
-    if new:
-        tx.execute(insert(contact_urn), new)
+    owners: dict[str, UrnOwner] = {}
+    for urn_id, scheme, path in _LINKING.rows(tx, {ROWS: links}):
+        identity = Urn(scheme, path).identity
+        uuid = uuids[identity]
+        owners[identity] = UrnOwner(identity, urn_id, made[uuid], uuid, None, ACTIVE, is_new=True)
+    if len(owners) < len(urns):
+        raise LostRace
+    return owners
+
+
+_CREATING = inserting(
+    contact,
+    (
+        *("uuid", "workspace_id", "status", "is_deleted", "fields", "open_ticket_count"),
+        *("created_on", "modified_on", "last_seen_on"),
+    ),
+    (contact.c.uuid, contact.c.id),
+)
+_LINKING = inserting(
+    contact_urn,
+    ("workspace_id", "contact_id", "scheme", "path", "display", "priority", "channel_id"),
+    (contact_urn.c.id, contact_urn.c.scheme, contact_urn.c.path),
+    unless_taken=("workspace_id", "scheme", "path"),
+    changing=("contact_id", "priority", "channel_id"),
+    only_if=contact_urn.c.contact_id.is_(None),
+)
+"""A URN without a contact is reused; one that another transaction took meanwhile is not returned."""
 
 
 def hold_in_order(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
     """Locks contacts that will be changed, in the order of ids as everywhere."""
     if not tx.sqlite:
-        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
-        tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))
+        _HOLDING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})
 
 
 def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> None:
     """From now on send messages to these URNs through this channel."""
-    rows = contact_urn.c
-    mine = (rows.workspace_id == workspace_id) & rows.id.in_(urn_ids)
-    changed = rows.channel_id.is_distinct_from(channel_id)
-    tx.execute(update(contact_urn).where(mine, changed).values(channel_id=channel_id))
+    if urn_ids:
+        _PREFERRING.run(tx, {"owner": workspace_id, "urns": urn_ids, "channel": channel_id})
 
 
 def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
     """Something was just received from these contacts: updates the last-seen time. A message makes a stopped contact
     active."""
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
-    revived = case((contact.c.status == "stopped", ACTIVE), else_=contact.c.status) if revives else contact.c.status
     moment = stamped(tx, contact, workspace_id)
-    tx.execute(update(contact).where(mine).values(last_seen_on=tx.now, modified_on=moment, status=revived))
+    values = {"owner": workspace_id, "theirs": contact_ids, "now": tx.now, "moment": moment}
+    _SEEING[revives].run(tx, values)
     follow_contacts(tx, workspace_id, contact_ids)
+
+
+_THEIRS = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+
+
+def _hold(_is_sqlite: bool) -> Executable:
+    return select(contact.c.id).where(_THEIRS).order_by(contact.c.id).with_for_update(key_share=True)
+
+
+def _prefer(_is_sqlite: bool) -> Executable:
+    rows = contact_urn.c
+    mine = (beside_index(rows.workspace_id) == param("owner")) & among(rows.id, "urns")
+    changed = rows.channel_id.is_distinct_from(param("channel"))
+    return update(contact_urn).where(mine, changed).values(channel_id=param("channel"))
+
+
+def _see(_is_sqlite: bool, *, revives: bool) -> Executable:
+    seen: dict[str, Any] = {"last_seen_on": param("now", UtcDateTime), "modified_on": param("moment", UtcDateTime)}
+    if revives:
+        seen["status"] = case((contact.c.status == STOPPED, ACTIVE), else_=contact.c.status)
+    return update(contact).where(_THEIRS).values(**seen)
+
+
+_HOLDING, _PREFERRING = Fixed(_hold), Fixed(_prefer)
+_SEEING = {revives: Fixed(partial(_see, revives=revives)) for revives in (False, True)}
 
 
 def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:

@@ -4,15 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, insert, select, update
+from sqlalchemy import ColumnElement, Executable, literal_column, select, update
 
 from flows.urns import Urn
 from persistence.contacts.owners import find_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
-from persistence.groups.members import set_manual_groups
-from persistence.groups.smart_groups import follow_contacts
+from persistence.groups.members import add_members, set_manual_groups
+from persistence.groups.smart_groups import follow_contacts, follow_new
+from persistence.sql.columns import UtcDateTime
+from persistence.sql.fixed_statements import Fixed, param
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.touches import ADDRESS, CONTACT, note_renamed
@@ -44,8 +47,6 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
     """Create an active contact; returns its id. Raises InvalidInput and LostRace as `change_contact` does."""
     change = _read_language(change)
     fields = _read_fields(tx, workspace, change, {}, by_agent=by_agent)
-    urns = change.urns or ()
-    _check_free(tx, workspace.id, urns, contact_id=None, is_found_free=change.are_urns_found_free)
     contact_id = tx.insert(
         contact,
         workspace_id=workspace.id,
@@ -55,9 +56,10 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
         created_on=tx.now,
         modified_on=stamped(tx, contact, workspace.id),
     )
-    set_urns(tx, workspace.id, contact_id, urns)
-    set_manual_groups(tx, workspace.id, contact_id, change.group_ids or ())
-    follow_contacts(tx, workspace.id, [contact_id])
+    _own_urns(tx, workspace.id, contact_id, change.urns or (), is_found_free=change.are_urns_found_free)
+    for group_id in sorted(set(change.group_ids or ())):
+        add_members(tx, workspace.id, group_id, [contact_id])
+    follow_new(tx, workspace.id, [contact_id])
     return contact_id
 
 
@@ -68,20 +70,19 @@ def change_contact(
     LostRace if the contact was deleted, or a URN was taken, since the caller read them.
     """
     change = _read_language(change)
-    mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
-    row = tx.execute(select(contact).where(mine).with_for_update()).one()
-    if row.is_deleted:
+    ((name, language, stored, status, is_deleted),) = _HOLDING.rows(tx, {"owner": workspace.id, "wanted": contact_id})
+    if is_deleted:
         raise LostRace
-    if change.group_ids and row.status != ACTIVE:
+    if change.group_ids and status != ACTIVE:
         raise InvalidInput.on("groups", "Only active contacts can be in groups.")
-    read = _read_fields(tx, workspace, change, row.fields, by_agent=by_agent)
-    fields = _merge_fields(dict(row.fields), read)
-    wanted: dict[str, Any] = {"fields": fields}
-    for name in ("name", "language"):
-        given = getattr(change, name)
-        if given is not None or name in change.clears:
-            wanted[name] = given or None
-    changed = any(getattr(row, name) != value for name, value in wanted.items())
+    read = _read_fields(tx, workspace, change, stored, by_agent=by_agent)
+    before = {"name": name, "language": language, "fields": stored}
+    wanted: dict[str, Any] = {**before, "fields": _merge_fields(dict(stored), read)}
+    for each in ("name", "language"):
+        given = getattr(change, each)
+        if given is not None or each in change.clears:
+            wanted[each] = given or None
+    changed = wanted != before
     if change.urns is not None:
         _check_free(tx, workspace.id, change.urns, contact_id, is_found_free=change.are_urns_found_free)
         if set_urns(tx, workspace.id, contact_id, change.urns):
@@ -90,10 +91,27 @@ def change_contact(
     if change.group_ids is not None:
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
-        tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace.id), **wanted))
+        moment = stamped(tx, contact, workspace.id)
+        _CHANGING.run(tx, {"owner": workspace.id, "wanted": contact_id, "moment": moment, **wanted})
         follow_contacts(tx, workspace.id, [contact_id])
-    if wanted.get("name", row.name) != row.name:
+    if wanted["name"] != name:
         note_renamed(tx, workspace.id, CONTACT, [contact_id])
+
+
+_MINE = (contact.c.workspace_id == param("owner")) & (contact.c.id == param("wanted"))
+
+
+def _hold(_is_sqlite: bool) -> Executable:
+    columns = (contact.c.name, contact.c.language, contact.c.fields, contact.c.status, contact.c.is_deleted)
+    return select(*columns).where(_MINE).with_for_update()
+
+
+def _change(_is_sqlite: bool) -> Executable:
+    news = {name: param(name, contact.c[name].type) for name in ("name", "language", "fields")}
+    return update(contact).where(_MINE).values(modified_on=param("moment", UtcDateTime), **news)
+
+
+_HOLDING, _CHANGING = Fixed(_hold), Fixed(_change)
 
 
 def _read_language(change: ContactChange) -> ContactChange:
@@ -144,23 +162,60 @@ def _check_free(
 def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
     """Make these the contact's URNs in this order; removed ones become free. Returns whether anything changed."""
     rows = contact_urn.c
-    statement = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)
-    ordered = tx.execute(statement.order_by(rows.priority, rows.id))
+    ordered = _PRESENT.rows(tx, {"wanted": contact_id})
     present = {(scheme, path): urn_id for urn_id, scheme, path in ordered}
     wanted = {(urn.scheme, urn.path): urn for urn in urns}
     if list(present) == list(wanted):
         return False
     dropped = [urn_id for address, urn_id in present.items() if address not in wanted]
-    free_urns(tx, (rows.workspace_id == workspace_id) & rows.id.in_(dropped))
-    # A URN that another transaction took meanwhile is not updated; the insert then fails and the request is run again.
-    free_or_own = rows.contact_id.is_(None) | (rows.contact_id == contact_id)
-    for priority, ((scheme, path), urn) in enumerate(wanted.items()):
-        mine = (rows.workspace_id == workspace_id) & (rows.scheme == scheme) & (rows.path == path)
-        values = {"contact_id": contact_id, "priority": priority, "display": urn.display or None}
-        if tx.execute(update(contact_urn).where(mine, free_or_own).values(**values)).rowcount == 0:
-            address = {"workspace_id": workspace_id, "scheme": scheme, "path": path}
-            tx.execute(insert(contact_urn).values(**address, **values))
+    if dropped:
+        free_urns(tx, (rows.workspace_id == workspace_id) & rows.id.in_(dropped))
+    if _link_urns(tx, workspace_id, contact_id, list(wanted.values())) < len(wanted):
+        raise LostRace
     return True
+
+
+def _own_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn], *, is_found_free: bool) -> None:
+    """Gives URNs to a new contact. Raises InvalidInput for one that another contact has, and LostRace if that was found
+    to be otherwise before, or one was taken meanwhile.
+    """
+    wanted = list({(urn.scheme, urn.path): urn for urn in urns}.values())
+    if wanted and _link_urns(tx, workspace_id, contact_id, wanted) < len(wanted):
+        _check_free(tx, workspace_id, urns, contact_id, is_found_free=is_found_free)
+        raise LostRace
+
+
+def _link_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> int:
+    """Gives a contact those of these URNs that no other has, in this order; returns how many."""
+    links = [
+        {
+            "workspace_id": workspace_id,
+            "contact_id": contact_id,
+            "scheme": urn.scheme,
+            "path": urn.path,
+            "display": urn.display or None,
+            "priority": priority,
+        }
+        for priority, urn in enumerate(urns)
+    ]
+    return len(_LINKING.rows(tx, {ROWS: links}))
+
+
+_PRESENT = Fixed(
+    lambda _is_sqlite: (
+        select(contact_urn.c.id, contact_urn.c.scheme, contact_urn.c.path)
+        .where(contact_urn.c.contact_id == param("wanted"))
+        .order_by(contact_urn.c.priority, contact_urn.c.id)
+    )
+)
+_LINKING = inserting(
+    contact_urn,
+    ("workspace_id", "contact_id", "scheme", "path", "display", "priority"),
+    (contact_urn.c.id,),
+    unless_taken=("workspace_id", "scheme", "path"),
+    changing=("contact_id", "priority", "display"),
+    only_if=contact_urn.c.contact_id.is_(None) | (contact_urn.c.contact_id == literal_column("excluded.contact_id")),
+)
 
 
 def free_urns(tx: Transaction, condition: ColumnElement[bool]) -> None:

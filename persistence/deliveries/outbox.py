@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from sqlalchemy import insert, select, update
+from sqlalchemy import Executable, select, update
 
 from persistence.channels.event_form import CONTENT_TYPE, FLOW, Fields, encode_form
 from persistence.database import Transaction
@@ -13,6 +13,8 @@ from persistence.deliveries.failing_receivers import IS_CHANNEL_OFF, Endpoint
 from persistence.deliveries.ledger import count_made, count_moved
 from persistence.deliveries.settings import OF_CHANNEL, is_delivery_to, name_at, name_receiver
 from persistence.sql.columns import new_uuid
+from persistence.sql.fixed_statements import Fixed, param
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import FAILED, PENDING, delivery, webhook_receiver
@@ -114,14 +116,25 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
             "channel_id": each.channel_id,
             "subscriber_id": each.subscriber_id,
             "contact_id": each.contact_id,
+            "status": PENDING,
+            "attempts": 0,
             **times,
         }
         for each in deliveries
     ]
-    tx.execute(insert(delivery), rows)
+    _QUEUEING.run(tx, {ROWS: rows})
     count_made(tx, len(rows))
     tx.wake(WAKE)
     return [str(row["uuid"]) for row in rows]
+
+
+_QUEUEING = inserting(
+    delivery,
+    (
+        *("uuid", "workspace_id", "event", "url", "receiver", "content_type", "body", "channel_id", "subscriber_id"),
+        *("contact_id", "status", "attempts", "created_on", "scheduled_on", "due_on"),
+    ),
+)
 
 
 def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None) -> None:
@@ -148,19 +161,25 @@ def _find_subscription(
     """The delivery URL of an active channel, its events (None: all), whether the workspace is anonymous, and whether
     the receiver has a rate limit. None for a channel without a URL, and for a receiver that is switched off.
     """
+    found = _SUBSCRIBING.rows(tx, {"owner": workspace_id, "channel": channel_id})
+    return found[0] if found else None
+
+
+def _subscribe(_is_sqlite: bool) -> Executable:
     columns = (channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous)
-    statement = (
-        select(*columns, webhook_receiver.c.per_second)
+    return (
+        select(*columns, webhook_receiver.c.per_second.is_not(None))
         .select_from(
             channel.join(workspace, workspace.c.id == channel.c.workspace_id).outerjoin(webhook_receiver, OF_CHANNEL)
         )
         .where(
-            channel.c.workspace_id == workspace_id,
-            channel.c.id == channel_id,
+            channel.c.workspace_id == param("owner"),
+            channel.c.id == param("channel"),
             channel.c.is_active,
             channel.c.webhook_url.is_not(None),
             ~IS_CHANNEL_OFF,
         )
     )
-    url, events, is_anonymous, per_second = tx.execute(statement).first() or (None, None, False, None)
-    return None if url is None else (url, events, is_anonymous, per_second is not None)
+
+
+_SUBSCRIBING = Fixed(_subscribe)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, insert, select
+from sqlalchemy import ColumnElement, exists, select
 
 from persistence.audience import Audience, save_audience
 from persistence.audience_tables import OF_START
@@ -76,8 +76,7 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
         "created_on": tx.now,
         "modified_on": stamped(tx, flow_start, workspace_id),
     }
-    statement = insert(flow_start).values(workspace_id=workspace_id, **values).returning(flow_start.c.id)
-    start_id = tx.execute(statement).scalar_one()
+    start_id = tx.insert(flow_start, workspace_id=workspace_id, **values)
     save_audience(tx, workspace_id, OF_START, start_id, new.audience)
     tx.wake(WAKE)
     return start_id

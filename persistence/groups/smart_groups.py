@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, case, exists, literal, select, update
+from sqlalchemy import ColumnElement, Executable, case, exists, literal, select, update
 
 from persistence.campaigns.fires import schedule_contacts
 from persistence.database import Database, Transaction
@@ -19,6 +19,8 @@ from persistence.errors import InvalidInput
 from persistence.groups.groups import create_group, renew_groups
 from persistence.groups.members import add_members, lock_contacts, remove_members
 from persistence.sql.columns import split
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
 from persistence.workspaces import Workspace, find_workspace
 
@@ -69,17 +71,41 @@ def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: 
 
 
 def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Update smart groups and campaigns after changes of contacts that do not concern tickets. Two statements if there
+    """Update smart groups and campaigns after changes of contacts that do not concern tickets. One statement if there
     is no smart group of users and no campaign for these contacts.
     """
     if not contact_ids:
         return
-    own = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None) & ~group.c.is_system
-    is_needed = tx.execute(select(group.c.id).where(own).limit(1)).first() is not None
-    workspace = find_workspace(tx, workspace_id) if is_needed else None
+    ((has_groups, has_campaigns),) = _FOLLOWING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})
+    workspace = find_workspace(tx, workspace_id) if has_groups else None
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)
-    schedule_contacts(tx, workspace_id, contact_ids)
+    if has_groups or has_campaigns:
+        schedule_contacts(tx, workspace_id, contact_ids)
+
+
+def follow_new(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Finds the smart groups of new contacts. Whoever adds them to a group schedules its campaigns."""
+    if contact_ids and _HAVING.rows(tx, {"owner": workspace_id}):
+        follow_contacts(tx, workspace_id, contact_ids)
+
+
+_OF_USERS = (group.c.workspace_id == param("owner")) & group.c.query.is_not(None) & ~group.c.is_system
+_HAVING = Fixed(lambda _is_sqlite: select(group.c.id).where(_OF_USERS).limit(1))
+
+
+def _follow(_is_sqlite: bool) -> Executable:
+    """Whether there are smart groups of users, and campaigns of groups in which one of these contacts is."""
+    smart = select(group.c.id).where(_OF_USERS)
+    campaigns = (
+        select(campaign.c.id)
+        .join(group_membership, group_membership.c.group_id == campaign.c.group_id)
+        .where(campaign.c.workspace_id == param("owner"), among(group_membership.c.contact_id, "theirs"))
+    )
+    return select(smart.exists(), campaigns.exists())
+
+
+_FOLLOWING = Fixed(_follow)
 
 
 def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:

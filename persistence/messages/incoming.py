@@ -12,6 +12,7 @@ from persistence.database import Transaction
 from persistence.messages.states import INCOMING, QUEUED
 from persistence.messages.storing import insert_incoming
 from persistence.sql.columns import new_uuid
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.tables.messages import VISIBLE, message
 
 
@@ -65,11 +66,17 @@ def store_received(
 
 def find_known_messages(tx: Transaction, channel_id: int, external_ids: Collection[str]) -> dict[str, tuple[int, int]]:
     """The workspace and id of those messages that came through the channel before, by external id; one statement."""
-    rows = message.c
-    known = select(rows.external_id, rows.workspace_id, rows.id).where(
-        rows.channel_id == channel_id, rows.direction == INCOMING, rows.external_id.in_(list(external_ids))
+    known = _KNOWN.rows(tx, {"channel": channel_id, "names": list(external_ids)})
+    return {name: (workspace_id, number) for name, workspace_id, number in known}
+
+
+_KNOWN = Fixed(
+    lambda _is_sqlite: select(message.c.external_id, message.c.workspace_id, message.c.id).where(
+        message.c.channel_id == param("channel"),
+        message.c.direction == INCOMING,
+        among(message.c.external_id, "names", "TEXT"),
     )
-    return {row.external_id: (row.workspace_id, row.id) for row in tx.execute(known)}
+)
 
 
 def _row(tx: Transaction, workspace_id: int, channel_id: int, report: Received) -> dict[str, Any]:

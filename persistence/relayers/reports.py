@@ -160,8 +160,9 @@ def find_callers(tx: Transaction, phone: Source, calls: Collection[tuple[CallRep
 def _find_owners(
     tx: Transaction, phone: Source, urns: Collection[Urn], seen: Collection[str], *, revives: bool
 ) -> dict[str, UrnOwner]:
-    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id)
-    welcome = {identity: owner for identity, owner in owners.items() if owner.status != BLOCKED}
+    owners = ensure_owners(tx, phone.workspace_id, urns, channel_id=phone.id, seen=seen)
+    # New contacts were stored as seen now, through this phone.
+    welcome = {name: owner for name, owner in owners.items() if owner.status != BLOCKED and not owner.is_new}
     active = {owner.contact_id for identity, owner in welcome.items() if identity in seen}
     tx.before_commit(SeenContacts).note(phone, active, {owner.urn_id for owner in welcome.values()}, revives=revives)
     return owners

@@ -146,12 +146,13 @@ class _Sendable:
 
 
 class Fixed:
-    """A statement that `build` makes for SQLite (True) or PostgreSQL; all its values that change are parameters. What
-    it does to audited tables is not told, so it must do nothing to them that the audit log tells.
+    """A statement that `build` makes for SQLite (True) or PostgreSQL; all its values that change are parameters. The
+    audit log does not hear of it: whoever does something that is told, tells it (`is_told`).
     """
 
-    def __init__(self, build: Callable[[bool], Executable]) -> None:
+    def __init__(self, build: Callable[[bool], Executable], *, is_told: bool = False) -> None:
         self._build = build
+        self.is_told = is_told
         FIXED.append(self)
         self._made: dict[str, _Sendable] = {}
 

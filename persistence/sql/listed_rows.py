@@ -8,6 +8,7 @@ import orjson
 from sqlalchemy import (
     JSON,
     Column,
+    ColumnElement,
     Executable,
     Select,
     Table,
@@ -54,9 +55,12 @@ def inserting(
     returning: Sequence[Column[Any]] = (),
     *,
     unless_taken: Sequence[str] | None = None,
+    changing: Sequence[str] = (),
+    only_if: ColumnElement[bool] | None = None,
 ) -> Fixed:
     """The statement that inserts the rows in its parameter ROWS into these columns of a table, in their order, and
-    returns columns of them. With `unless_taken`, rows are left out whose values of these columns another row has.
+    returns columns of them. With `unless_taken`, rows are left out whose values of these columns another row has, or
+    they give it new values of the columns `changing`, `only_if` it meets a condition.
     """
 
     def build(is_sqlite: bool) -> Executable:
@@ -64,6 +68,11 @@ def inserting(
         if unless_taken is None:
             return insert(table).from_select(names, listed, include_defaults=False).returning(*returning)
         giving = upsert(table, is_sqlite=is_sqlite).from_select(names, listed, include_defaults=False)
+        if changing:
+            news = {name: giving.excluded[name] for name in changing}
+            return giving.on_conflict_do_update(index_elements=unless_taken, set_=news, where=only_if).returning(
+                *returning
+            )
         return giving.on_conflict_do_nothing(index_elements=unless_taken or None).returning(*returning)
 
     return Fixed(build)

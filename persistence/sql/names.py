@@ -6,12 +6,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
-    Integer,
     Row,
-    Select,
     Table,
     Text,
-    bindparam,
     case,
     func,
     or_,
@@ -22,7 +19,7 @@ from sqlalchemy import (
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid, split
-from persistence.sql.kept_statements import execute_kept
+from persistence.sql.fixed_statements import Fixed, param
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -213,16 +210,11 @@ def check_new(
     name = check_name(name, field)
     naming = {"name": name, "name_key": name_key(name)}
 
-    def build() -> Select[*tuple[Any, ...]]:
-        number = func.count() if counted is None else func.count().filter(counted)
-        named = func.max(case((table.c.name_key == bindparam("wanted_name", type_=Text), 1), else_=0))
-        keyed = (
-            [] if key is None else [func.max(case((table.c.key == bindparam("wanted_key", type_=Text), 1), else_=0))]
-        )
-        return select(number, named, *keyed).where(table.c.workspace_id == bindparam("owner", type_=Integer))
-
+    checking = _CHECKING.get((table, key is None))
+    if checking is None:
+        checking = _CHECKING[table, key is None] = _check(table, counted, has_key=key is not None)
     values = {"wanted_name": naming["name_key"], "owner": workspace_id} | ({} if key is None else {"wanted_key": key})
-    ((number, is_taken, *is_key_taken),) = execute_kept(tx, (table,), ("new", key is None), (), build, values)
+    ((number, is_taken, *is_key_taken),) = checking.rows(tx, values)
     if is_taken:
         raise InvalidInput.on(field, "This name is already taken.")
     if any(is_key_taken):
@@ -230,6 +222,19 @@ def check_new(
     if number >= limit:
         raise LimitReached
     return naming
+
+
+_CHECKING: dict[tuple[Table, bool], Fixed] = {}
+"""By table, and whether its records have no key."""
+
+
+def _check(table: Table, counted: ColumnElement[bool] | None, *, has_key: bool) -> Fixed:
+    """How many records there are, and whether one has a name or key."""
+    number = func.count() if counted is None else func.count().filter(counted)
+    named = func.max(case((table.c.name_key == param("wanted_name", Text), 1), else_=0))
+    keyed = [func.max(case((table.c.key == param("wanted_key", Text), 1), else_=0))] if has_key else []
+    statement = select(number, named, *keyed).where(table.c.workspace_id == param("owner"))
+    return Fixed(lambda _is_sqlite: statement)
 
 
 def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[str]) -> dict[str, int]:
