@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Select, Table, bindparam, select
@@ -20,8 +21,10 @@ from persistence.tables.stamps import record_stamp
 from persistence.workspaces import Workspace
 
 RECORDS_PER_STATEMENT = 250
-EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "before", "after", "reverse", "paths"})
+EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "flow", "before", "after", "reverse", "paths"})
 """Parameters whose values do not matter for the plan of a statement: the same index serves all."""
+EVEN_ALONE = frozenset({"label"})
+"""Those of which this is true unless there are others."""
 
 Condition = ColumnElement[bool]
 Values = Mapping[str, Any]
@@ -79,7 +82,7 @@ class ListSpec:
         """The matching records."""
         record, is_made_anew = self.record_of(query), callable(self.source)
         is_fixed = is_declared(record) and not is_made_anew
-        is_even = is_fixed and query.values.keys() <= EVEN
+        is_even = is_fixed and (query.values.keys() <= EVEN or query.values.keys() == EVEN_ALONE)
         conditions = self.conditions(query)
         return Selection(record, self.source_of(query), self.table.c.id, order, conditions, is_fixed, is_even)
 
@@ -138,8 +141,13 @@ class ListSpec:
         return self.source(query)
 
     def _mine(self, query: ListQuery) -> list[Condition]:
-        rows = self.table.c
-        return [rows.workspace_id == query.workspace.id] if "workspace_id" in rows else []
+        return [_owned(self.table, query.workspace.id)] if "workspace_id" in self.table.c else []
+
+
+@lru_cache(maxsize=1000)
+def _owned(table: Table, workspace_id: int) -> Condition:
+    """Kept, because to build the condition takes as long as to check a token."""
+    return table.c.workspace_id == workspace_id
 
 
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:

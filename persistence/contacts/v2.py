@@ -9,7 +9,7 @@ from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_co
 from persistence.contacts.addresses import read_lookup
 from persistence.contacts.filters import of_members
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
-from persistence.sql.json_sql import JsonDocument, declare_record, json_list, json_record, json_text_list
+from persistence.sql.json_sql import JsonDocument, declare_record, json_record, json_record_or_null, json_related
 from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import is_called
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
@@ -28,12 +28,12 @@ def status_flag(status: str) -> ColumnElement[Any]:
     return type_coerce(unless_deleted(contact.c.status == status), Boolean)
 
 
-GROUPS_OF_CONTACT = json_list(
-    select(json_record({"uuid": group.c.uuid, "name": group.c.name}).label("item"))
-    .join(group_membership, group_membership.c.group_id == group.c.id)
-    .where(group_membership.c.contact_id == contact.c.id)
-    .order_by(group.c.created_on, group.c.id)
-    .correlate(contact)
+GROUPS_OF_CONTACT = json_related(
+    contact.c.id,
+    group_membership.c.contact_id,
+    group_membership.join(group, group.c.id == group_membership.c.group_id),
+    json_record({"uuid": group.c.uuid, "name": group.c.name}),
+    *(group.c.created_on, group.c.id),
 )
 
 CURRENT_FLOW = (
@@ -45,11 +45,12 @@ CURRENT_FLOW = (
 def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
     """The URNs of a contact as a list of strings, the preferred one first."""
     path = literal(MASKED_PATH, literal_execute=True) if masked else contact_urn.c.path
-    return json_text_list(
-        select((contact_urn.c.scheme + literal_column("':'") + path).label("item"))
-        .where(contact_urn.c.contact_id == contact.c.id)
-        .order_by(contact_urn.c.priority, contact_urn.c.id)
-        .correlate(contact)
+    return json_related(
+        contact.c.id,
+        contact_urn.c.contact_id,
+        contact_urn,
+        contact_urn.c.scheme + literal_column("':'") + path,
+        *(contact_urn.c.priority, contact_urn.c.id),
     )
 
 
@@ -57,9 +58,12 @@ STORED_FIELDS = JsonDocument(unless_deleted(contact.c.fields))
 """The values of a contact as they are stored, which `show_fields` replaces by what people see."""
 
 
-def show_fields(query: ListQuery, records: list[str], *, for_agent: bool = False) -> list[str]:
+def show_fields(
+    query: ListQuery, records: list[str], *, following: str = "blocked", for_agent: bool = False
+) -> list[str]:
     """Records with every field of the workspace by key, and the part of the value that has the field's own type. The
-    database would look up each field in each contact, which takes twenty times longer.
+    database would look up each field in each contact, which takes twenty times longer. `following` is the key of the
+    record after its fields.
     """
     if not records:
         return records
@@ -73,24 +77,27 @@ def show_fields(query: ListQuery, records: list[str], *, for_agent: bool = False
     rows = execute_kept(query.tx, (field,), (), conditions, build, {}, is_even=True)
     known = {str(uuid): (key, kind) for uuid, key, kind in rows}
     nothing: dict[str, str | None] = {key: None for key, _ in known.values()}
-    return [_show_fields(record, known, nothing) for record in records]
+    return [_show_fields(record, known, nothing, following) for record in records]
 
 
-def _show_fields(record: str, known: Mapping[str, tuple[str, str]], nothing: Mapping[str, str | None]) -> str:
-    document = orjson.loads(record)
-    stored = document["fields"]
+def _show_fields(
+    record: str, known: Mapping[str, tuple[str, str]], nothing: Mapping[str, str | None], following: str
+) -> str:
+    # Quotes inside of texts are escaped, so these are keys of the record, or of fields, which are UUIDs.
+    before, key, rest = record.partition(',"fields":')
+    stored_text, after, end = rest.partition(f',"{following}":')
+    stored = orjson.loads(stored_text)
     shown = {} if stored is None else dict(nothing)
     for uuid, value in (stored or {}).items():
         if uuid in known:
-            key, kind = known[uuid]
-            shown[key] = value.get(kind)
-    document["fields"] = shown
-    return orjson.dumps(document).decode()
+            name, kind = known[uuid]
+            shown[name] = value.get(kind)
+    return f"{before}{key}{orjson.dumps(shown).decode()}{after}{end}"
 
 
 def _finish(query: ListQuery, records: list[str]) -> list[str]:
     """Fields that agents may not see are left out for them."""
-    return show_fields(query, records, for_agent=query.is_agent)
+    return show_fields(query, records, following="flow", for_agent=query.is_agent)
 
 
 def _build_record(*, masked: bool) -> ColumnElement[Any]:
@@ -104,7 +111,7 @@ def _build_record(*, masked: bool) -> ColumnElement[Any]:
             "urns": urns_of_contact(masked=masked),
             "groups": GROUPS_OF_CONTACT,
             "fields": STORED_FIELDS,
-            "flow": CURRENT_FLOW,
+            "flow": json_record_or_null(flow.c.id, FLOW_REF),
             "created_on": contact.c.created_on,
             "modified_on": contact.c.modified_on,
             "last_seen_on": contact.c.last_seen_on,
@@ -141,6 +148,7 @@ CONTACTS = ListSpec(
     contact,
     _build_record(masked=False),
     reversible(contact.c.modified_on, contact.c.id),
+    source=contact.outerjoin(flow, flow.c.id == contact.c.current_flow_id),
     masked=_build_record(masked=True),
     finish=_finish,
     standing=only_deleted,

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, literal_column, null, select
+from sqlalchemy import ColumnElement, case, literal_column, null
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.labels import find_label
@@ -21,18 +21,18 @@ from persistence.lists import (
 from persistence.messages.sent_times import SENT_FOLDER, sent_after, sent_before
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import is_uuid, read_id
-from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
+from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_related
 from persistence.sql.pages import Order
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, broadcast, label, message, message_label
 
-LABELS_OF_MESSAGE = json_list(
-    select(json_record({"uuid": label.c.uuid, "name": label.c.name}).label("item"))
-    .join(message_label, message_label.c.label_id == label.c.id)
-    .where(message_label.c.message_id == message.c.id)
-    .order_by(label.c.name_key)
-    .correlate(message)
+LABELS_OF_MESSAGE = json_related(
+    message.c.id,
+    message_label.c.message_id,
+    message_label.join(label, label.c.id == message_label.c.label_id),
+    json_record({"uuid": label.c.uuid, "name": label.c.name}),
+    label.c.name_key,
 )
 
 FIRST_ATTACHMENT = message.c.attachments[0]
@@ -80,9 +80,15 @@ SENT_ORDER = Order(message.c.sent_on, message.c.id)
 LABEL_ORDER = Order(message_label.c.created_on, message_label.c.message_id)
 
 OUTGOING_FOLDERS = ("outbox", SENT_FOLDER, "failed")
-FOLDERS = ("inbox", "flows", "archived", *OUTGOING_FOLDERS)
+FOLDERS = {
+    # As part of the text, so that the partial index on the sent folder is used.
+    folder: message.c.folder == literal_column(f"'{folder}'")
+    for folder in ("inbox", "flows", "archived", *OUTGOING_FOLDERS)
+}
 INCOMING_FOLDER = "incoming"
 NEVER = never(message.c.id)
+NOT_DELETED = message.c.visibility != literal_column(f"'{DELETED}'")
+"""As part of the text: of a parameter PostgreSQL expects that nothing is left, and plans each time anew."""
 
 
 def _order(values: Values) -> Order:
@@ -100,7 +106,7 @@ def _is_of_sent(values: Values) -> bool:
 
 def _standing(query: ListQuery) -> list[Condition]:
     """Deleted messages are listed only with the filter `id` or `uuid` (decision D14)."""
-    return [] if query.values.keys() & {"id", "uuid"} else [message.c.visibility != DELETED]
+    return [] if query.values.keys() & {"id", "uuid"} else [NOT_DELETED]
 
 
 def _of_broadcast(query: ListQuery, reference: str) -> Condition:
@@ -120,8 +126,7 @@ def _in_folder(query: ListQuery, folder: str) -> list[Condition]:
         ]
     if folder in OUTGOING_FOLDERS and "label" in query.values:  # only incoming messages have labels
         return [NEVER]
-    # As part of the text, so that the partial index on the sent folder is used.
-    return [message.c.folder == literal_column(f"'{folder}'")] if folder in FOLDERS else [NEVER]
+    return [FOLDERS.get(folder, NEVER)]
 
 
 def _with_label(query: ListQuery, reference: str) -> list[Condition]:

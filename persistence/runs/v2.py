@@ -34,14 +34,19 @@ def first_urn(shown: ColumnElement[Any]) -> ColumnElement[Any]:
     )
 
 
+SHOWN_URN = contact_urn.alias("shown_urn")
+"""The preferred URN of the run's contact, if there is one."""
+
+
 def _build_record(*, masked: bool = False, with_path: bool = True) -> ColumnElement[Any]:
-    path = literal(MASKED_PATH, literal_execute=True) if masked else contact_urn.c.path
-    display = path if masked else func.coalesce(contact_urn.c.display, path)
+    rows = SHOWN_URN.c
+    path = literal(MASKED_PATH, literal_execute=True) if masked else rows.path
+    display = path if masked else func.coalesce(rows.display, path)
     person = {
         "uuid": contact.c.uuid,
         "name": contact.c.name,
-        "urn": first_urn(contact_urn.c.scheme + literal_column("':'") + path),
-        "urn_display": first_urn(display),
+        "urn": rows.scheme + literal_column("':'") + path,
+        "urn_display": case((rows.id.is_not(None), display), else_=null()),
     }
     return declare_record(
         {
@@ -76,6 +81,7 @@ SOURCE = (
     flow_run.join(flow, flow.c.id == flow_run.c.flow_id)
     .join(contact, contact.c.id == flow_run.c.contact_id)
     .outerjoin(flow_start, flow_start.c.id == flow_run.c.start_id)
+    .outerjoin(SHOWN_URN, SHOWN_URN.c.id == first_urn(contact_urn.c.id))
 )
 
 

@@ -1,6 +1,7 @@
 """Records as JSON built by the database: a record is declared once and compiled for SQLite and PostgreSQL."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlalchemy import (
@@ -8,6 +9,7 @@ from sqlalchemy import (
     Boolean,
     ColumnElement,
     Float,
+    FromClause,
     Integer,
     Null,
     Numeric,
@@ -18,6 +20,7 @@ from sqlalchemy import (
     cast,
     literal_column,
     null,
+    select,
 )
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -74,11 +77,15 @@ class JsonList(
     sqlite="json((SELECT json_group_array(json(s.item)) FROM {0} AS s))",
     postgresql="(SELECT '[' || coalesce(string_agg(s.item::text, ','), '') || ']' FROM {0} AS s)",
 ):
-    """The rows of a one-column subquery, in its order, as a JSON array; empty when it has no rows."""
+    """The rows of a one-column subquery, in its order, as a JSON array; empty when it has no rows. `related` says how
+    those of many records are found at once.
+    """
+
+    related: "Related | None" = None
 
 
 class JsonTextList(
-    Template,
+    JsonList,
     sqlite="json((SELECT json_group_array(s.item) FROM {0} AS s))",
     postgresql="(SELECT '[' || coalesce(string_agg(to_json(s.item)::text, ','), '') || ']' FROM {0} AS s)",
 ):
@@ -105,7 +112,7 @@ def _record_postgresql(element: JsonRecord, compiler: SQLCompiler, **options: An
     pairs: list[str] = []
     for key, value in zip(parts[::2], parts[1::2], strict=True):
         comma = "," if pairs else ""
-        pairs.append(f"'{comma}{_quoted_key(key)}:' || {_postgresql_value(value, compiler, options)}")
+        pairs.append(f"'{comma}{_quoted_key(key)}:' || {compile_value(value, compiler, options)}")
     return "('{' || " + " || ".join(pairs) + " || '}')"
 
 
@@ -114,10 +121,10 @@ def _quoted_key(key: ColumnElement[Any]) -> str:
     return '"' + str(key).strip("'") + '"'
 
 
-def _postgresql_value(value: ColumnElement[Any], compiler: SQLCompiler, options: Mapping[str, Any]) -> str:
-    """An expression for the JSON text of a value, never null."""
+def compile_value(value: ColumnElement[Any], compiler: SQLCompiler, options: Mapping[str, Any]) -> str:
+    """An expression of PostgreSQL for the JSON text of a value, never null."""
     text = compiler.process(value, **options)
-    if isinstance(value, (JsonRecord, JsonList, JsonTextList)):
+    if isinstance(value, (JsonRecord, JsonList)):
         return text
     if isinstance(value, JsonTime) or isinstance(value.type, UuidText):
         return f"""coalesce('"' || {text} || '"', 'null')"""
@@ -149,9 +156,19 @@ def json_record(fields: Mapping[str, Any]) -> ColumnElement[Any]:
     return JsonRecord(*parts)
 
 
+class OptionalRecord(JsonDocument, sqlite="json({0})", postgresql="{0}"):
+    """An object or null. `present` is not null where there is an object, which `record` describes."""
+
+    present: ColumnElement[Any]
+    record: ColumnElement[Any]
+
+
 def json_record_or_null(present: ColumnElement[Any], fields: Mapping[str, Any]) -> ColumnElement[Any]:
     """The object if `present` is not null, otherwise null (for outer joins)."""
-    return JsonDocument(case((present.is_not(None), json_record(fields)), else_=null()))
+    record = json_record(fields)
+    found = OptionalRecord(case((present.is_not(None), record), else_=null()))
+    found.present, found.record = present, record
+    return found
 
 
 def json_list(inner: Select[Any]) -> ColumnElement[Any]:
@@ -165,6 +182,32 @@ def json_list(inner: Select[Any]) -> ColumnElement[Any]:
 def json_text_list(inner: Select[Any]) -> ColumnElement[Any]:
     """An array of texts: the one column of `inner`, labeled `item`, is plain text."""
     return JsonTextList(inner.scalar_subquery())
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Records that belong to others, as JSON: the `item` of each row of `source` whose `link` is the id `owner`."""
+
+    owner: ColumnElement[int]
+    link: ColumnElement[int]
+    source: FromClause
+    item: ColumnElement[Any]
+    order_by: tuple[ColumnElement[Any], ...]
+
+
+def json_related(
+    owner: ColumnElement[int],
+    link: ColumnElement[int],
+    source: FromClause,
+    item: ColumnElement[Any],
+    *order_by: ColumnElement[Any],
+) -> ColumnElement[Any]:
+    """An array of what belongs to a record: see `Related`. The item is a JSON object, or plain text."""
+    rows = select(item.label("item")).select_from(source).where(link == owner).order_by(*order_by)
+    inner = rows.correlate(owner.table).scalar_subquery()
+    found = JsonList(inner) if isinstance(item.type, JSON) else JsonTextList(inner)
+    found.related = Related(owner, link, source, item, order_by)
+    return found
 
 
 def declare_record(fields: Mapping[str, ColumnElement[Any]]) -> ColumnElement[Any]:

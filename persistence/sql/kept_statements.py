@@ -7,7 +7,7 @@ import itertools
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Connection, Row, Select
@@ -22,6 +22,8 @@ PREPARED_AFTER = 20
 MOST_PREPARED = 100
 """Statements of a connection; each takes up to a hundred kilobytes of its server process."""
 PREPARED = "prepared_statements"
+JSON_TYPE, JSONB_TYPE, UUID_TYPE = 114, 3802, 2950
+"""What PostgreSQL calls the types for which SQLAlchemy gives the driver conversions."""
 PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
 
 Shape = tuple[Hashable, ...]
@@ -92,20 +94,80 @@ def execute_kept(
     exist once, and contain no value that changes. `values` are the other parameters, by name. Columns have the types of
     the driver. `is_even` says that one plan is good for all values, so that the statement may be prepared.
     """
+    command = _command(tx, parts, variant, conditions, build, values, is_even=is_even)
+    if command is None:
+        return tx.execute(build(), values or None).all()
+    return tx.connection.exec_driver_sql(*command).all()
+
+
+def execute_plain(
+    tx: Transaction,
+    parts: Sequence[object],
+    variant: Shape,
+    conditions: Sequence[ColumnElement[bool]],
+    build: Callable[[], Select[*tuple[Any, ...]]],
+    values: Values,
+    *,
+    is_even: bool = False,
+) -> Sequence[Sequence[Any]] | None:
+    """Like `execute_kept` on PostgreSQL, but with all values as its texts, which nothing converts. None for a statement
+    that cannot be kept.
+    """
+    command = _command(tx, parts, variant, conditions, build, values, is_even=is_even)
+    if command is None:
+        return None
+    driver: Any = tx.connection.connection.dbapi_connection
+    driver.cursor_factory = _plain_cursor()
+    try:
+        result = tx.connection.exec_driver_sql(*command)
+    finally:
+        driver.cursor_factory = None
+    assert result.cursor is not None
+    rows: Sequence[Sequence[Any]] = result.cursor.fetchall()
+    result.close()
+    return rows
+
+
+@cache
+def _plain_cursor() -> type:
+    """Cursors that return all values as texts."""
+    from psycopg2 import extensions  # noqa: PLC0415  # SQLite needs no driver
+
+    texts = dict.fromkeys([*extensions.string_types, JSON_TYPE, JSONB_TYPE, UUID_TYPE], extensions.UNICODE)
+
+    class PlainCursor(extensions.cursor):  # type: ignore[misc]  # psycopg2 has no types
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            self.string_types = texts
+
+    return PlainCursor
+
+
+def _command(
+    tx: Transaction,
+    parts: Sequence[object],
+    variant: Shape,
+    conditions: Sequence[ColumnElement[bool]],
+    build: Callable[[], Select[*tuple[Any, ...]]],
+    values: Values,
+    *,
+    is_even: bool,
+) -> tuple[str, Any] | None:
+    """The text and the parameters of the statement; None if it has to be built each time."""
     keys = [key for condition in conditions if (key := condition._generate_cache_key()) is not None]
     if len(keys) < len(conditions):
-        return tx.execute(build(), values or None).all()
+        return None
     shape = (tx.dialect.name, *map(id, parts), *variant, *(key.key for key in keys))
     given = [bind for key in keys for bind in key.bindparams]
     if shape not in _KEPT:
         _keep(shape, _compile(build(), tx.dialect, given, values, tuple(parts)))
     kept = _KEPT.get(shape)
     if kept is None:
-        return tx.execute(build(), values or None).all()
+        return None
     parameters = kept.parameters(given, values)
     if tx.can_prepare and is_even and _is_prepared(tx.connection, kept):
-        return tx.connection.exec_driver_sql(kept.execution, parameters).all()
-    return tx.connection.exec_driver_sql(kept.text, parameters).all()
+        return kept.execution, parameters
+    return kept.text, parameters
 
 
 def _is_prepared(connection: Connection, kept: _Kept) -> bool:

@@ -103,7 +103,8 @@ def fetch_numbered_page(
     skipped = (number - 1) * size
     is_deep = keeps_places and skipped >= DEEP
     place = _find_place(tx, order, conditions, skipped) if is_deep else _PageStart(None, skipped)
-    picked = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
+    ids = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
+    picked = ids.subquery("picked")
     source = picked.join(chosen.source, chosen.source_id == picked.c.id)
     sorting = Order(picked.c.key, picked.c.id, order.descending).sorting
     records = list(tx.execute(select(as_text(chosen.record)).select_from(source).order_by(*sorting)).scalars())

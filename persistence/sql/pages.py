@@ -3,10 +3,10 @@
 import base64
 import binascii
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import orjson
@@ -16,8 +16,8 @@ from sqlalchemy import (
     Date,
     FromClause,
     Select,
-    Subquery,
     bindparam,
+    literal_column,
     select,
     tuple_,
     type_coerce,
@@ -28,7 +28,8 @@ from sqlalchemy.types import Integer, NullType, TypeEngine
 from persistence.database import Transaction
 from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
 from persistence.sql.json_sql import as_text
-from persistence.sql.kept_statements import execute_kept
+from persistence.sql.kept_statements import execute_kept, execute_plain
+from persistence.sql.record_forms import Form, form_of
 
 CURSOR_LENGTH = 1000
 AFTER, AFTER_ID = "after_value", "after_id"
@@ -145,42 +146,78 @@ def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, si
     """One page of records as JSON texts in one statement."""
     backward = position is not None and position.backward
     order = chosen.order.reversed if backward else chosen.order
-
-    def build() -> Select[*tuple[Any, ...]]:
-        return _page_statement(chosen, order, position, size + 1, sqlite=tx.sqlite)
-
-    values = {} if position is None else position.values
-    if chosen.is_fixed:
-        parts = (chosen.record, chosen.source, order)
-        variant = (size, position is None)
-        rows = execute_kept(tx, parts, variant, chosen.conditions, build, values, is_even=chosen.is_even)
-    else:
-        rows = tx.execute(build(), values or None).all()
+    rows, write = _read(tx, chosen, order, position, size + 1)
     more = len(rows) > size
     rows = rows[:size][::-1] if backward else rows[:size]
     kind = order.column.type
-    first = Position(_read_key(tx, kind, rows[0][1]), rows[0][2], True) if rows else None
-    last = Position(_read_key(tx, kind, rows[-1][1]), rows[-1][2]) if rows else None
+    first = Position(_read_key(kind, rows[0][-2]), int(rows[0][-1]), True) if rows else None
+    last = Position(_read_key(kind, rows[-1][-2]), int(rows[-1][-1])) if rows else None
     has_next, has_previous = (True, more) if backward else (more, position is not None)
-    return Page([row[0] for row in rows], last if has_next else None, first if has_previous else None)
+    return Page(write(rows), last if has_next else None, first if has_previous else None)
+
+
+Found = Sequence[Sequence[Any]]
+"""Rows that end with the sort value and the id of a record."""
+
+
+def _read(
+    tx: Transaction, chosen: Selection, order: Order, position: Position | None, most: int
+) -> tuple[Found, Callable[[Found], list[str]]]:
+    """The rows of a page, and what makes records of them."""
+    values = {} if position is None else position.values
+    if not chosen.is_fixed:
+        return tx.execute(_page_statement(chosen, order, position, most, sqlite=tx.sqlite), values).all(), _documents
+    parts = (chosen.record, chosen.source, order)
+    variant = (most, position is None)
+    if not tx.sqlite:
+        form = form_of(chosen.record, chosen.source_id)
+        build_plain = partial(_plain_statement, form, chosen, order, position, most)
+        is_even, conditions = chosen.is_even, chosen.conditions
+        rows = execute_plain(tx, (*parts, form), variant, conditions, build_plain, values, is_even=is_even)
+        if rows is not None:
+            return rows, form.write
+    build = partial(_page_statement, chosen, order, position, most, sqlite=tx.sqlite)
+    return execute_kept(tx, parts, variant, chosen.conditions, build, values, is_even=chosen.is_even), _documents
+
+
+def _documents(rows: Found) -> list[str]:
+    return [row[0] for row in rows]
 
 
 def _page_statement(
     chosen: Selection, order: Order, position: Position | None, most: int, *, sqlite: bool
 ) -> Select[*tuple[Any, ...]]:
     picked = pick_ids(order, chosen.conditions, position, most, sqlite=sqlite)
+    return _select([as_text(chosen.record).label("document")], picked.subquery("picked"), chosen, order)
+
+
+def _plain_statement(
+    form: Form, chosen: Selection, order: Order, position: Position | None, most: int
+) -> Select[*tuple[Any, ...]]:
+    ids = pick_ids(order, chosen.conditions, position, most, sqlite=False)
+    picked = ids.cte("picked") if form.has_related else ids.subquery("picked")
+    return _select(form.select_from(picked), picked, chosen, order)
+
+
+def _select(
+    columns: list[ColumnElement[Any]], picked: FromClause, chosen: Selection, order: Order
+) -> Select[*tuple[Any, ...]]:
     key, tie = picked.c.key, picked.c.id
     return (
-        select(as_text(chosen.record).label("document"), type_coerce(key, NullType()), tie)
+        select(*columns, type_coerce(key, NullType()), tie)
         .select_from(picked.join(chosen.source, chosen.source_id == tie))
         .order_by(*Order(key, tie, order.descending).sorting)
     )
 
 
-def _read_key(tx: Transaction, kind: TypeEngine[Any], value: Any) -> Any:
-    """A sort value as the driver returned it, in the type of its column."""
-    read = kind.dialect_impl(tx.dialect).result_processor(tx.dialect, None)
-    return value if read is None else read(value)
+def _read_key(kind: TypeEngine[Any], value: Any) -> Any:
+    """A sort value as the driver returned it, or as text, in the type of its column."""
+    if isinstance(kind, UtcDateTime):
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return moment.astimezone(UTC)
+    if isinstance(kind, Date):
+        return date.fromisoformat(value) if isinstance(value, str) else value
+    return int(value) if isinstance(kind, Integer) else value
 
 
 def pick_ids(
@@ -191,8 +228,8 @@ def pick_ids(
     *,
     sqlite: bool,
     offset: int = 0,
-) -> Subquery:
-    """The `id` and `key` of `limit` records after a position and `offset` more, in their order."""
+) -> Select[Any]:
+    """Selects the `id` and `key` of `limit` records after a position and `offset` more, in their order."""
     base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
     sorting = order.sorting
     if position is None:
@@ -214,11 +251,13 @@ def _placeholders(order: Order, position: Position) -> tuple[BindParameter[Any],
     return bindparam(AFTER, position.value, type_=order.column.type), bindparam(AFTER_ID, position.id, type_=BigId)
 
 
-def _cut(ordered: Select[Any], limit: int, offset: int) -> Subquery:
-    return (ordered.limit(limit).offset(offset) if offset else ordered.limit(limit)).subquery("picked")
+def _cut(ordered: Select[Any], limit: int, offset: int) -> Select[Any]:
+    # Part of the text: with a parameter PostgreSQL expects many rows, and plans a prepared statement each time anew.
+    cut = ordered.limit(literal_column(str(limit), Integer))
+    return cut.offset(offset) if offset else cut
 
 
-def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Subquery:
+def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Select[Any]:
     # SQLite seeks only on the first column of a row value, so a long series of equal sort values would be scanned.
     sorting = order.sorting
     value, record_id = _placeholders(order, position)

@@ -69,7 +69,9 @@ class Reader:
         assert answer.status_code == 200, answer.text
         if following := answer.json().get("next"):
             self.api.follow(following)
-        return [(statement, values) for statement, values in self.seen if statement.lstrip().startswith("SELECT")]
+        return [
+            (statement, values) for statement, values in self.seen if statement.lstrip().startswith(("SELECT", "WITH"))
+        ]
 
     def values(self, operation: Operation, name: str) -> list[Any]:
         """Values of a parameter that mean something here."""

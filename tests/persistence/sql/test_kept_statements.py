@@ -24,13 +24,13 @@ def other(database: Database) -> Workspace:
 def built(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The statements of pages that are built, from none on."""
     seen: list[object] = []
-    build = pages._page_statement
+    select = pages._select
 
-    def note(*arguments: Any, **options: Any) -> Any:
+    def note(*arguments: Any) -> Any:
         seen.append(arguments)
-        return build(*arguments, **options)
+        return select(*arguments)
 
-    monkeypatch.setattr(pages, "_page_statement", note)
+    monkeypatch.setattr(pages, "_select", note)
     monkeypatch.setattr(kept_statements, "_KEPT", {})
     return seen
 

@@ -1,0 +1,267 @@
+"""Pages of records as plain values: PostgreSQL hands over the columns of records, and Python writes the JSON around
+them. The database takes longer to write the JSON of 250 records than to find and read them. A form is made of the same
+declaration (`json_sql`) from which statements for single records are compiled.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from json.encoder import encode_basestring as quote
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    Float,
+    FromClause,
+    Integer,
+    Null,
+    Numeric,
+    case,
+    literal_column,
+    select,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import String
+
+from persistence.sql.columns import JsonIndexed, UuidText
+from persistence.sql.json_sql import (
+    JsonBoolean,
+    JsonList,
+    JsonRecord,
+    JsonTime,
+    OptionalRecord,
+    Related,
+    Template,
+    compile_value,
+)
+
+ITEM, ROW = "\x1f", "\x1e"
+"""Between an owner and its item, and between these pairs. JSON contains no control characters."""
+FRACTIONS = {19: '.000000Z"', **{20 + digits: f'{"0" * (6 - digits)}Z"' for digits in range(1, 7)}}
+"""What a time of PostgreSQL lacks, by its length: it leaves out zeros at the end of a fraction."""
+WORD_LENGTH = 9
+"""Columns of shorter texts have few different ones: directions, types, statuses, languages."""
+WORDS_KEPT = 1000
+BOOLEANS = {None: "null", "t": "true", "f": "false"}
+
+ONE: ColumnElement[int] = literal_column("1", Integer)
+
+Values = Sequence[Any]
+Write = Callable[[Values], Iterable[str]]
+
+
+class PlainTime(Template, sqlite="{0}", postgresql="({0} AT TIME ZONE INTERVAL '0')", kind=String()):
+    """A time in UTC as PostgreSQL writes it."""
+
+
+class Gathered(FunctionElement[str]):
+    """All pairs of an owner and an item in one text; the arguments are both, and then what they are sorted by."""
+
+    type = String()
+    name = "gathered"
+    inherit_cache = True
+
+
+@compiles(Gathered, "postgresql")
+def _gathered(element: Gathered, compiler: SQLCompiler, **options: Any) -> str:
+    owner, item, *order = element.clauses
+    pair = f"{compiler.process(owner, **options)}::text || E'\\x1f' || {compile_value(item, compiler, options)}"
+    return f"string_agg({pair}, E'\\x1e' ORDER BY {', '.join(compiler.process(each, **options) for each in order)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The values of a column, and how they are written."""
+
+    number: int
+    write: Write
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A record inside a record; null where a column is null."""
+
+    number: int
+    parts: tuple["Part", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """The items that belong to each record. One row of the page has those of all."""
+
+    number: int
+
+
+Part = str | Value | Optional | Many
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The columns of a record, and what is written around them."""
+
+    columns: tuple[ColumnElement[Any] | Related, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def has_related(self) -> bool:
+        return any(isinstance(each, Related) for each in self.columns)
+
+    def select_from(self, picked: FromClause) -> list[ColumnElement[Any]]:
+        """The columns of a statement about the records with the ids in `picked`."""
+        return [_gather(each, picked) if isinstance(each, Related) else each for each in self.columns]
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> list[str]:
+        """The JSON of the records in rows of these columns, as PostgreSQL writes their values, with the id at the end
+        of each row.
+        """
+        return list(_join(self.parts, list(zip(*rows, strict=True)))) if rows else []
+
+
+def _gather(related: Related, picked: FromClause) -> ColumnElement[Any]:
+    # Only the first row has them. So the records are found without them, by a plan that does not depend on them.
+    source = picked.join(related.source, related.link == picked.c.id)
+    items = select(Gathered(related.link, related.item, *related.order_by)).select_from(source).scalar_subquery()
+    first = select(picked.c.id).limit(ONE).scalar_subquery()
+    return case((picked.c.id == first, items))
+
+
+def _join(parts: tuple[Part, ...], columns: Sequence[Values]) -> Iterable[str]:
+    ids = columns[-1]
+    return map("".join, zip(*(_write(part, columns, ids) for part in parts), strict=True))
+
+
+def _write(part: Part, columns: Sequence[Values], ids: Values) -> Iterable[str]:
+    if isinstance(part, str):
+        return repeat(part, len(ids))
+    values = columns[part.number]
+    if isinstance(part, Value):
+        return part.write(values)
+    if isinstance(part, Many):
+        return _distribute(values, ids)
+    if not any(values):
+        return repeat("null", len(ids))
+    inner = _join(part.parts, columns)
+    return ["null" if value is None else text for value, text in zip(values, inner, strict=True)]
+
+
+def _distribute(values: Values, ids: Values) -> Iterable[str]:
+    gathered = next((value for value in values if value is not None), None)
+    found: dict[str, str] = {}
+    for pair in () if gathered is None else gathered.split(ROW):
+        owner, _, item = pair.partition(ITEM)
+        found[owner] = f"{found[owner]},{item}" if owner in found else item
+    return [f"[{found[each]}]" if each in found else "[]" for each in ids]
+
+
+def _write_texts(values: Values) -> Iterable[str]:
+    return ["null" if value is None else quote(value) for value in values]
+
+
+class _Words(dict[str | None, str]):
+    """Short words as JSON, each written once."""
+
+    def __missing__(self, word: str | None) -> str:
+        if len(self) >= WORDS_KEPT:
+            self.clear()
+        written = self[word] = "null" if word is None else quote(word)
+        return written
+
+
+_WORDS = _Words()
+
+
+def _write_words(values: Values) -> Iterable[str]:
+    return map(_WORDS.__getitem__, values)
+
+
+def _write_uuids(values: Values) -> Iterable[str]:
+    return ["null" if value is None else f'"{value}"' for value in values]
+
+
+def _write_documents(values: Values) -> Iterable[str]:
+    return ["null" if value is None else value for value in values]
+
+
+def _write_booleans(values: Values) -> Iterable[str]:
+    return map(BOOLEANS.__getitem__, values)
+
+
+def _write_times(values: Values) -> Iterable[str]:
+    return ["null" if value is None else f'"{value.replace(" ", "T")}{FRACTIONS[len(value)]}' for value in values]
+
+
+def form_of(record: ColumnElement[Any], source_id: ColumnElement[int]) -> Form:
+    """The form of a declared record whose id is `source_id`."""
+    found = _FORMS.get((id(record), id(source_id)))
+    if found is None:
+        made = _Maker(source_id)
+        parts = made.record(record)
+        found = _FORMS[id(record), id(source_id)] = Form(tuple(made.columns), parts)
+    return found
+
+
+_FORMS: dict[tuple[int, int], Form] = {}
+"""By the identities of the record and of the id, which live as long as the process."""
+
+
+class _Maker:
+    """Collects the columns of a form."""
+
+    def __init__(self, source_id: ColumnElement[int]) -> None:
+        self._source_id = source_id
+        self.columns: list[ColumnElement[Any] | Related] = []
+
+    def record(self, record: ColumnElement[Any]) -> tuple[Part, ...]:
+        assert isinstance(record, JsonRecord)
+        clauses = list(record.clauses)
+        parts: list[Part] = []
+        for key, value in zip(clauses[::2], clauses[1::2], strict=True):
+            begin = "," if parts else "{"
+            parts += [f"{begin}{quote(str(key).strip(chr(39)))}:", *self._value(value)]
+        return _merged([*parts, "}" if parts else "{}"])
+
+    def _value(self, value: ColumnElement[Any]) -> tuple[Part, ...]:
+        if isinstance(value, JsonRecord):
+            return self.record(value)
+        if isinstance(value, OptionalRecord):
+            return (Optional(self._add(value.present), self.record(value.record)),)
+        if isinstance(value, Null):
+            return ("null",)
+        related = value.related if isinstance(value, JsonList) else None
+        if related is not None and related.owner is self._source_id:
+            return (Many(self._add(related)),)
+        if isinstance(value, JsonTime):
+            (moment,) = value.clauses
+            return (Value(self._add(PlainTime(moment)), _write_times),)
+        return (Value(self._add(value), _writer_of(value)),)
+
+    def _add(self, column: ColumnElement[Any] | Related) -> int:
+        self.columns.append(column)
+        return len(self.columns) - 1
+
+
+def _merged(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The parts with neighboring texts put together."""
+    found: list[Part] = []
+    for part in parts:
+        if isinstance(part, str) and found and isinstance(found[-1], str):
+            found[-1] += part
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+def _writer_of(value: ColumnElement[Any]) -> Write:
+    kind = value.type
+    if isinstance(kind, UuidText):
+        return _write_uuids
+    if isinstance(kind, Boolean) or isinstance(value, JsonBoolean):
+        return _write_booleans
+    if isinstance(kind, (JSON, JsonIndexed, Float, Integer, Numeric)):
+        return _write_documents
+    length = kind.length if isinstance(kind, String) else None
+    return _write_words if length is not None and length <= WORD_LENGTH else _write_texts
