@@ -23,7 +23,7 @@ from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
 from handlers.contract.operations import load_contract
 from handlers.contract.resolver import HandlerResolver
-from handlers.contract.routing import Endpoints, middlewares
+from handlers.contract.routing import SECURITY, Endpoints, middlewares
 from handlers.contract.trusted import trusted_documents
 from handlers.contract.validation import VALIDATORS
 from handlers.errors import (
@@ -148,7 +148,11 @@ def _connexion_app() -> ASGIApp:
         load_contract(generation)
         with trusted_documents():
             app.add_api(
-                _document(generation), resolver=HandlerResolver(generation), validator_map=VALIDATORS, name=generation
+                _document(generation),
+                resolver=HandlerResolver(generation),
+                validator_map=VALIDATORS,
+                security_map=SECURITY,
+                name=generation,
             )
     handlers: dict[type[Exception], Any] = {
         RuleBroken: answer_rule,

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Collection, Hashable
 from typing import TypeVar
 
 import anyio
-import anyio.to_thread
 
 from handlers.asgi.refusals import Refusal
+from handlers.threads import Threads
 
 SLOW_SECONDS = 0.25
 SLOW_AT_ONCE = 2
@@ -87,7 +87,8 @@ class _Lanes:
 class ReadLanes:
     """The lanes of one process. The quick one has `threads`, one of which is always left to other workspaces."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, pool: Threads | None = None) -> None:
+        self._pool = pool or Threads()
         self._quick = _Lanes(max(threads - 1, 1))
         self._slow = _Lanes(1)
         self._slow_threads: anyio.CapacityLimiter | None = None
@@ -131,7 +132,7 @@ class ReadLanes:
             finally:
                 self._note(kind, is_slow=time.monotonic() - began > SLOW_SECONDS)
 
-        return await anyio.to_thread.run_sync(timed, limiter=limiter)
+        return await self._pool.run(timed, limiter)
 
     def _note(self, kind: Kind, *, is_slow: bool) -> None:
         with self._lock:

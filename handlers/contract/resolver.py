@@ -4,11 +4,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio.to_thread
-from connexion.context import receive as connexion_receive
-from connexion.context import scope as connexion_scope
 from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from handlers.answers import Answer
 from handlers.asgi.browsers import check_origin, cookie_in
@@ -46,11 +45,11 @@ class HandlerResolver(Resolver):
         return make_endpoint(rules)
 
 
-def make_endpoint(rules: OperationRules) -> Callable[..., Awaitable[Response]]:
-    """The endpoint that Connexion calls: runs the handler in a database thread and renders its response."""
+def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable[Response]]:
+    """The endpoint of an operation: runs the handler in a database thread and renders its response."""
 
-    async def endpoint() -> Response:
-        http = HttpRequest(connexion_scope, connexion_receive)
+    async def endpoint(scope: Scope, receive: Receive) -> Response:
+        http = HttpRequest(scope, receive)
         context = context_of(http.scope)
         if rules.is_writing and context.raw_body is None and not rules.is_upload:
             await read_json(http.scope)  # no validator has read it if the contract has no body; it must be JSON anyway

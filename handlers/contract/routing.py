@@ -3,14 +3,22 @@ is found in a table; Connexion's router, which tries the pattern of one path aft
 have no arguments that Connexion would have to find in the request.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from connexion.apps.asynchronous import AsyncApi, AsyncASGIApp, AsyncOperation
 from connexion.middleware import ConnexionMiddleware
 from connexion.middleware.abstract import ROUTING_CONTEXT
+from connexion.middleware.context import ContextMiddleware
+from connexion.middleware.request_validation import (
+    RequestValidationAPI,
+    RequestValidationMiddleware,
+    RequestValidationOperation,
+)
 from connexion.middleware.response_validation import ResponseValidationMiddleware
 from connexion.middleware.routing import RoutingMiddleware
 from connexion.middleware.swagger_ui import SwaggerUIMiddleware
+from connexion.security import ApiKeySecurityHandler
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from handlers.contract.operations import handler_name
@@ -49,10 +57,10 @@ class ExactRouting(RoutingMiddleware):  # type: ignore[misc]  # Connexion does n
 
 
 class Endpoint(AsyncOperation):  # type: ignore[misc]
-    """An operation that calls its endpoint as it is."""
+    """An operation that calls its endpoint with the request as it is."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._fn()
+        response = await self._fn(scope, receive)
         await response(scope, receive, send)
 
 
@@ -76,8 +84,51 @@ class Endpoints(AsyncASGIApp):  # type: ignore[misc]
         self.router.redirect_slashes = False
 
 
+class KeyHandler(ApiKeySecurityHandler):  # type: ignore[misc]
+    """Calls our functions as they are; Connexion would inspect their parameters at each request."""
+
+    def check_api_key(self, api_key_info_func: Callable[..., Any]) -> Callable[..., Any]:
+        def check(request: Any, key: str, required_scopes: object = None) -> Any:
+            return api_key_info_func(key, request=request)
+
+        return check
+
+
+SECURITY = {"apiKey": KeyHandler}
+
+
+class Validation(RequestValidationOperation):  # type: ignore[misc]
+    """Reads the parameters of an operation without a body. Its media type does not matter."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._operation.request_body:
+            await super().__call__(scope, receive, send)
+            return
+        self._validator_map["parameter"]().validate(scope)
+        await self.next_app(scope, receive, send)
+
+
+class ValidationApi(RequestValidationAPI):  # type: ignore[misc]
+    def make_operation(self, operation: Any) -> Validation:
+        return Validation(
+            self.next_app,
+            operation=operation,
+            strict_validation=self.strict_validation,
+            validator_map=self.validator_map,
+        )
+
+
+class ValidationLayer(RequestValidationMiddleware):  # type: ignore[misc]
+    api_cls = ValidationApi
+
+
+REPLACED = {RoutingMiddleware: ExactRouting, RequestValidationMiddleware: ValidationLayer}
+UNUSED = (SwaggerUIMiddleware, ResponseValidationMiddleware, ContextMiddleware)
+
+
 def middlewares() -> list[Any]:
-    """Connexion's layers without those that do nothing here: its explorer, and its check of responses."""
-    unused = (SwaggerUIMiddleware, ResponseValidationMiddleware)
-    kept = [each for each in ConnexionMiddleware.default_middlewares if each not in unused]
-    return [ExactRouting if each is RoutingMiddleware else each for each in kept]
+    """Connexion's layers without those that do nothing here: its explorer, its check of responses, and what makes the
+    request known to functions without arguments.
+    """
+    kept = [each for each in ConnexionMiddleware.default_middlewares if each not in UNUSED]
+    return [REPLACED.get(each, each) for each in kept]
