@@ -14,7 +14,7 @@ from tools.untested import find_testers
 MOST_NEAR = 8
 BUDGET_SECONDS = 6.0
 """How long the tests that a mutant is shown to took without it, together."""
-SECOND_BUDGET_SECONDS = 30.0
+SECOND_BUDGET_SECONDS = 12.0
 """The same for those that are judged again: they are few."""
 LONGEST_SECONDS = 3.0
 """Tests that take longer judge nothing: most of them start processes, which a mutant does not reach."""

@@ -98,7 +98,11 @@ class Court:
         gc.freeze()  # forks then share these pages
         for mutant in self._mutants:
             began = _seconds_spent()
-            outcome, change = self.judge(mutant, self._source(mutant))
+            try:
+                outcome, change = self.judge(mutant, self._source(mutant))
+            except ValueError as error:  # Cosmic Ray finds exceptions of other modules, and cannot replace them
+                sys.stderr.write(f"{error}\n")
+                continue
             self._tell(mutant, replace(outcome, seconds=_seconds_spent() - began), change)
         return True
 

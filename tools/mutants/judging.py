@@ -226,7 +226,7 @@ def enter(tree: Path, kept: Sequence[str] = ()) -> None:
 
 def _run_afresh(tree: Path, stage: Stage, seconds: int, noted: int) -> int:
     """The exit status of pytest with modules that are imported anew."""
-    allow(seconds, seconds * WALL_FACTOR)
+    allow(seconds, seconds * 2)
     enter(tree)
     pytest = importlib.import_module("pytest")
     options = ["-x", "-p", "no:cacheprovider", "-W", "ignore", *stage.options]

@@ -90,7 +90,8 @@ def list_caches(packages: Sequence[str]) -> list[Any]:
     found = [
         each
         for each in gc.get_objects()
-        if isinstance(each, functools._lru_cache_wrapper) and each.__module__.split(".")[0] in packages
+        if isinstance(each, functools._lru_cache_wrapper)
+        and str(getattr(each, "__module__", "")).split(".")[0] in packages
     ]
     gc.freeze()
     return found

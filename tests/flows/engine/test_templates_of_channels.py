@@ -107,6 +107,7 @@ def test_a_recording_without_address_is_an_error() -> None:
         ("<form>Book now<extra>123", {"type": "form", "text": "Book now", "extra": "123"}),
         ("<url>Open<extra>https://a.b/@(1)", {"type": "url", "text": "Open", "extra": "https://a.b/1"}),
         ("x" * 70, {"type": "text", "text": "x" * 61 + "..."}),
+        ('Yes<extra>@(repeat("y", 1000))', {"type": "text", "text": "Yes", "extra": "y" * 1000}),
         ('Yes<extra>@(repeat("y", 1001))', {"type": "text", "text": "Yes", "extra": "y" * 997 + "..."}),
     ],
 )

@@ -14,6 +14,7 @@ from tests.flows.hypothesis.workspace import (
     CHANNEL,
     CONTACT_JSON,
     FLOW,
+    GROUP,
     SMART,
     TOPIC,
     USER,
@@ -101,6 +102,12 @@ def test_queries_of_groups_know_contacts_by_reference_and_number(query: str, is_
     assets = {"groups": [{**refer(SMART, "Me"), "query": query}]}
     played = play(node(0), contact={"id": 7, "groups": []}, assets=assets)
     assert (played.session.contact.groups == [SMART]) is is_in
+
+
+def test_a_group_whose_query_cannot_be_read_has_no_members() -> None:
+    assets = {"groups": [{**refer(SMART, "Lost"), "query": "age > ("}, {**refer(GROUP, "All"), "query": "age > 1"}]}
+    played = play(node(0), contact={"groups": [refer(SMART, "Lost")]}, assets=assets)
+    assert played.session.contact.groups == [GROUP]
 
 
 def test_neither_contact_nor_trigger_is_changed() -> None:

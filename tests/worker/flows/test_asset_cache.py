@@ -74,3 +74,16 @@ def test_a_flow_calls_out_if_it_or_one_that_it_enters_does(database: Database, w
     wanted = {uuids["calling"]: True, uuids["quiet"]: False, entering("calling"): True, entering("quiet"): False}
     assets = find(AssetCache(database), database, workspace)
     assert {uuid: assets.calls_out(uuid) for uuid in wanted} == wanted
+
+
+def test_flows_that_enter_each_other_without_end_call_nobody(database: Database, workspace: Workspace) -> None:
+    uuids = {name: uuid_of(f"flow {name}") for name in ("here", "there")}
+
+    def store(name: str, other: str) -> str:
+        flow = {"uuid": uuids[other], "name": other}
+        enter = {"type": "enter_flow", "uuid": uuid_of(f"enter {other}"), "flow": flow, "terminal": True}
+        return store_flow(database, workspace, definition(name, [node(f"{name} acts", [enter])]))
+
+    made = [store("here", "there"), store("there", "here")]
+    assert made == [*uuids.values()]
+    assert [find(AssetCache(database), database, workspace).calls_out(uuid) for uuid in made] == [False, False]

@@ -87,6 +87,7 @@ class TestRequests:
         assert split_text("abcd efghijklmnop", 10) == ["abcd efghi", "jklmnop"]
         assert split_text("abcde fghijklmnop", 10) == ["abcde", "fghijklmno", "p"]
         assert split_text("abcde\nfghijklmnop", 10) == ["abcde", "fghijklmno", "p"]
+        assert split_text("abcdef hij klm", 10) == split_text("abcdef hij\nklm", 10) == ["abcdef hij", "klm"]
 
     def test_white_space_at_the_end_is_no_part_but_an_empty_text_is_one(self) -> None:
         assert split_text("abcdefghij   ", 10) == ["abcdefghij"]

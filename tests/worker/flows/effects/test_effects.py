@@ -12,12 +12,15 @@ from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.resthooks.events import record_resthook_event
+from persistence.tables.accounts import user
 from persistence.tables.contacts import contact, contact_urn, field, group
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.messages import broadcast, label
 from persistence.tables.runs import flow_run, flow_session
-from persistence.tables.tickets import ticket, ticket_event
+from persistence.tables.tickets import ticket, ticket_event, topic
+from persistence.topics import create_topic
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.tokens import make_token
 from tests.worker.flows.conftest import Stage
 from worker.flows.starts import begin_starts
 from worker.jobs import begin_broadcasts
@@ -127,6 +130,20 @@ def test_a_ticket_is_opened_with_its_note_and_its_uuid_is_known_to_the_flow(stag
     assert (opened.contact_id, opened.status, opened.flow_name) == (amina, "open", "Tickets")
     assert (event.type, event.note) == ("opened", "Call Amina")
     assert stage.sent_to(amina) == [f"Ticket {opened.uuid}"]
+
+
+def test_a_ticket_of_a_flow_has_the_topic_and_the_agent_that_it_names(stage: Stage) -> None:
+    make_token(stage.database, stage.workspace, "agent")
+    with stage.database.writing() as tx:
+        topic_id = create_topic(tx, stage.workspace.id, "Water")
+    (helper,) = stage.rows(user)
+    named = {"topic": reference(stage, topic, topic_id), "assignee": {"uuid": helper.uuid, "name": "Helper"}}
+    nodes = [node("open", [action("open_ticket", note="Dry", **named)])]
+    stage.start(store_flow(stage.database, stage.workspace, definition("Wells", nodes)), stage.add_contact(AMINA))
+    stage.work()
+
+    (opened,) = stage.rows(ticket)
+    assert (opened.topic_id, opened.assignee_id) == (topic_id, helper.id)
 
 
 def test_a_broadcast_of_a_flow_says_what_the_flow_evaluated_and_nothing_more(stage: Stage) -> None:

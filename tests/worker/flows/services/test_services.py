@@ -104,6 +104,16 @@ def test_a_receiver_that_fails_is_asked_three_times_more(stage: Stage, receiver:
     assert (run.results["call"]["value"], run.results["call"]["category"]) == ("500", "Failure")
 
 
+@pytest.mark.parametrize(
+    ("status", "calls"), [(400, 4), (500, 4), (502, 4), (503, 4), (504, 4), (401, 1), (404, 1), (501, 1)]
+)
+def test_statuses_that_may_pass_are_asked_for_again(stage: Stage, receiver: Receiver, status: int, calls: int) -> None:
+    receiver.respond = lambda _request: Reply(status)
+    answer(stage, survey(call(receiver)))
+
+    assert len(receiver.received) == calls
+
+
 def test_an_address_that_may_not_be_called_is_a_failure_of_the_flow(stage: Stage) -> None:
     forbidden = {"type": "call_webhook", "uuid": uuid_of("call"), "method": "GET", "url": "http://10.0.0.1/"}
 
