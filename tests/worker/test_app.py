@@ -206,3 +206,10 @@ def test_every_kind_of_work_has_one_name():
     kinds = [work.kind for work in JOBS]
 
     assert len(kinds) == len(set(kinds))
+
+
+def test_a_sweep_is_due_at_once_and_then_not_before_its_time(tmp_path):
+    queue = create_queue(f"sqlite:///{tmp_path / 'queue.db'}")
+    declare_sweeps(queue, lambda kind: None, [Job("webhooks", lambda _: bool, every_seconds=3600)])
+
+    assert [len(queue.read_periodic(datetime.now())) for _ in range(3)] == [1, 0, 0]

@@ -135,3 +135,21 @@ def test_receivers_that_answer_take_nothing_from_the_room_of_silent_ones(slots: 
     slots.release("1 silent", has_answered=False)
 
     assert slots.share(["1 silent"]) == {"1 silent": 1}
+
+
+def test_an_owner_with_as_many_silent_receivers_as_it_may_have_keeps_nobody_else_waiting() -> None:
+    slots = ReceiverSlots(8, first=3, most_per_owner=2)
+    for receiver in ("1 a", "1 b", "2 a", "2 b"):
+        slots.take(receiver)
+        slots.release(receiver, has_answered=receiver.startswith("2"))
+
+    assert slots.share(["1 a", "1 b", "2 a", "2 b"]) == {"1 a": 1, "2 a": 1, "2 b": 1}
+
+
+def test_what_nobody_calls_any_more_takes_no_room() -> None:
+    slots = ReceiverSlots(8, first=3)
+    take(slots, {"a": 2})
+    slots.release("a", has_answered=True)
+    slots.release("a", has_answered=True)
+
+    assert (slots.busy, len(slots._busy)) == (0, 0)

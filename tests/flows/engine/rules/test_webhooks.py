@@ -169,6 +169,13 @@ def test_ten_thousand_characters_of_a_request_and_its_response_are_told() -> Non
     assert (len(event["request"]), len(event["response"])) == (10_000, 10_000)
 
 
+def test_the_flow_event_names_the_address_of_the_contact_before_there_is_a_message() -> None:
+    web = Web()
+    play(node(0, {**CALL, "method": "POST"}), services=Services(webhook=web), options=Options(interface_events=True))
+    event = json.loads(web.calls[0].body)
+    assert (event["contact"]["urn"], event["input"]) == ("tel:+12065551212", None)
+
+
 def test_what_a_host_does_not_measure_is_nothing() -> None:
     (event,) = call(Web()).of("webhook_called")
     assert (event["sizes"], event["elapsed_ms"], event["retries"]) == ({"request": 0, "response": 0}, 0, 0)
