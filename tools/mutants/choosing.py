@@ -29,9 +29,13 @@ def near_tests(root: Path) -> Mapping[str, Sequence[str]]:
     """The test files of each module by its path: its own one, and those that import it."""
     found = {}
     for path, files in find_testers(root).items():
-        first = [test for folder, tests in ALWAYS_NEAR.items() if path.startswith(folder) for test in tests]
-        found[path] = list(dict.fromkeys(each for each in [*first, *files] if (root / each).exists()))[:MOST_NEAR]
+        wanted = dict.fromkeys([*always_near(path), *files])
+        found[path] = [each for each in wanted if (root / each).exists()][:MOST_NEAR]
     return found
+
+
+def always_near(path: str) -> Sequence[str]:
+    return [test for folder, tests in ALWAYS_NEAR.items() if path.startswith(folder) for test in tests]
 
 
 class Choice:
@@ -70,9 +74,12 @@ class Choice:
 
     def _within(self, path: str, is_wanted: Callable[[Run], bool], is_near_enough: bool = True) -> list[str]:
         near, runs = self.near(path), self._learned.tests
+        always = {test for test in runs if test.partition("::")[0] in always_near(path)}
         wanted = {test for test, run in runs.items() if is_wanted(run)}
         others = {test for test in runs if is_near_enough and test.partition("::")[0] in near}
-        return choose_within(runs, [wanted, others - wanted], path, near, self._budget_seconds)
+        return choose_within(
+            runs, [always, wanted - always, others - wanted - always], path, near, self._budget_seconds
+        )
 
 
 def choose_within(

@@ -50,7 +50,7 @@ AFRESH = ("persistence/migrations/", "persistence/tables/")
 FORGETFUL = ("flows", "persistence", "worker", "relayboard")
 ON_POSTGRESQL = ("-k", "postgresql")
 DATABASES = ("postgres", "sqlite")
-MOST_FILES, MOST_FILES_ON_POSTGRESQL = 5, 2
+MOST_FILES, MOST_FILES_ON_POSTGRESQL, MOST_ON_POSTGRESQL = 5, 2, 20
 SPARE_SECONDS, TIMES_AS_LONG = 4.0, 10
 """What a test may need of a processor with a mutant: some seconds more than it takes without, and ten times that."""
 SPARE_TO_WAIT, TIMES_TO_WAIT = 12.0, 60
@@ -121,12 +121,15 @@ class Court:
         return Shown(mutant, source, mutated, functions, tests, is_whole)
 
     def _stages_afresh(self, shown: Shown, outcome: Outcome) -> Iterable[Stage]:
-        """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and the nearest on
-        PostgreSQL for functions that tell databases apart, and where their module does for what no test on SQLite runs.
+        """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and tests on
+        PostgreSQL for what only it can tell: functions that tell databases apart, what no test on SQLite runs in modules
+        that do, tables, and conditions that are joined in another way, which SQLite counts as numbers.
         """
         is_done = outcome.verdict == SURVIVED and outcome.is_whole and shown.is_whole
         if not is_done:
             yield Stage(first_files(shown.tests, MOST_FILES), ON_SQLITE)
+        if shown.mutant.path.startswith(AFRESH) or "BitAnd" in shown.mutant.operator:
+            yield Stage([*_on_postgresql(first_files(shown.tests, MOST_FILES_ON_POSTGRESQL))][:MOST_ON_POSTGRESQL])
         is_of_one_database = not shown.tests and _names_databases(shown.source)
         if is_of_one_database or any(map(_names_databases, _texts_of_functions(shown))):
             yield Stage(self._choice.near(shown.mutant.path)[:MOST_FILES_ON_POSTGRESQL], ON_POSTGRESQL)
@@ -212,6 +215,11 @@ class Court:
             runtestprotocol(item, nextitem=self._other_than(item), log=False)
         if (app := sys.modules.get("handlers.app")) is not None:
             app._connexion_app()
+
+
+def _on_postgresql(tests: Iterable[str]) -> Iterable[str]:
+    """The same tests on the other database."""
+    return (test.replace("sqlite", "postgresql") for test in tests if "sqlite" in test.partition("[")[2])
 
 
 def _names_databases(text: str) -> bool:
