@@ -189,7 +189,7 @@ class Related:
     """Records that belong to others, as JSON: the `item` of each row of `source` whose `link` is the id `owner`."""
 
     owner: ColumnElement[int]
-    link: ColumnElement[int]
+    link: ColumnElement[Any]
     source: FromClause
     item: ColumnElement[Any]
     order_by: tuple[ColumnElement[Any], ...]
@@ -197,7 +197,7 @@ class Related:
 
 def json_related(
     owner: ColumnElement[int],
-    link: ColumnElement[int],
+    link: ColumnElement[Any],
     source: FromClause,
     item: ColumnElement[Any],
     *order_by: ColumnElement[Any],
