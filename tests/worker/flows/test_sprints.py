@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from flows.clock import SYSTEM_CLOCK
+from flows.engine import start
 from persistence.tables.runs import flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
@@ -35,7 +36,6 @@ def test_an_error_that_nobody_expects_fails_the_sprint_of_its_contact_alone(
             raise LookupError("nobody expects this")
         return start(assets, contact, *rest, **named)
 
-    start = sprints.start
     monkeypatch.setattr(sprints, "start", fail_for_ben)
     ben, amina = stage.add_contact("+254722000222", "Ben"), stage.add_contact("+254722000111", "Amina")
 
