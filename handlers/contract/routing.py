@@ -88,7 +88,7 @@ class KeyHandler(ApiKeySecurityHandler):  # type: ignore[misc]
     """Calls our functions as they are; Connexion would inspect their parameters at each request."""
 
     def check_api_key(self, api_key_info_func: Callable[..., Any]) -> Callable[..., Any]:
-        def check(request: Any, key: str, required_scopes: object = None) -> Any:
+        def check(request: Any, key: str, **_scopes: object) -> Any:
             return api_key_info_func(key, request=request)
 
         return check
