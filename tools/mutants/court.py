@@ -122,8 +122,8 @@ class Court:
 
     def _stages_afresh(self, shown: Shown, outcome: Outcome) -> Iterable[Stage]:
         """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and tests on
-        PostgreSQL for what only it can tell: functions that tell databases apart, what no test on SQLite runs in
-        modules that do, tables, and conditions that are joined in another way, which SQLite counts as numbers.
+        PostgreSQL for what only it can tell: functions that tell databases apart, what no test on SQLite runs in such
+        modules, tables, and conditions that are joined in another way, which SQLite counts as numbers.
         """
         is_done = outcome.verdict == SURVIVED and outcome.is_whole and shown.is_whole
         if not is_done:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from flows import start
 from flows.clock import SYSTEM_CLOCK
 from flows.engine import start
 from persistence.tables.runs import flow_session
