@@ -417,7 +417,7 @@ def test_both_shares_are_told_explained_ones_are_left_out_and_the_command_fails_
 
     write_verdicts([killed] * 16 + [later] + [alive] * 3 + [gone], state)
     assert command.main(["worker", "--count", "0", "--state", str(state), "--write"], page) == 0
-    assert "| `worker` | 16 | 21 | 16 | 0 | 17 | 1 | 0 | 3 | 0 | 76% | 85% |" in page.read_text()
+    assert "| `worker` | 16 | 21 | 16 | 0 | 1 | 17 | 1 | 0 | 3 | 0 | 76% | 85% |" in page.read_text()
     assert "+a < 2" in page.read_text()
     write_verdicts(read_verdicts(state)[1:], state)
     assert command.main(["worker", "--count", "0", "--state", str(state)], page) == 1

@@ -9,8 +9,8 @@ from tools.mutants.verdicts import Verdict, is_gone, is_noticed, was_noticed
 
 LEAST_PART = 0.85
 COLUMNS = (
-    *("Folder", "Seed", "All", "Noticed at first", "By time", "Noticed now", "Code gone", "Explained", "Live on"),
-    *("Without a test", "Share at first", "Share now"),
+    *("Folder", "Seed", "All", "Noticed at first", "By time", "Shown again", "Noticed now", "Code gone", "Explained"),
+    *("Live on", "Without a test", "Share at first", "Share now"),
 )
 EXPLAINED = Path(__file__).with_name("explained.txt")
 TEXT = """
@@ -22,27 +22,29 @@ changes the code in small ways, 500 of each of `flows/engine`, `persistence` and
 notice. [Cosmic Ray](https://pypi.org/project/cosmic-ray/) makes the mutants; each place in the code has the same
 chance. Its runner knows one command for all mutants, and mutmut follows no process that tests start. So a runner of our
 own learns which statements each test runs, on SQLite, and learns anew what changed files can change. A process that has
-collected all tests is forked for each mutant, puts it in place, and runs the tests that run what it changes, those of
-the module's own file first and then the quickest, as many as take {budget:.0f} seconds without the mutant. What a fork
-cannot put in place is imported anew. Functions that tell databases apart, and those that no test on SQLite runs, are
-shown to the nearest tests on PostgreSQL as well. A test that fails, or needs more than ten times its time, counts only
-if it passes without the mutant. Mutants that change nothing anybody can see have their reason in
-`tools/mutants/explained.txt` and are left out of the shares; `slots=True` is changed nowhere, because what works with
-slots works without. Folders take turns, and a run that ends early has judged the beginning of each sample, in whose
-order chance decides.
+collected all tests is forked for each mutant, puts it in place, and runs the tests that run what it changes: one of
+each way through the module before the next of that way, of these those of the module's own file first and then the
+quickest, as many as take {budget:.0f} seconds without the mutant. What a fork cannot put in place is imported anew. Tables,
+functions that tell databases apart and conditions that are joined in another way are shown to tests on PostgreSQL as
+well. A test that fails, or needs more than ten times its time, counts only if it passes without the mutant. What only
+tests of whole processes run, no mutant reaches: it stands under *without a test*. Mutants that change nothing anybody
+can see have their reason in `tools/mutants/explained.txt` and are left out of the shares; `slots=True` is changed
+nowhere, because what works with slots works without. Folders take turns, and a run that ends early has judged the
+beginning of each sample, in whose order chance decides.
 
 `python -m tools.mutants --again --write` shows those that live on to the tests of today, as many as take {again:.0f}
-seconds. Tests are written for what a
-sample shows, so that only the share at the first showing is a measure of the tests as they were, and only another seed
-is a new measurement. The command fails if the share of now is less than 85 of 100.
+seconds, and `--mutant NAME` a single one. Tests are written for what a sample shows, so that only the share at the
+first showing is a measure of the tests as they were, and only another seed is a new measurement. The command fails if
+the share of now is less than 85 of 100.
 
 So far, of {wanted} in each folder:
 
 {head}
 {rows}
 
-Those of *code gone* were mended or deleted because of the mutant. *Without a test* are those of *live on* whose
-statement no test runs that judges.
+Each took {seconds:.1f} seconds of a processor. *Shown again* are those that lived on and were judged again so far; for many
+of the others tests were written too. Those of *code gone* were mended or deleted because of the mutant. *Without a
+test* are those of *live on* whose statement no test runs that judges.
 {survivors}"""
 
 
@@ -84,7 +86,8 @@ def describe(verdicts: Sequence[Verdict], wanted: int = 500) -> str:
     survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if changed else ""
     rows = [_row(sample, [each for each in verdicts if _sample_of(each) == sample]) for sample in samples]
     head = f"{_line(COLUMNS)}\n{'|---' * len(COLUMNS)}|"
-    budgets = {"budget": BUDGET_SECONDS, "again": SECOND_BUDGET_SECONDS}
+    seconds = sum(each.get("seconds", 0.0) for each in verdicts) / max(1, len(verdicts))
+    budgets = {"budget": BUDGET_SECONDS, "again": SECOND_BUDGET_SECONDS, "seconds": seconds}
     return TEXT.format(wanted=wanted, head=head, rows="\n".join(rows), survivors=survivors, **budgets)
 
 
@@ -98,6 +101,7 @@ def _row(sample: tuple[str, int], verdicts: Sequence[Verdict]) -> str:
         len(verdicts),
         sum(map(was_noticed, verdicts)),
         sum(each["verdict"] == TIMED_OUT for each in verdicts),
+        sum("later" in each and not is_gone(each) for each in verdicts),
         sum(map(is_noticed, verdicts)),
         sum(map(is_gone, verdicts)),
         sum(map(is_left_out, verdicts)),
