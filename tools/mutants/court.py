@@ -24,6 +24,7 @@ from tools.mutants.judging import (
     NOT_ALL_OF_IT,
     SURVIVED,
     TESTS_FAILED,
+    TIMED_OUT,
     UNTESTED,
     Judge,
     Outcome,
@@ -169,17 +170,25 @@ class Court:
             if not left:
                 return Outcome(UNTESTED)
             outcome = self._run(left, lambda: self._put_in_place(shown))
-            if not outcome.is_noticed or outcome.failed not in self._items or self._is_sound(outcome.failed):
+            if not outcome.is_noticed or outcome.failed not in self._items:
+                return outcome
+            if outcome.verdict == TIMED_OUT and not self._passes(outcome.failed):
+                here.remove(outcome.failed)  # the machine is too busy now, which says nothing of the mutant
+            elif self._is_sound(outcome.failed):
                 return outcome
 
     def _is_sound(self, test: str) -> bool:
         sound, unsound = self._afresh.sound, self._afresh.unsound
         if test not in sound | unsound:
-            passes = self._run([test], lambda: True).verdict == SURVIVED
+            passes = self._passes(test)
             (sound if passes else unsound).add(test)
             if not passes:
                 sys.stderr.write(f"fails without any mutant: {test}\n")
         return test in sound
+
+    def _passes(self, test: str) -> bool:
+        """Whether a test passes now without a mutant."""
+        return self._run([test], lambda: True).verdict == SURVIVED
 
     def _run(self, tests: Sequence[str], prepare: Callable[[], bool]) -> Outcome:
         def work(noted: int) -> int:

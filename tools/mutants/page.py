@@ -24,8 +24,8 @@ chance. Its runner knows one command for all mutants, and mutmut follows no proc
 own learns which statements each test runs, on SQLite, and learns anew what changed files can change. A process that has
 collected all tests is forked for each mutant, puts it in place, and runs the tests that run what it changes: one of
 each way through the module before the next of that way, of these those of the module's own file first and then the
-quickest, as many as take {budget:.0f} seconds without the mutant. What a fork cannot put in place is imported anew. Tables,
-functions that tell databases apart and conditions that are joined in another way are shown to tests on PostgreSQL as
+quickest, as many as take {budget:.0f} seconds without the mutant. What a fork cannot put in place is imported anew.
+Tables, functions that tell databases apart and conditions that are joined in another way are shown to tests on PostgreSQL as
 well. A test that fails, or needs more than ten times its time, counts only if it passes without the mutant. What only
 tests of whole processes run, no mutant reaches: it stands under *without a test*. Mutants that change nothing anybody
 can see have their reason in `tools/mutants/explained.txt` and are left out of the shares; `slots=True` is changed
@@ -42,8 +42,8 @@ So far, of {wanted} in each folder:
 {head}
 {rows}
 
-Each took {seconds:.1f} seconds of a processor. *Shown again* are those that lived on and were judged again so far; for many
-of the others tests were written too. Those of *code gone* were mended or deleted because of the mutant. *Without a
+Each took {seconds:.1f} seconds of a processor. *Shown again* are those that lived on and were judged again so far; for
+many of the others tests were written too. Those of *code gone* were mended or deleted because of the mutant. *Without a
 test* are those of *live on* whose statement no test runs that judges.
 {survivors}"""
 
