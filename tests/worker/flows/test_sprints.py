@@ -7,7 +7,6 @@ import pytest
 
 from flows import start
 from flows.clock import SYSTEM_CLOCK
-from flows.engine import start
 from persistence.tables.runs import flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
