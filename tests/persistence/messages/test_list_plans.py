@@ -60,7 +60,7 @@ def explain(database: Database, workspace: Workspace, spec: Any, **values: Any) 
         query = ListQuery(tx, workspace, values)
         fetch_list(query, spec, None, 50) if spec is MESSAGES else fetch_numbered_list(query, spec, 1, 50)
     event.remove(database.engine, "before_cursor_execute", note)
-    return [_plan(database, *each) for each in seen if each[0].lstrip().startswith("SELECT")]
+    return [_plan(database, *each) for each in seen if each[0].lstrip().startswith(("SELECT", "WITH"))]
 
 
 def _plan(database: Database, statement: str, given: Any) -> str:
