@@ -49,9 +49,9 @@ COSTS = (
     Cost("page of 250 messages", 2.46, 5.37, "python -m bench.requests"),
     Cost("page of 250 contacts", 3.99, 5.63, "python -m bench.requests"),
     Cost("small list (labels)", 1.04, 0.17, "python -m bench.requests"),
-    Cost("message sent by the API", 5.93, 4.03, "python -m bench.requests"),
-    Cost("broadcast to one contact", 2.85, 1.19, "python -m bench.requests"),
-    Cost("contact created", 6.63, 3.25, "python -m bench.requests"),
+    Cost("message sent by the API", 3.35, 1.85, "python -m bench.requests"),
+    Cost("broadcast to one contact", 2.62, 1.03, "python -m bench.requests"),
+    Cost("contact created", 3.33, 1.20, "python -m bench.requests"),
     Cost("contact started in a flow of two messages", 0.76, 0.59, "python -m bench.flow_starts"),
     Cost("event delivered to a receiver", 1.08, 0.85, "python -m bench.deliveries --count 8000"),
 )
