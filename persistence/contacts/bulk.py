@@ -199,7 +199,7 @@ def _read_stored(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
         return {}
     columns = (contact.c.id, contact.c.name, contact.c.language, contact.c.fields, contact.c.status)
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
-    rows = tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update())
+    rows = tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update(key_share=True))
     return {row.id: row for row in rows}
 
 

@@ -78,9 +78,11 @@ _FREE = (
     select(contact.c.id)
     .where(_WANTED, is_free(bindparam("now", type_=UtcDateTime)))
     .order_by(contact.c.id)
-    .with_for_update(skip_locked=True)
+    .with_for_update(skip_locked=True, key_share=True)
 )
 _TAKING = update(contact).where(contact.c.id.in_(_FREE)).values(handling_until=_UNTIL).returning(contact.c.id)
 _RENEWING = update(contact).where(_ARE_HELD).values(handling_until=_UNTIL).returning(contact.c.id)
 _RELEASING = update(contact).where(_ARE_HELD).values(handling_until=None)
-_LOCKING = select(*columns_for(LeasedContact, contact)).where(_ARE_HELD).order_by(contact.c.id).with_for_update()
+_LOCKING = (
+    select(*columns_for(LeasedContact, contact)).where(_ARE_HELD).order_by(contact.c.id).with_for_update(key_share=True)
+)

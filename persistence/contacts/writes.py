@@ -103,7 +103,7 @@ _MINE = (contact.c.workspace_id == param("owner")) & (contact.c.id == param("wan
 
 def _hold(_is_sqlite: bool) -> Executable:
     columns = (contact.c.name, contact.c.language, contact.c.fields, contact.c.status, contact.c.is_deleted)
-    return select(*columns).where(_MINE).with_for_update()
+    return select(*columns).where(_MINE).with_for_update(key_share=True)
 
 
 def _change(_is_sqlite: bool) -> Executable:

@@ -41,7 +41,7 @@ def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition
     newest revision is not stored. Returns False if nothing has changed.
     """
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
-    row = tx.execute(select(flow).where(mine).with_for_update()).one()
+    row = tx.execute(select(flow).where(mine).with_for_update(key_share=True)).one()
     newest = row.definition_revision
     is_new = not _says_the_same(_read_newest(tx, workspace_id, flow_id, newest), definition.raw)
     found = _describe_findings(definition, inspection, flow_id)

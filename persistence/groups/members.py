@@ -81,20 +81,23 @@ def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
     """The statuses of these contacts, locked until this transaction ends. Raises LostRace if one was deleted since the
     caller found it.
     """
-    rows = lock_contacts(tx, workspace_id, contact_ids)
+    rows = lock_contacts(tx, workspace_id, contact_ids, for_deletion=True)
     if any(is_deleted for _, is_deleted in rows):
         raise LostRace
     return [status for status, _ in rows]
 
 
 def lock_contacts(
-    tx: Transaction, workspace_id: int, contact_ids: Sequence[int] | Select[int]
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int] | Select[int], *, for_deletion: bool = False
 ) -> Sequence[tuple[str, bool]]:
     """The status of contacts and whether they are deleted, locked: all transactions lock them in the order of ids,
-    before other rows."""
+    before other rows. `for_deletion` also waits for transactions that add messages, runs or tickets of them, which are
+    to be deleted or moved with the contact; for others, such rows may be added meanwhile.
+    """
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
     columns = (contact.c.status, contact.c.is_deleted)
-    return tx.execute(select(*columns).where(mine).order_by(contact.c.id).with_for_update()).all()
+    locking = select(*columns).where(mine).order_by(contact.c.id).with_for_update(key_share=not for_deletion)
+    return tx.execute(locking).all()
 
 
 def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

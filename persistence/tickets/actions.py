@@ -54,7 +54,7 @@ class NewTicket:
 def open_ticket(tx: Transaction, workspace: Workspace, new: NewTicket) -> int | None:
     """Opens a ticket; returns its id, or None if the contact has an open ticket already or is deleted."""
     mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == new.contact_id) & ~contact.c.is_deleted
-    row = tx.execute(select(contact.c.id).where(mine).with_for_update()).first()
+    row = tx.execute(select(contact.c.id).where(mine).with_for_update(key_share=True)).first()
     is_theirs = (ticket.c.contact_id == new.contact_id) & (ticket.c.status == OPEN)
     if row is None or tx.execute(select(ticket.c.id).where(is_theirs)).first() is not None:
         return None

@@ -1,0 +1,66 @@
+"""Workers that record runs, beside others who write the same contacts and flows."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+from sqlalchemy import func, select, text
+
+from persistence.contacts.leases import acquire_leases, lock_leased
+from persistence.database import Database
+from persistence.runs.runs import WAITING, RunState, save_runs
+from persistence.sql.columns import new_uuid
+from persistence.tables.flows import flow
+from persistence.tables.runs import flow_run
+from persistence.workspaces import Workspace
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
+from tests.definition_files import bring_in, make_definition, make_file, say
+from tests.run_rows import add_flow, add_people, add_run
+
+BLOCKED = text("select count(*) from pg_stat_activity where :holder = any(pg_blocking_pids(pid))")
+
+
+def test_rows_of_a_contact_are_stored_while_a_worker_holds_the_contact(
+    database: Database, workspace: Workspace
+) -> None:
+    if database.sqlite:  # where one writes at a time
+        return
+    flow_id = add_flow(database, workspace)
+    [contact_id] = add_people(database, workspace, 1)
+    leases = database.write(lambda tx: acquire_leases(tx, [contact_id]))
+
+    with database.writing() as holding:
+        assert [each.id for each in lock_leased(holding, leases)] == [contact_id]
+        add_run(database, workspace, flow_id, contact_id)
+
+    with database.reading() as tx:
+        assert tx.execute(select(func.count()).select_from(flow_run)).scalar_one() == 1
+
+
+def test_a_flow_is_renamed_beside_workers_that_store_and_count_its_runs(
+    database: Database, workspace: Workspace
+) -> None:
+    if database.sqlite:  # where one writes at a time
+        return
+    welcome = make_definition(say("hi"), name="Welcome")
+    bring_in(database, workspace, make_file(welcome))
+    [contact_id] = add_people(database, workspace, 1)
+    with database.reading() as tx:
+        flow_id = tx.execute(select(flow.c.id)).scalar_one()
+
+    with ThreadPoolExecutor(1) as threads:
+        with database.writing() as recording:
+            run = RunState(new_uuid(), flow_id, contact_id, WAITING, created_on=recording.now)
+            save_runs(recording, workspace.id, [run])
+            holder = recording.execute(text("select pg_backend_pid()")).scalar_one()
+            renaming = threads.submit(bring_in, database, workspace, make_file({**welcome, "name": "Hello"}))
+
+            def is_waiting() -> bool:
+                with database.reading() as tx:
+                    return bool(tx.execute(BLOCKED, {"holder": holder}).scalar_one())
+
+            wait_until(is_waiting, "the import to wait")
+            # Its end counts the run: with an import that holds the flow already, one of the two would have to give up.
+        renaming.result(PATIENCE_SECONDS)
+
+    with database.reading() as tx:
+        assert tx.execute(select(flow.c.name, flow.c.active_run_count)).one() == ("Hello", 1)
