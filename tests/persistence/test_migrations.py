@@ -39,7 +39,7 @@ def _is_compared(_item: object, name: str | None, kind: str, *_rest: object) -> 
     return kind != "foreign_key_constraint" and name != NAME_INDEX
 
 
-def test_rows_of_workspaces_have_the_workspace_in_all_keys_on_postgresql(empty_database: Database) -> None:
+def test_rows_of_workspaces_have_the_workspace_in_all_keys_of_a_server(empty_database: Database) -> None:
     upgrade(empty_database.engine)
     found = inspect(empty_database.engine)
     spread = {OWNER} if not empty_database.sqlite else set()

@@ -27,7 +27,7 @@ def test_the_worker_lets_sqlite_know_its_large_tables_and_leaves_small_ones_unkn
     assert [job.every_seconds for job in JOBS if job.kind == "statistics"] == [3600]
 
 
-def test_small_tables_and_those_of_postgresql_are_left_alone(database, workspace):
+def test_small_tables_and_those_of_a_server_are_left_alone(database, workspace):
     make_messages(database, workspace, make_contact(database, workspace), 3)
 
     assert refresh_statistics(database) == []

@@ -19,8 +19,11 @@ SECOND_BUDGET_SECONDS = 12.0
 LONGEST_SECONDS = 3.0
 """Tests that take longer judge nothing: most of them start processes, which a mutant does not reach."""
 ALWAYS_NEAR = {
-    "persistence/tables/": ("tests/persistence/test_migrations.py",),
-    "persistence/migrations/": ("tests/persistence/test_migrations.py", "tests/persistence/upgrades/test_upgrades.py"),
+    "persistence/tables/": ("tests/persistence/test_migrations.py", "tests/persistence/test_made_tables.py"),
+    "persistence/migrations/": (
+        *("tests/persistence/test_migrations.py", "tests/persistence/test_made_tables.py"),
+        "tests/persistence/upgrades/test_upgrades.py",
+    ),
 }
 """Tests of what the modules of a folder are together."""
 

@@ -18,7 +18,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from testbed.servers import FOLDER
-from tools.mutants.choosing import Choice, first_files
+from tools.mutants.choosing import Choice, always_near, first_files
 from tools.mutants.judging import (
     NO_TESTS,
     NOT_ALL_OF_IT,
@@ -49,9 +49,13 @@ from tools.mutants.swapping import (
 AFRESH = ("persistence/migrations/", "persistence/tables/")
 """What tests share is made with these, before a mutant comes."""
 FORGETFUL = ("flows", "persistence", "worker", "relayboard")
+SUMS, ASKING, LOCKS = "core/ReplaceBinaryOperator", ("persistence/", "worker/"), ("with_for_update", "skip_locked")
+"""What databases answer in ways of their own: conditions that are joined in another way, which SQLite counts as
+numbers, and who waits for whom.
+"""
 ON_POSTGRESQL = ("-k", "postgresql")
 DATABASES = ("postgres", "sqlite")
-MOST_FILES, MOST_FILES_ON_POSTGRESQL, MOST_ON_POSTGRESQL = 5, 2, 20
+MOST_FILES, MOST_FILES_ON_POSTGRESQL, MOST_ON_POSTGRESQL = 5, 3, 24
 SPARE_SECONDS, TIMES_AS_LONG = 4.0, 10
 """What a test may need of a processor with a mutant: some seconds more than it takes without, and ten times that."""
 SPARE_TO_WAIT, TIMES_TO_WAIT = 12.0, 60
@@ -86,8 +90,13 @@ class Court:
         self._runs, self._choice = learned.tests, Choice(tree, learned, budget_seconds)
         self._afresh = Judge(tree, AFRESH_SECONDS)
         self._items: dict[str, pytest.Item] = {}
+        self._on_postgresql: dict[str, pytest.Item] = {}
         self._functions: dict[Place, list[FunctionType]] = {}
         self._caches: list[Any] = []
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """What is left out here runs on PostgreSQL."""
+        self._on_postgresql.update({item.nodeid: item for item in items})
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         self._items = {item.nodeid: item for item in session.items}
@@ -124,16 +133,29 @@ class Court:
     def _stages_afresh(self, shown: Shown, outcome: Outcome) -> Iterable[Stage]:
         """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and tests on
         PostgreSQL for what only it can tell: functions that tell databases apart, what no test on SQLite runs in such
-        modules, tables, and conditions that are joined in another way, which SQLite counts as numbers.
+        modules, tables, conditions that are joined in another way, and locks.
         """
         is_done = outcome.verdict == SURVIVED and outcome.is_whole and shown.is_whole
         if not is_done:
             yield Stage(first_files(shown.tests, MOST_FILES), ON_SQLITE)
-        if shown.mutant.path.startswith(AFRESH) or "BitAnd" in shown.mutant.operator:
-            yield Stage([*_on_postgresql(first_files(shown.tests, MOST_FILES_ON_POSTGRESQL))][:MOST_ON_POSTGRESQL])
+        if self._needs_postgresql(shown):
+            yield Stage(self._twins(shown))
         is_of_one_database = not shown.tests and _names_databases(shown.source)
         if is_of_one_database or any(map(_names_databases, _texts_of_functions(shown))):
             yield Stage(self._choice.near(shown.mutant.path)[:MOST_FILES_ON_POSTGRESQL], ON_POSTGRESQL)
+
+    def _needs_postgresql(self, shown: Shown) -> bool:
+        """Whether SQLite may not tell what PostgreSQL does."""
+        is_sum = shown.mutant.operator.startswith(SUMS) and shown.mutant.path.startswith(ASKING)
+        is_locked = any(word in text for word in LOCKS for text in _texts_of_functions(shown))
+        return shown.mutant.path.startswith(AFRESH) or is_sum or is_locked
+
+    def _twins(self, shown: Shown) -> list[str]:
+        """The same tests on the other database, where there are such; and those that only that one has."""
+        always = [test for test in self._on_postgresql if test.partition("::")[0] in always_near(shown.mutant.path)]
+        twins = (test.replace("sqlite", "postgresql") for test in shown.tests if "sqlite" in test.partition("[")[2])
+        found = list(dict.fromkeys([*always, *(test for test in twins if test in self._on_postgresql)]))
+        return first_files(found, MOST_FILES_ON_POSTGRESQL)[:MOST_ON_POSTGRESQL]
 
     def _source(self, mutant: Mutant) -> str:
         return (self._tree / mutant.path).read_text(encoding="utf-8")
@@ -224,11 +246,6 @@ class Court:
             runtestprotocol(item, nextitem=self._other_than(item), log=False)
         if (app := sys.modules.get("handlers.app")) is not None:
             app._connexion_app()
-
-
-def _on_postgresql(tests: Iterable[str]) -> Iterable[str]:
-    """The same tests on the other database."""
-    return (test.replace("sqlite", "postgresql") for test in tests if "sqlite" in test.partition("[")[2])
 
 
 def _names_databases(text: str) -> bool:
