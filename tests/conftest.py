@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from sqlalchemy import create_engine, event
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import Engine, make_url
 from starlette.testclient import TestClient
 
 from handlers.app import create_app
@@ -36,6 +36,7 @@ from tests.api import Api
 from tests.clients import end_event_loop, running_client
 from tests.partitions import partitioning
 from tests.slow_first import deal, find_rank
+from tests.statement_rules import StatementRules
 
 # A busy machine is no reason to fail: time limits are tested separately.
 hypothesis_settings.register_profile("relayboard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -54,7 +55,12 @@ FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE")
 """How statements begin that frame others, or prepare them."""
 
 
+STATEMENTS = StatementRules()
+"""Sees what all tests of a process ask databases."""
+
+
 def pytest_configure() -> None:
+    event.listen(Engine, "before_cursor_execute", STATEMENTS)
     # Statements are prepared at once, or most tests would end before: the first use is as it comes, others prepared.
     fixed_statements.PREPARED_AFTER = 2
     # What is collected stays: looking for garbage meanwhile would take a quarter of the time.
@@ -62,6 +68,12 @@ def pytest_configure() -> None:
     # Each commit to a SQLite file waits for its disk, which takes longer than everything else in most tests.
     if FOLDER and not os.statvfs(FOLDER).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", FOLDER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    yield
+    assert STATEMENTS.take() == [], "a statement measures a key (tests/statement_rules.py)"
 
 
 def pytest_collection(session: pytest.Session) -> None:
