@@ -241,8 +241,9 @@ class Court:
 
     def _warm_up(self) -> None:
         """Makes what tests share and no mutant changes."""
-        item = next((each for each in self._items.values() if _is_plain(each)), None)
-        if item is not None:
+        plain = [each for each in self._items.values() if _is_plain(each)]
+        item = min(plain, key=lambda each: len(getattr(each, "fixturenames", ())), default=None)
+        if item is not None:  # the plainest starts no thread, which forks would wait for
             runtestprotocol(item, nextitem=self._other_than(item), log=False)
         if (app := sys.modules.get("handlers.app")) is not None:
             app._connexion_app()
