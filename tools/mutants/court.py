@@ -56,6 +56,7 @@ numbers, and who waits for whom.
 ON_POSTGRESQL = ("-k", "postgresql")
 DATABASES = ("postgres", "sqlite")
 MOST_FILES, MOST_FILES_ON_POSTGRESQL, MOST_ON_POSTGRESQL = 5, 3, 24
+MOST_FILES_OF_PROCESSES = 3
 SPARE_SECONDS, TIMES_AS_LONG = 4.0, 10
 """What a test may need of a processor with a mutant: some seconds more than it takes without, and ten times that."""
 SPARE_TO_WAIT, TIMES_TO_WAIT = 12.0, 60
@@ -122,7 +123,7 @@ class Court:
         outcome = self._show(shown)
         if not outcome.is_noticed:
             later = self._afresh.judge(mutant, list(self._stages_afresh(shown, outcome)))
-            outcome = later if later.is_noticed or outcome.verdict == UNTESTED else outcome
+            outcome = later if later.is_noticed or (shown.tests and outcome.verdict == UNTESTED) else outcome
         return outcome, changed_lines(source, shown.mutated)
 
     def _prepare(self, mutant: Mutant, source: str, mutated: str) -> Shown:
@@ -131,13 +132,16 @@ class Court:
         return Shown(mutant, source, mutated, functions, tests, is_whole)
 
     def _stages_afresh(self, shown: Shown, outcome: Outcome) -> Iterable[Stage]:
-        """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and tests on
+        """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; for what no test
+        runs in its own process, the nearest files, whose tests start processes in the changed tree; and tests on
         PostgreSQL for what only it can tell: functions that tell databases apart, what no test on SQLite runs in such
         modules, tables, conditions that are joined in another way, and locks.
         """
         is_done = outcome.verdict == SURVIVED and outcome.is_whole and shown.is_whole
         if not is_done:
             yield Stage(first_files(shown.tests, MOST_FILES), ON_SQLITE)
+        if not shown.tests:
+            yield Stage(self._choice.near(shown.mutant.path)[:MOST_FILES_OF_PROCESSES], ON_SQLITE)
         if self._needs_postgresql(shown):
             yield Stage(self._twins(shown))
         is_of_one_database = not shown.tests and _names_databases(shown.source)

@@ -105,10 +105,17 @@ class Judge:
         while True:
             with mutated(self.tree, mutant):
                 outcome = run_tests(self.tree, self._without_unsound(stage), self.seconds)
+                if outcome.verdict == TIMED_OUT and "::" in outcome.failed:
+                    outcome = self._alone(outcome)
             if not outcome.is_noticed or self._is_sound(outcome.failed, stage):
                 return outcome
             if not outcome.failed:
                 return Outcome(UNTESTED)
+
+    def _alone(self, outcome: Outcome) -> Outcome:
+        """What the test says by itself that was under way when time was up: those before it may have taken it all."""
+        alone = run_tests(self.tree, Stage([outcome.failed]), self.seconds)
+        return outcome if alone.is_noticed else Outcome(SURVIVED)
 
     def _is_sound(self, test: str, stage: Stage) -> bool:
         """Whether a test passes without a mutant, or a file can be imported; if none was named, all of the stage."""

@@ -25,12 +25,13 @@ own learns which statements each test runs, on SQLite, and learns anew what chan
 collected all tests is forked for each mutant, puts it in place, and runs the tests that run what it changes: one of
 each way through the module before the next of that way, of these those of the module's own file first and then the
 quickest, as many as take {budget:.0f} seconds without the mutant. What a fork cannot put in place is imported anew.
-Tables, functions that tell databases apart and conditions that are joined in another way are shown to tests on
-PostgreSQL as well. A test that fails, or needs more than ten times its time, counts only if it passes without the
-mutant. What only tests of whole processes run, no mutant reaches: it stands under *without a test*. Mutants that
-change nothing anybody can see have their reason in `tools/mutants/explained.txt` and are left out of the shares;
-`slots=True` is changed nowhere, because what works with slots works without. Folders take turns, and a run that ends
-early has judged the beginning of each sample, in whose order chance decides.
+Tables, functions that tell databases apart or lock rows, and conditions that are joined in another way are shown to
+tests on PostgreSQL as well. What no test runs in its own process is shown to the nearest files of tests, whose tests
+start processes in the changed tree. A test that fails, or needs more than ten times its time, counts only if it passes
+without the mutant. What no test of those files notices either stands under *without a test*. Mutants that change
+nothing anybody can see have their reason in `tools/mutants/explained.txt` and are left out of the shares; `slots=True`
+is changed nowhere, because what works with slots works without. Folders take turns, and a run that ends early has
+judged the beginning of each sample, in whose order chance decides.
 
 `python -m tools.mutants --again --write` shows those that live on to the tests of today, as many as take {again:.0f}
 seconds, and `--mutant NAME` a single one. Tests are written for what a sample shows, so that only the share at the
