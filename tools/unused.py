@@ -44,7 +44,13 @@ CALLED_BY_OTHERS = {
     "click": ("format_epilog", "list_commands", "context_settings", "default_map", "resolve_envvar_value"),
     "flows, as the plural of a kind of asset": ("ticketers",),
     "RE2": ("log_errors", "max_mem"),
-    "pytest": ("pytest_runtest_*", "pytest_collect*", "pytest_runtestloop", "pytest_fixture_setup"),
+    "pytest": (
+        "pytest_runtest_*",
+        "pytest_collect*",
+        "pytest_runtestloop",
+        "pytest_fixture_setup",
+        "pytest_deselected",
+    ),
     "the simulated phone, by the name of a command": ("_on_*",),
     "users of the simulated phone": ("restart", "copies"),
     "users of the flow engine as a library": (

@@ -61,7 +61,7 @@ SPARE_SECONDS, TIMES_AS_LONG = 4.0, 10
 """What a test may need of a processor with a mutant: some seconds more than it takes without, and ten times that."""
 SPARE_TO_WAIT, TIMES_TO_WAIT = 12.0, 60
 """The same of time that goes by, on a machine that does other work too."""
-AFRESH_SECONDS, COMMON_SECONDS = 60, 240
+AFRESH_SECONDS, PROCESSES_SECONDS, COMMON_SECONDS = 60, 30, 240
 Tell = Callable[[Mutant, Outcome, str], object]
 """What is done with a mutant, what became of it, and the lines that it changes."""
 
@@ -89,7 +89,7 @@ class Court:
     ) -> None:
         self._tree, self._mutants, self._tell = tree, mutants, tell
         self._runs, self._choice = learned.tests, Choice(tree, learned, budget_seconds)
-        self._afresh = Judge(tree, AFRESH_SECONDS)
+        self._afresh, self._of_processes = Judge(tree, AFRESH_SECONDS), Judge(tree, PROCESSES_SECONDS)
         self._items: dict[str, pytest.Item] = {}
         self._on_postgresql: dict[str, pytest.Item] = {}
         self._functions: dict[Place, list[FunctionType]] = {}
@@ -118,11 +118,16 @@ class Court:
         return True
 
     def judge(self, mutant: Mutant, source: str) -> tuple[Outcome, str]:
-        """What becomes of a mutant, and the lines that it changes."""
+        """What becomes of a mutant, and the lines that it changes. What no test runs in its own process is shown to
+        the nearest files, whose tests start processes in the changed tree.
+        """
         shown = self._prepare(mutant, source, mutate(source, mutant))
         outcome = self._show(shown)
         if not outcome.is_noticed:
             later = self._afresh.judge(mutant, list(self._stages_afresh(shown, outcome)))
+            if not later.is_noticed and not shown.tests:
+                near = self._choice.near(mutant.path)[:MOST_FILES_OF_PROCESSES]
+                later = self._of_processes.judge(mutant, [Stage(near, ON_SQLITE)])
             outcome = later if later.is_noticed or (shown.tests and outcome.verdict == UNTESTED) else outcome
         return outcome, changed_lines(source, shown.mutated)
 
@@ -132,16 +137,13 @@ class Court:
         return Shown(mutant, source, mutated, functions, tests, is_whole)
 
     def _stages_afresh(self, shown: Shown, outcome: Outcome) -> Iterable[Stage]:
-        """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; for what no test
-        runs in its own process, the nearest files, whose tests start processes in the changed tree; and tests on
+        """For what a fork cannot put in place, tests on SQLite with modules that are imported anew; and tests on
         PostgreSQL for what only it can tell: functions that tell databases apart, what no test on SQLite runs in such
         modules, tables, conditions that are joined in another way, and locks.
         """
         is_done = outcome.verdict == SURVIVED and outcome.is_whole and shown.is_whole
         if not is_done:
             yield Stage(first_files(shown.tests, MOST_FILES), ON_SQLITE)
-        if not shown.tests:
-            yield Stage(self._choice.near(shown.mutant.path)[:MOST_FILES_OF_PROCESSES], ON_SQLITE)
         if self._needs_postgresql(shown):
             yield Stage(self._twins(shown))
         is_of_one_database = not shown.tests and _names_databases(shown.source)
