@@ -17,7 +17,7 @@ BUDGET_SECONDS = 6.0
 SECOND_BUDGET_SECONDS = 12.0
 """The same for those that are judged again: they are few."""
 LONGEST_SECONDS = 3.0
-"""Tests that take longer judge nothing: most of them start processes, which a mutant does not reach."""
+"""Tests that take longer judge only what no other test runs: most of them start processes, which no mutant reaches."""
 ALWAYS_NEAR = {
     "persistence/tables/": ("tests/persistence/test_migrations.py", "tests/persistence/test_made_tables.py"),
     "persistence/migrations/": (
@@ -101,7 +101,10 @@ def choose_within(
     for group in groups:
         alike: Counter[int] = Counter()
         turns = {}
-        for test in sorted((test for test in group if is_short(runs[test])), key=order):
+        short = [test for test in group if is_short(runs[test])]
+        if not short and not chosen:  # better a long one than none
+            short = sorted(group, key=lambda test: runs[test].seconds + runs[test].shared)[:1]
+        for test in sorted(short, key=order):
             way = runs[test].seen.get(path, 0)
             turns[test] = alike[way]
             alike[way] += 1
@@ -119,7 +122,7 @@ def _until(budget_seconds: float, runs: Mapping[str, Run], tests: Iterable[str])
         file = test.partition("::")[0]
         spent += runs[test].seconds + (0.0 if file in begun else runs[test].shared)
         begun.add(file)
-        if spent > budget_seconds:
+        if spent > budget_seconds and (len(begun) > 1 or is_short(runs[test])):
             return
         yield test
 
