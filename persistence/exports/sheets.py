@@ -15,7 +15,6 @@ CSV, XLSX, JSONL = "csv", "xlsx", "jsonl"
 FORMULA = re.compile(r"[=+\-@\t\r]")
 PLAIN_NUMBER = re.compile(r"[+\-]?[0-9]+(?:[.,][0-9]+)?\Z")
 ROWS_OF_SHEET = 1_048_576
-CELL_LENGTH = 32_767
 
 Cells = Sequence[str | int | None]
 
@@ -83,7 +82,8 @@ class XlsxSheet(Sheet):
             if isinstance(cell, int):
                 self._sheet.write_number(self._row, column, cell)
             elif cell:
-                self._sheet.write_string(self._row, column, cell[:CELL_LENGTH])
+                # XlsxWriter cuts a text to the 32,767 characters that a cell may have.
+                self._sheet.write_string(self._row, column, cell)
         self._row += 1
 
     def close(self) -> None:
