@@ -201,10 +201,9 @@ def end_passive_waits(tx: Transaction, workspace_id: int, outcomes: Sequence[Out
 
 
 def _waits(outcome: Outcome) -> bool:
-    return outcome.session is not None and outcome.session.status == WAITING
+    return _session(outcome).status == WAITING
 
 
 def _end(tx: Transaction, outcome: Outcome) -> Outcome:
-    assert outcome.session is not None
-    session, events = interrupt(outcome.session, clock=FixedClock(tx.now))
+    session, events = interrupt(_session(outcome), clock=FixedClock(tx.now))
     return replace(outcome, session=session, events=[*outcome.events, *events])

@@ -153,7 +153,7 @@ def decide(
 def _read_retry_after(value: str | None, now: datetime) -> float | None:
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
-        return float(text[:10])
+        return float(text)
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from flows.urns import Urn
+from persistence.contacts.leases import acquire_leases
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.incoming import Received, store_received
@@ -23,10 +24,12 @@ from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.channel_rows import add_channel
+from tests.conftest import Clock
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.flows.incoming import begin_incoming
 from worker.flows.parked import begin_parked
+from worker.flows.starts import begin_starts
 from worker.runtime import Runtime
 
 
@@ -155,3 +158,38 @@ def test_a_start_of_a_flow_that_calls_ends_when_each_contact_had_its_turn(
     assert [row.status for row in stage.rows(flow_run)] == ["completed"] * 3
     assert [(row.status, row.started) for row in stage.rows(flow_start)] == [("completed", 3)]
     assert stage.rows(parked_sprint) == []
+
+
+def test_the_job_of_starts_parks_whoever_is_free_and_calls_nobody(stage: Stage, receiver: Receiver) -> None:
+    flow_uuid = answer(stage.database, stage.workspace, "call", calling(receiver.url))
+    amina, ben = (stage.add_contact(f"+25078812345{number}") for number in range(2))
+    with stage.database.writing() as tx:
+        acquire_leases(tx, [ben])
+    step = begin_starts(stage.runtime)
+
+    stage.start(flow_uuid, amina, ben)
+    while step():
+        pass
+
+    assert [(row.contact_id, row.receiver) for row in stage.rows(parked_sprint)] == [(amina, flow_uuid)]
+    assert (receiver.received, stage.rows(flow_run)) == ([], [])
+    assert [row.status for row in stage.rows(flow_start)] == ["started"]
+
+
+def test_a_start_whose_contacts_others_have_is_tried_again(
+    stage: Stage, receiver: Receiver, silent: Silent, clock: Clock
+) -> None:
+    silent.speaks.set()
+    flow_uuid = answer(stage.database, stage.workspace, "call", calling(receiver.url))
+    amina = stage.add_contact("+250788123456")
+    with stage.database.writing() as tx:
+        acquire_leases(tx, [amina])
+
+    stage.start(flow_uuid, amina)
+    stage.work()
+    assert (stage.rows(parked_sprint), [row.status for row in stage.rows(flow_start)]) == ([], ["started"])
+    clock.advance(minutes=2)
+    stage.work()
+
+    assert [row.status for row in stage.rows(flow_run)] == ["completed"]
+    assert [row.status for row in stage.rows(flow_start)] == ["completed"]

@@ -52,6 +52,11 @@ class TestSecretsInForce:
 
     def test_a_channel_may_have_none(self):
         assert secrets_in_force(None, None, None, NOW) == []
+        assert secrets_in_force(None, OLD, NOW, NOW) == []
+
+    def test_a_channel_may_have_had_none_before(self):
+        assert secrets_in_force(NEW, None, NOW, NOW) == [NEW]
+        assert secrets_in_force(NEW, OLD, None, NOW) == [NEW]
 
 
 class TestReceiver:
@@ -74,11 +79,15 @@ class TestReceiver:
 
         assert not is_signed(headers, BODY, NEW, NOW)
 
-    @pytest.mark.parametrize("minutes", [-6, 6])
-    def test_it_refuses_what_is_not_recent(self, minutes):
-        headers = signature_headers(EVENT_ID, NOW, BODY, [NEW])
+    def test_it_refuses_what_has_no_name(self):
+        assert not is_signed(signature_headers("", NOW, BODY, [NEW]), BODY, NEW, NOW)
 
-        assert not is_signed(headers, BODY, NEW, NOW + timedelta(minutes=minutes))
+    @pytest.mark.parametrize(("seconds", "is_recent"), [(-301, False), (-300, True), (300, True), (301, False)])
+    def test_it_refuses_what_is_not_recent(self, seconds, is_recent):
+        second = NOW.replace(microsecond=0)
+        headers = signature_headers(EVENT_ID, second, BODY, [NEW])
+
+        assert is_signed(headers, BODY, NEW, second + timedelta(seconds=seconds)) is is_recent
 
 
 class TestKeys:
@@ -90,6 +99,14 @@ class TestKeys:
         assert is_signed(headers, BODY, public, NOW)
         assert not is_signed(headers, BODY + b" ", public, NOW)
         assert not is_signed(headers, BODY, new_key_pair()[1], NOW)
+
+    @pytest.mark.parametrize("scheme", ["v1", "v1b", "v2a"])
+    def test_it_refuses_another_scheme(self, scheme):
+        private, public = new_key_pair()
+        headers = signature_headers(EVENT_ID, NOW, BODY, [private])
+        headers["webhook-signature"] = headers["webhook-signature"].replace("v1a", scheme)
+
+        assert not is_signed(headers, BODY, public, NOW)
 
     def test_a_signature_is_that_of_the_standard_library_of_others(self):
         """The test vector of RFC 8032, section 7.1, test 2, has the seed and public key used here."""
@@ -115,6 +132,7 @@ class TestChangingOver:
             (SYMMETRIC, None, None, ["s"]),
             (SYMMETRIC, None, 1, ["s", "s0"]),
             (ED25519, 25, None, ["k"]),
+            (ED25519, 24, None, ["k"]),
             (ED25519, 25, 1, ["k", "k0"]),
             (ED25519, 1, None, ["k", "s"]),
             (SYMMETRIC, 1, 1, ["s", "s0", "k", "k0"]),

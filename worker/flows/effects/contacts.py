@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from flows.urns import Urn, UrnError, parse
+from flows.urns import parse
 from persistence.groups.smart_groups import follow_contacts
 from persistence.sessions.contact_changes import ContactDelta, change_many, change_memberships
 from persistence.sessions.contacts import write_value
@@ -52,7 +52,7 @@ def _note(delta: ContactDelta, each: SprintEvent) -> None:
     elif kind == STATUS:
         delta.status = event["status"]
     else:
-        delta.urns = list(_read_urns(event["urns"]))
+        delta.urns = [parse(text) for text in event["urns"]]
 
 
 def _move(into: Members, out_of: Members, groups: Iterable[Mapping[str, Any]], contact_id: int) -> None:
@@ -61,11 +61,3 @@ def _move(into: Members, out_of: Members, groups: Iterable[Mapping[str, Any]], c
         if contact_id in others:
             others.remove(contact_id)
         into.setdefault(each["uuid"], []).append(contact_id)
-
-
-def _read_urns(texts: Iterable[str]) -> Iterable[Urn]:
-    for text in texts:
-        try:
-            yield parse(text)
-        except UrnError:
-            continue
