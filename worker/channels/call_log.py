@@ -82,14 +82,17 @@ def _read(content: bytes) -> str:
 def _hide_in_query(url: str) -> str:
     """A URL without the values of parameters that are named like secrets."""
     head, mark, query = url.partition("?")
-    pairs = [pair.split("=", 1) for pair in query.split("&")] if mark else []
-    shown = [f"{pair[0]}={HIDDEN}" if len(pair) > 1 and is_secret_name(pair[0]) else "=".join(pair) for pair in pairs]
-    return head + mark + "&".join(shown)
+    return head + mark + "&".join(_hide_value(pair) for pair in query.split("&"))
+
+
+def _hide_value(pair: str) -> str:
+    name, mark, _ = pair.partition("=")
+    return f"{name}={HIDDEN}" if mark and is_secret_name(name) else pair
 
 
 def _hider(send: GatewaySend) -> Callable[[str], str]:
-    secrets = sorted(set(_list_secrets(send.channel_type, send.config or {})), key=len, reverse=True)
-    forms = {form for each in secrets for form in (each, quote(each, safe=""), quote_plus(each)) if each}
+    secrets = _list_secrets(send.channel_type, send.config or {})
+    forms = {form for each in secrets for form in (each, quote(each, safe=""), quote_plus(each))}
     if not forms:
         return lambda text: text
     pattern = re.compile("|".join(re.escape(each) for each in sorted(forms, key=len, reverse=True)))
@@ -103,8 +106,7 @@ def _list_secrets(channel_type: str, config: Mapping[str, Any]) -> Iterator[str]
         if setting.kind == "secret":
             yield from (each for each in (value, *value.split()) if len(each) >= SHORTEST_SECRET)
         elif setting.kind == "url":
-            pairs = parse_qsl(urlsplit(value).query)
-            yield from (each for _, each in pairs if len(each) >= SHORTEST_SECRET and "{{" not in each)
+            yield from (each for _, each in parse_qsl(urlsplit(value).query) if len(each) >= SHORTEST_SECRET)
     for name, value in dict(config.get("headers") or {}).items():
         if is_secret_name(str(name)) and len(str(value)) >= SHORTEST_SECRET:
             yield str(value)

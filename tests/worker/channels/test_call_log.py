@@ -68,6 +68,46 @@ def test_words_of_four_characters_are_secrets_and_shorter_ones_are_told() -> Non
     assert call.answer == "it is ***, not abc"
 
 
+def test_headers_and_parameters_are_secrets_from_four_characters_on_too() -> None:
+    headers = {"X-Api-Key": "abcd", "X-Token": "xyz", "X-Account": "mine"}
+    call = kept(b"abcd xyz mine pqrs uvw", send_url="https://sms.example.org/?a=pqrs&b=uvw", headers=headers)
+
+    assert call.answer == "*** xyz mine *** uvw"
+    assert call.url == "https://sms.example.org/?a=***&b=uvw"
+    assert {name: call.headers[name] for name in headers} == dict.fromkeys(headers, "***") | {"X-Account": "mine"}
+
+
+def test_of_two_secrets_the_longer_one_is_hidden_as_a_whole() -> None:
+    call = kept(b"abcd-efgh abcd", send_url="https://sms.example.org/?a=abcd&b=abcd-efgh")
+
+    assert call.answer == "*** ***"
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("", ""),
+        ("?", "?"),
+        ("?token&to=1", "?token&to=1"),
+        ("?token=a=b&to=1=2", "?token=***&to=1=2"),
+        ("?token=&to=", "?token=***&to="),
+        ("?a=1?b", "?a=1?b"),
+    ],
+)
+def test_parameters_that_are_named_like_secrets_keep_their_names(query: str, shown: str) -> None:
+    request = GatewayRequest("GET", f"https://sms.example.org/{query}", {}, None)
+    call = describe_call(send_with(), request, outcome="accepted", error=None, seconds=1)
+
+    assert (call.url, call.error) == (f"https://sms.example.org/{shown}", None)
+
+
+def test_errors_are_told_without_secrets() -> None:
+    send = send_with(send_url="https://sms.example.org/?key=abcd")
+    request = GatewayRequest("GET", "https://sms.example.org/?key=abcd", {}, None)
+
+    assert describe_call(send, request, outcome="unanswered", error="abcd is away.", seconds=1).error == "*** is away."
+
+
 def test_what_is_no_secret_is_told() -> None:
     config = {"send_url": "https://sms.example.org/v1/send?to={{to}}", "body": "text={{text}}"}
     call = kept(b'{"error": "no credit"}\x00\xff', **config)

@@ -1,6 +1,7 @@
 """The requests that send messages to HTTP gateways."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -16,9 +17,8 @@ MESSAGE_UUID = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
 URL = "https://gateway.example.org/send?to={{to_no_plus}}"
 
 
-def requests_with(text: str = "Kaze & ikaze", **config: Any) -> list[GatewayRequest]:
-    config = {"send_url": URL, **config}
-    send = GatewaySend(
+def send_with(text: str = "Kaze & ikaze", **config: Any) -> GatewaySend:
+    return GatewaySend(
         id=1,
         workspace_id=1,
         channel_id=3,
@@ -31,12 +31,19 @@ def requests_with(text: str = "Kaze & ikaze", **config: Any) -> list[GatewayRequ
         attachments=(),
         quick_replies=(),
         address="+250788000000",
-        config=config,
+        config={"send_url": URL, **config},
         part=1,
         error_count=0,
         due_on=datetime(2026, 3, 2, tzinfo=UTC),
     )
-    return make_requests(send, config)
+
+
+def requests_of(send: GatewaySend) -> list[GatewayRequest]:
+    return make_requests(send, send.config or {})
+
+
+def requests_with(text: str = "Kaze & ikaze", **config: Any) -> list[GatewayRequest]:
+    return requests_of(send_with(text, **config))
 
 
 class TestRequests:
@@ -97,11 +104,51 @@ class TestRequests:
     def test_a_part_is_accepted_by_a_status_of_2xx(self, status: int, accepted: bool) -> None:
         assert is_accepted({}, status, b"") is accepted
         assert not is_accepted({"mt_response_check": "queued"}, status, b"refused")
+        assert is_accepted({"mt_response_check": "queued"}, status, b"is queued") is accepted
 
     def test_numbers_can_be_national(self) -> None:
         (request,) = requests_with(use_national=True, method="GET")
 
         assert request.url.endswith("to=788000111")
+
+    def test_a_number_that_cannot_be_read_stays_as_it_is(self) -> None:
+        send = replace(send_with(use_national=True, method="GET"), urn="tel:HEALTH")
+        (request,) = requests_of(send)
+
+        assert request.url.endswith("to=HEALTH")
+
+    def test_files_follow_the_text_line_by_line(self) -> None:
+        files = [{"content_type": "image/png", "url": f"https://example.org/{each}"} for each in "ab"]
+
+        for text, expected in (("Look", "Look\nhttps"), ("", "https")):
+            (request,) = requests_of(
+                replace(send_with(text, body="{{text}}", content_type="text/plain"), attachments=files)
+            )
+            assert parse_qs(f"text={(request.body or b'').decode()}")["text"] == [
+                f"{expected}://example.org/a\nhttps://example.org/b"
+            ]
+
+    def test_what_is_not_known_is_empty_and_choices_stand_side_by_side(self) -> None:
+        replies = ({"text": "Yes"}, {"text": "No"})
+        filled = {"urlencoded": b"|Yes%2CNo|||", "xml": b"|Yes,No|||", "json": b'""|["Yes", "No"]|""|""|""'}
+
+        for kind, expected in filled.items():
+            body = "{{nothing}}|{{quick_replies}}|{{from}}|{{ from_no_plus }}|{{nothing}}"
+            send = replace(send_with(body=body, content_type=kind), address=None, quick_replies=replies)
+            assert [request.body for request in requests_of(send)] == [expected]
+
+    def test_the_owner_says_how_a_request_looks(self) -> None:
+        (request,) = requests_with(
+            method="put", content_type="application/vnd.sms+json", body="{{text}}", send_authorization="Token abc"
+        )
+
+        assert (request.method, request.body) == ("PUT", b'"Kaze & ikaze"')
+        assert request.headers["Content-Type"] == "application/vnd.sms+json"
+        assert request.headers["Authorization"] == "Token abc"
+
+    def test_a_gateway_takes_parts_of_the_length_that_its_owner_says(self) -> None:
+        assert [len(requests_with("a" * length)) for length in (160, 161)] == [1, 2]
+        assert [len(requests_with("a" * length, max_length=10)) for length in (10, 11, 21)] == [1, 2, 3]
 
     def test_each_part_has_a_stable_name_that_tells_it_from_the_others(self) -> None:
         body = "{{id}} {{part}}/{{parts}} {{part_id}}"
