@@ -60,6 +60,7 @@ def test_each_job_runs_at_once_and_again_when_it_rings_or_its_time_has_come():
 
     assert wait_for("sending", 1) and wait_for("webhooks", 3)
     assert run.count("sending") == 1
+    assert [thread.daemon for thread in threading.enumerate() if thread.name == "bell"] == [True]
     bell.ring("sending")
     assert wait_for("sending", 2)
 

@@ -26,10 +26,12 @@ class Queue:
 
 def test_each_kind_is_sent():
     queue = Queue()
-    Waker(queue.send).wake(frozenset({"webhooks", "sending"}))
+    waker = Waker(queue.send)
+    waker.wake(frozenset({"webhooks", "sending"}))
     queue.wait_for(2)
 
     assert queue.sent == ["sending", "webhooks"]
+    assert waker._thread.daemon
 
 
 def test_wake_ups_that_come_together_are_sent_once_and_the_last_is_never_lost():

@@ -114,7 +114,7 @@ def input_value(source: ContextSource) -> XObject | None:
     text = str(received.get("text") or "")
     properties: dict[str, Property] = {
         "uuid": str(received.get("uuid") or ""),
-        "type": str(received.get("type") or "msg"),
+        "type": "msg",
         "created_on": lambda: parse_moment(str(received.get("created_on") or "")),
         "channel": lambda: channel_value(channel),
         "urn": lambda: _show_urn_text(received.get("urn"), source.environment),

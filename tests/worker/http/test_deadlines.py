@@ -2,10 +2,13 @@
 
 import socket
 from contextlib import closing
+from types import SimpleNamespace
 
 import pytest
 
 from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
+from worker.http import deadlines
 from worker.http.deadlines import Deadline, Watchdog
 
 
@@ -43,8 +46,21 @@ def test_a_deadline_without_a_socket_expires_all_the_same():
 
 def test_a_later_deadline_does_not_keep_a_sooner_one_waiting(pair):
     watchdog = Watchdog()
-    with Deadline(watchdog, 3600), Deadline(watchdog, 7200), Deadline(watchdog, 0.01) as soon:
-        soon.watch(pair)
+    with Deadline(watchdog, 3600), Deadline(watchdog, 7200):
+        wait_until(lambda: watchdog._changed._waiters, "the thread to wait for the first of them")
+        with Deadline(watchdog, 0.01) as soon:
+            soon.watch(pair)
+            assert pair.recv(1) == b""
+
+    assert watchdog._thread.daemon
+
+
+def test_time_is_over_at_the_moment_when_it_ends(pair, monkeypatch):
+    monkeypatch.setattr(deadlines, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    deadline = Deadline(Watchdog(), 0)
+    deadline.watch(pair)
+
+    with deadline:
         assert pair.recv(1) == b""
 
 
