@@ -129,6 +129,14 @@ def test_silent_receivers_of_one_owner_leave_room_to_those_of_others() -> None:
     assert (len([each for each in rooms if each.startswith("1 ")]), rooms["2 z"]) == (4, 1)
 
 
+def test_the_receivers_of_an_owner_have_three_quarters_of_all_slots_together() -> None:
+    slots = ReceiverSlots(16, first=4)
+
+    take(slots, slots.share([f"1 {name}" for name in "abcdefgh"]))
+
+    assert slots.busy == 12
+
+
 def test_receivers_that_answer_take_nothing_from_the_room_of_silent_ones(slots: ReceiverSlots) -> None:
     slots.take("1 quick")
     slots.take("1 silent")

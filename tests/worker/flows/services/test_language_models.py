@@ -66,7 +66,8 @@ def test_any_model_that_a_flow_names_is_the_one_of_the_settings(stage: Stage, re
     ("usage", "tokens"),
     [
         (b'{"prompt_tokens": 3, "completion_tokens": 4}', (3, 4)),
-        (b'{"prompt_tokens": 0, "completion_tokens": -1}', (0, 0)),
+        (b'{"prompt_tokens": 1, "completion_tokens": -1}', (1, 0)),
+        (b'{"prompt_tokens": 0, "completion_tokens": 1}', (0, 1)),
         (b'{"prompt_tokens": true, "completion_tokens": "4"}', (0, 0)),
         (b"{}", (0, 0)),
         (b"null", (0, 0)),
