@@ -49,7 +49,7 @@ IS_POOLED = bool(os.environ.get("TEST_POOLER"))
 POOLED = 10
 """Its connections to each database: more than any test uses at once, because a transaction waits for one."""
 Made = TypeVar("Made")
-GARBAGE = (10_000, 10, 100)
+GARBAGE = (50_000, 20, 100)
 """How much garbage tests may leave behind before it is looked for: usually a twentieth of their time."""
 FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE")
 """How statements begin that frame others, or prepare them."""
