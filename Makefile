@@ -63,8 +63,8 @@ $(VENV)/.sdks-installed: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,sdks]'
 	@touch $@
 
-$(VENV)/.tox-installed: pyproject.toml | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'tox>=4.30'
+$(VENV)/.tox-installed: pyproject.toml tox.ini | $(BIN)/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'tox>=4.30' 'tox-uv>=1.20'
 	@touch $@
 
 clean:
