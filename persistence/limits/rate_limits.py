@@ -58,7 +58,7 @@ def count_registration(tx: Transaction, origin: Origin) -> None:
     address = {"address": origin.address[:ADDRESS_LENGTH]}
     granted, _, ends_on = take_window(tx, registration_window, address, origin.limit, origin.period, 1)
     if not granted:
-        raise TooManyRegistrations(max(1, int((ends_on - tx.now).total_seconds()) + 1))
+        raise TooManyRegistrations(int((ends_on - tx.now).total_seconds()) + 1)
 
 
 def forget_windows(tx: Transaction, before: datetime) -> None:
