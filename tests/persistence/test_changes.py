@@ -1,6 +1,6 @@
 """Conversations and the times of changes follow what is visible, whatever the order of transactions."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,10 +8,10 @@ from sqlalchemy import Row, select
 
 from flows.urns import Urn
 from persistence.change_effects import forget_messages
-from persistence.changes import note_messages
+from persistence.changes import NewMessage, Noted, note_messages
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.urns import ensure_owners
-from persistence.conversations.writes import COUNTED, mark_read
+from persistence.conversations.writes import COUNTED, INBOX, Unread, mark_read
 from persistence.database import Database, Transaction
 from persistence.messages.actions import archive_messages, delete_messages, restore_messages
 from persistence.messages.handling import finish_messages
@@ -218,3 +218,21 @@ def test_a_change_of_a_message_gives_it_a_new_time(database: Database, workspace
         note_messages(tx, workspace.id, [message_id])
 
     assert stamps(database)[message_id] > before
+
+
+def test_each_new_message_is_looked_at_after_one_in_the_inbox() -> None:
+    noted = Noted()
+    moment = datetime(2026, 3, 2, tzinfo=UTC)
+    noted.new_messages = [
+        NewMessage(1, 11, None, "I", moment, INBOX),
+        NewMessage(2, 12, None, "O", moment, "sent"),
+        NewMessage(3, 13, None, "I", moment, None, is_deleted=True),
+        NewMessage(5, 14, None, "O", moment, "sent"),
+        NewMessage(4, 14, None, "O", moment, "sent"),
+        NewMessage(6, 14, None, "O", moment - timedelta(seconds=1), "sent"),
+    ]
+
+    written = noted.beside(moment.date())
+
+    assert noted.seen == {11: Unread.CHANGED, 13: Unread.SAME}
+    assert [(each.contact_id, each.message_id) for each in written.talks] == [(12, 2), (14, 5)]
