@@ -10,6 +10,7 @@ import itertools
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -210,6 +211,9 @@ def start_court(
                 sending.send((mutant, outcome, change))
 
             run_court(Court(tree, in_time, known, tell, budget_seconds), tree, files)
+            sending.send(None)
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(0)
     sending.close()
@@ -217,15 +221,21 @@ def start_court(
 
 
 def answers(courts: Iterable[Connection]) -> Iterator[Answer]:
-    """What courts send, until all have ended."""
-    left = list(courts)
+    """What courts send, until all have ended. Raises RuntimeError at the end if one did not judge all that it had."""
+    left, has_broken = list(courts), False
     while left:
         for court in wait(left):
             assert isinstance(court, Connection)
             try:
-                yield court.recv()
+                answer: Answer | None = court.recv()
             except EOFError:
+                answer, has_broken = None, True
+            if answer is None:
                 left.remove(court)
+            else:
+                yield answer
+    if has_broken:
+        raise RuntimeError("A process that judges ended early; the others have judged what they had.")
 
 
 if __name__ == "__main__":
