@@ -1,31 +1,31 @@
 """The Huey queue that wakes workers and schedules jobs. The work itself is in the database, so a lost queue message
 only costs seconds."""
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
-
-import psycopg
-from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey
-from huey.exceptions import ConfigurationError
-from huey.storage import PostgresStorage
-from redis.exceptions import RedisError
 
 from persistence.sql.engines import postgres_dsn
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import sqlite_file
 from relayboard.base.tracing import Causes, caused_by
 from worker.errors import QueueError
+from worker.queue_drivers import (
+    Huey,
+    PostgresHuey,
+    PostgresStorage,
+    RedisHuey,
+    SqliteHuey,
+    failures,
+    load_postgresql,
+    load_redis,
+)
 from worker.queue_messages import RUN, SWEEP, JsonMessages
 
 if TYPE_CHECKING:  # the jobs load all that workers do, and who only asks the queue needs none of them
     from worker.jobs import Job
 
 QUEUE_NAME = "relayboard"
-FAILURES = (ConfigurationError, OSError, ValueError, RedisError, psycopg.Error, sqlite3.Error)
-"""Exceptions of the queues' drivers when a queue cannot be used."""
-
 TABLES_LOCK = 7_352_948_101
 """A number of ours among the advisory locks of a database."""
 
@@ -49,6 +49,7 @@ def create_queue(queue_url: str) -> Huey:
     """The queue of a setting: `sqlite:///FILE`, `postgresql://...` or `redis://...`; ValueError for others."""
     options: dict[str, Any] = {"results": False, "serializer": JsonMessages()}
     if queue_url.startswith(("redis://", "rediss://", "unix://")):
+        load_redis()
         return RedisHuey(QUEUE_NAME, url=queue_url, **options)
     file = sqlite_file(queue_url)
     if file is not None:
@@ -56,6 +57,7 @@ def create_queue(queue_url: str) -> Huey:
         # No fsync: after a power failure the sweeps find in the database what the queue has lost.
         return SqliteHuey(QUEUE_NAME, filename=str(file), fsync=False, **options)
     if queue_url.startswith("postgres"):
+        load_postgresql()
         return PostgresHuey(QUEUE_NAME, storage_class=TablesInTurn, dsn=postgres_dsn(queue_url), **options)
     raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {queue_url.partition('://')[0]}")
 
@@ -66,7 +68,7 @@ def check_queue(queue_url: str) -> None:
         queue = create_queue(queue_url)
         queue.pending_count()
         queue.storage.close()
-    except FAILURES as error:
+    except failures() as error:
         raise QueueError(f"the queue (RELAYBOARD_QUEUE_URL) cannot be used: {error}") from error
 
 

@@ -11,8 +11,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from huey.consumer import Consumer, Scheduler
-
 from persistence.serving import open_serving_database
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
@@ -22,6 +20,7 @@ from worker.heartbeat import beating
 from worker.job_pool import JobPool
 from worker.jobs import JOBS, SENDING, Job
 from worker.metrics import connections
+from worker.queue_drivers import Consumer, Scheduler
 from worker.runtime import Runtime, open_http
 from worker.wake import Waker, make_wake
 

@@ -5,10 +5,8 @@ import json
 import re
 from datetime import datetime
 
-from huey.registry import Message
-from huey.serializer import Serializer
-
 from relayboard.base.tracing import MOST_CAUSES, TRACEPARENT, Causes
+from worker.queue_drivers import Message, Serializer
 
 RUN = "run_work"
 SWEEP = "sweep_"
