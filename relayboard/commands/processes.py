@@ -11,7 +11,6 @@ from functools import partial
 
 from persistence.media.opening import check_store_package
 from persistence.migrations import BASE, goes_back, move_to
-from persistence.migrations.distribution import distribute
 from persistence.sql.engines import database_name
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
@@ -111,6 +110,8 @@ def run_migrate(options: Options) -> None:
         with show_progress("Migrating the schema"):
             done: dict[str, object] = {"revision": move_to(database.engine, options.to)}
         if options.distribute:
+            from persistence.migrations.distribution import distribute  # noqa: PLC0415  # it loads Alembic
+
             spread = distribute(database.engine)
             done |= {"copied": spread.copied, "spread": spread.spread}
     print_json(done)
