@@ -109,5 +109,4 @@ class ReceiverSlots:
 
     def _has_room(self, receiver: str, rooms: Counter[str], free: int) -> bool:
         limit = 1 if receiver in self._silent else self._grown.get(receiver, self.first)
-        occupied = self._busy[receiver] + rooms[receiver]
-        return occupied < limit and occupied < max(free, 1)
+        return self._busy[receiver] + rooms[receiver] < min(limit, free)

@@ -1,7 +1,6 @@
 """Fair turns of workspaces: the one that was served longest ago is next, and none takes all threads of a job."""
 
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from persistence.database import Transaction
@@ -16,14 +15,12 @@ Work = Callable[[int], bool]
 
 
 class Turns:
-    """Chooses the workspace that the next thread of a job serves; each is served by so many threads at the same
-    time."""
+    """Chooses the workspace that the next thread of a job serves; each is served by one thread at a time."""
 
-    def __init__(self, at_once: int = 1) -> None:
-        self._at_once = at_once
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._served: dict[int, None] = {}
-        self._busy: Counter[int] = Counter()
+        self._busy: set[int] = set()
         self._missed: set[int] = set()
 
     def serve(self, due: Iterable[int], work: Work) -> bool:
@@ -49,18 +46,16 @@ class Turns:
 
     def _take(self, workspace_id: int) -> bool:
         with self._lock:
-            if self._busy[workspace_id] >= self._at_once:
+            if workspace_id in self._busy:
                 self._missed.add(workspace_id)
                 return False
-            self._busy[workspace_id] += 1
+            self._busy.add(workspace_id)
             return True
 
     def _leave(self, workspace_id: int, *, has_worked: bool) -> bool:
         """Ends a turn; returns whether another thread asked for this workspace meanwhile."""
         with self._lock:
-            self._busy[workspace_id] -= 1
-            if not self._busy[workspace_id]:
-                del self._busy[workspace_id]
+            self._busy.discard(workspace_id)
             if has_worked:
                 self._served.pop(workspace_id, None)
                 self._served[workspace_id] = None
@@ -71,9 +66,9 @@ class Turns:
             return was_missed
 
 
-def begin_turns(runtime: Runtime, list_due: ListDue, work: Work, at_once: int = 1) -> Callable[[], bool]:
+def begin_turns(runtime: Runtime, list_due: ListDue, work: Work) -> Callable[[], bool]:
     """The step that serves the next workspace in turn of those with due work."""
-    turns = Turns(at_once)
+    turns = Turns()
 
     def step() -> bool:
         # Read outside of a writing transaction, which on SQLite would block all other writers.

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
+import worker.receiver_slots
 from worker.receiver_slots import ReceiverSlots
 
 
@@ -137,12 +138,66 @@ def test_the_receivers_of_an_owner_have_three_quarters_of_all_slots_together() -
     assert slots.busy == 12
 
 
-def test_receivers_that_answer_take_nothing_from_the_room_of_silent_ones(slots: ReceiverSlots) -> None:
+def test_receivers_that_answer_leave_the_room_of_silent_ones_as_it_is(slots: ReceiverSlots) -> None:
     slots.take("1 quick")
-    slots.take("1 silent")
-    slots.release("1 silent", has_answered=False)
+    silent = ["1 silent", "2 silent", "3 silent"]
+    for receiver in silent:
+        slots.take(receiver)
+        slots.release(receiver, has_answered=False)
 
     assert slots.share(["1 silent"]) == {"1 silent": 1}
+    assert slots.share(silent) == {"2 silent": 1, "3 silent": 1}
+
+
+def test_what_silent_receivers_occupy_counts_for_them_and_their_owner() -> None:
+    slots = ReceiverSlots(16, first=3)
+    silent = ["1 a", "1 b", "1 c", "2 a", "2 b", "3 a"]
+    for receiver in silent:
+        slots.take(receiver)
+        slots.release(receiver, has_answered=False)
+    take(slots, {"1 a": 1, "1 b": 1, "2 a": 1})
+
+    assert slots.share(silent) == {"3 a": 1}, "a quarter of all is four"
+    assert slots.share(["1 c", "2 b"]) == {"2 b": 1}
+    take(slots, {"2 b": 1})
+    slots.release("2 a", has_answered=True)
+    assert slots.share(["1 c"]) == {"1 c": 1}, "a quarter of an owner's twelve is three"
+
+
+def test_those_never_served_come_before_the_first_that_was(slots: ReceiverSlots) -> None:
+    answer(slots, "a")
+    take(slots, {"x": 4, "y": 3})
+
+    assert slots.share(["a", "b"]) == {"b": 1}
+
+
+def test_receivers_beyond_what_is_remembered_begin_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker.receiver_slots, "REMEMBERED", 2)
+    slots = ReceiverSlots(100, first=2, most=5)
+    answer(slots, "abaab")
+    assert slots.share("ab") == {"a": 5, "b": 4}
+
+    answer(slots, "c")
+    assert slots.share("abc") == {"a": 2, "b": 4, "c": 3}
+    slots = ReceiverSlots(2, first=1)
+    answer(slots, "bcd")
+    take(slots, {"d": 1})
+    assert slots.share("zcb") == {"b": 1}
+
+
+def test_each_slot_of_an_owner_is_a_turn_that_it_had() -> None:
+    slots = ReceiverSlots(5, first=3)
+    take(slots, {"2 x": 1, "y": 2})
+
+    assert slots.share(["1 a", "1 b", "2 a"]) == {"1 a": 1, "1 b": 1}
+
+
+def test_an_owners_turn_goes_to_its_receiver_that_was_never_served() -> None:
+    slots = ReceiverSlots(4, first=3)
+    answer(slots, ["1 a"])
+    take(slots, {"x": 3})
+
+    assert slots.share(["1 a", "1 b"]) == {"1 b": 1}
 
 
 def test_an_owner_with_as_many_silent_receivers_as_it_may_have_keeps_nobody_else_waiting() -> None:

@@ -1,5 +1,6 @@
 import threading
 
+import worker.turns
 from testbed.patience import PATIENCE_SECONDS
 from worker.turns import Turns
 
@@ -56,3 +57,18 @@ def test_a_workspace_that_another_thread_serves_is_left_to_it_and_looked_at_once
 
     assert (other, asked) == (False, [2])
     assert results == [True], "the thread looks again at what the other one came for"
+    assert not turns.serve([1], lambda _: False), "and once only"
+
+
+def test_who_was_served_too_long_ago_to_be_remembered_comes_before_all_who_were(monkeypatch):
+    monkeypatch.setattr(worker.turns, "REMEMBERED", 2)
+    turns, served = Turns(), []
+
+    def work(workspace_id):
+        served.append(workspace_id)
+        return True
+
+    for due in ([2], [3], [4], [3, 5], [2, 6]):
+        turns.serve(due, work)
+
+    assert served == [2, 3, 4, 5, 2]

@@ -277,6 +277,14 @@ class TestPortions:
 
         assert 3 <= sweeps <= 6, "five messages, two at once, and a run"
 
+    def test_what_fills_no_portion_moves_in_one_sweep(self, scene: Scene) -> None:
+        self.change(scene, FLOW)
+        step = begin_touches(scene.runtime)
+        while step():
+            pass
+
+        assert self.waiting(scene) == [], "a run, then a start, and no messages"
+
     def test_a_message_that_was_given_up_keeps_its_time_but_for_a_moment(self, scene: Scene) -> None:
         failed = select(message.c.modified_on).where(message.c.status == FAILED)
         with scene.database.writing() as tx:
