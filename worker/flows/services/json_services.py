@@ -44,9 +44,8 @@ class JsonService:
         body = orjson.dumps(question)
         answer = self._try(sent, body)
         for delay in self.delays_seconds:
-            if not _is_worth_retrying(answer) or self.runtime.stopping.wait(delay):
-                break
-            answer = self._try(sent, body)
+            if _is_worth_retrying(answer) and not self.runtime.stopping.wait(delay):
+                answer = self._try(sent, body)
         if isinstance(answer, SendFailed):
             raise self.fail(f"could not be reached ({answer.kind})") from answer
         if not answer.is_complete:

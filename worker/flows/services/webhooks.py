@@ -48,17 +48,15 @@ class FlowWebhooks:
         answer, failure = self._try(request, headers, body)
         retries = 0
         for delay in self._delays:
-            if not _is_worth_retrying(answer, failure) or self._runtime.stopping.wait(delay):
-                break
-            retries += 1
-            answer, failure = self._try(request, headers, body)
+            if _is_worth_retrying(answer, failure) and not self._runtime.stopping.wait(delay):
+                retries += 1
+                answer, failure = self._try(request, headers, body)
         elapsed_ms = round((time.monotonic() - started) * 1000)
         trace = _trace_request(request, headers)
         if answer is None:
             problem = failure.sentence if failure is not None and failure.kind in BLOCKED else ""
-            return WebhookReply(
-                0, trace, elapsed_ms=elapsed_ms, retries=retries, request_bytes=len(trace), problem=problem
-            )
+            size = len(trace.encode())
+            return WebhookReply(0, trace, elapsed_ms=elapsed_ms, retries=retries, request_bytes=size, problem=problem)
         response = _trace_response(answer)
         return WebhookReply(
             answer.status,
