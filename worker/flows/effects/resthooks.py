@@ -9,6 +9,7 @@ from worker.flows.sprint_events import SprintEvent
 
 CALLED = "resthook_called"
 TYPES = (CALLED, "webhook_called")
+ACCEPTING = range(200, 300)
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
@@ -24,7 +25,7 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
         if gone:
             end_subscriptions(tx, workspace_id, find_subscribers_at(tx, workspace_id, slug, gone))
         # A subscriber that accepted the event is done, even if its response was too long.
-        told = [call["url"] for call in calls if 200 <= call.get("status_code", 0) < 300]
+        told = [call["url"] for call in calls if call.get("status_code") in ACCEPTING]
         record_resthook_event(tx, workspace_id, slug, each.event["payload"], told=told)
 
 
