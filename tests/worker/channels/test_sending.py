@@ -1,11 +1,13 @@
 """Sending messages to HTTP gateways: outcomes and retries, parts that are sent once, gateways that do not wait for
 each other."""
 
+import logging
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select, text, update
@@ -264,3 +266,43 @@ def test_a_part_for_a_gateway_that_is_away_is_neither_accepted_nor_answered(rece
 
     assert (outcome.is_accepted, outcome.has_more, is_answered) == (False, False, False)
     assert outcome.call is not None and outcome.call.outcome == "unanswered"
+
+
+@pytest.mark.parametrize(("status", "told"), [(200, []), (500, ["message 7 was refused with status 500"])])
+def test_a_refused_message_is_logged(
+    receiver: Receiver, caplog: pytest.LogCaptureFixture, status: int, told: list[str]
+) -> None:
+    http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
+    receiver.respond = lambda _request: Reply(status)
+
+    with caplog.at_level(logging.WARNING, "relayboard.sending"):
+        outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler())
+
+    assert (outcome.is_accepted, outcome.has_more, is_answered) == (not told, False, True)
+    assert [record.getMessage() for record in caplog.records] == told
+
+
+@pytest.mark.parametrize(
+    ("changed", "accepted", "answered", "told"),
+    [
+        ({"config": None}, False, False, "message 7 cannot be sent: the settings of its gateway cannot be read"),
+        ({"part": 2, "is_uncertain": True}, True, True, "the worker that sent part 1 of message 7 died"),
+    ],
+)
+def test_a_part_that_needs_no_call_is_decided_without_one(
+    receiver: Receiver,
+    caplog: pytest.LogCaptureFixture,
+    changed: dict[str, Any],
+    accepted: bool,
+    answered: bool,
+    told: str,
+) -> None:
+    http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
+    send = replace(send_with(send_url=receiver.url), **changed)
+
+    with caplog.at_level(logging.WARNING, "relayboard.sending"):
+        outcome, is_answered = hand_over(http, send, CallSampler())
+
+    assert (outcome.is_accepted, outcome.has_more, outcome.call, is_answered) == (accepted, False, None, answered)
+    assert receiver.received == []
+    assert [record.getMessage() for record in caplog.records] == [told]

@@ -1,5 +1,8 @@
 """The assets of workspaces that a worker keeps."""
 
+import pytest
+
+from flows.definition import DefinitionError
 from flows.places import find_named
 from persistence.boundaries.boundaries import add_alias
 from persistence.boundaries.importing import read_features, store_boundaries
@@ -87,3 +90,14 @@ def test_flows_that_enter_each_other_without_end_call_nobody(database: Database,
     made = [store("here", "there"), store("there", "here")]
     assert made == [*uuids.values()]
     assert [find(AssetCache(database), database, workspace).calls_out(uuid) for uuid in made] == [False, False]
+
+
+def test_a_flow_that_cannot_be_read_calls_nobody_and_has_no_routers(database: Database, workspace: Workspace) -> None:
+    call = {"type": "call_webhook", "uuid": uuid_of("call"), "method": "GET"}
+    uuid = store_flow(database, workspace, definition("broken", [node("acts", [call])]))
+    assets = find(AssetCache(database), database, workspace)
+
+    with pytest.raises(DefinitionError):
+        assets.find_flow(uuid)
+    assert (assets.calls_out(uuid), assets.find_routing_nodes(uuid)) == (False, frozenset())
+    assert (assets.calls_out(uuid_of("nowhere")), assets.find_routing_nodes(uuid_of("nowhere"))) == (False, frozenset())

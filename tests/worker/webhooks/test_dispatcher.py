@@ -177,8 +177,9 @@ class TestReplies:
         assert finish().delivered == 1
         assert self.texts(database) == []
 
-    def test_a_refusal_is_not_read_as_a_message(self, database, workspace, add, receiver, finish):
-        receiver.respond = lambda request: Reply(400, b'{"text": "x"}')
+    @pytest.mark.parametrize("status", [300, 400])
+    def test_a_refusal_is_not_read_as_a_message(self, database, workspace, add, receiver, finish, status):
+        receiver.respond = lambda request: Reply(status, b'{"text": "x"}')
         add(contact_id=add_contact(database, workspace))
 
         assert finish().failed == 1

@@ -6,16 +6,18 @@ import pytest
 from sqlalchemy import insert, select
 
 from persistence.deliveries.failing_receivers import LEAST_GIVEN_UP
+from persistence.deliveries.leases import AttemptOutcome
 from persistence.deliveries.outbox import NewDelivery, record_channel_event, record_deliveries
 from persistence.deliveries.receivers import send_test
 from persistence.tables.channels import channel
-from persistence.tables.deliveries import webhook_trouble
+from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, webhook_trouble
 from testbed.running import wait_until
 from testbed.set_by_name import settings_with
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Reply, receiving
+from tests.worker.webhooks.test_attempts import EVENT
 from worker.metrics import registry
-from worker.webhooks.dispatcher import begin_webhooks
+from worker.webhooks.dispatcher import Recorded, begin_webhooks, note_health
 
 
 @pytest.fixture
@@ -161,3 +163,30 @@ def test_an_operator_sets_after_how_many_days_a_receiver_is_switched_off(
 
     wait_until(is_done, "the delivery to be given up")
     assert (read_trouble(database).switched_off_on is not None) == is_off
+
+
+@pytest.mark.parametrize(
+    ("states", "given_up"),
+    [
+        ([PENDING], None),
+        ([FAILED], 1),
+        ([FAILED, PENDING, FAILED], 2),
+        ([DELIVERED], None),
+        ([FAILED, DELIVERED, FAILED], None),
+        (["gone"], None),
+        (["gone", FAILED], 1),
+    ],
+)
+def test_deliveries_that_are_given_up_count_unless_one_was_accepted(database, workspace, states, given_up):
+    channel_id = add_channel(database, workspace, webhook_url="http://127.0.0.1:9/")
+    leased = replace(EVENT, workspace_id=workspace.id, channel_id=channel_id)
+    judged = [
+        (leased, AttemptOutcome(FAILED if state == "gone" else state, None, 410, None, b"", 0.1, state == "gone"))
+        for state in states
+    ]
+
+    with database.writing() as tx:
+        assert note_health(tx, judged, timedelta(days=5)) == Recorded(judged, [])
+
+    row = read_trouble(database)
+    assert (row and row.given_up) == given_up
