@@ -236,3 +236,23 @@ def test_each_new_message_is_looked_at_after_one_in_the_inbox() -> None:
 
     assert noted.seen == {11: Unread.CHANGED, 13: Unread.SAME}
     assert [(each.contact_id, each.message_id) for each in written.talks] == [(12, 2), (14, 5)]
+
+
+def test_beside_the_clock_only_conversations_that_need_no_more_than_their_newest_message_are_told() -> None:
+    """Those with an unread or a deleted message need more; the messages after these in the list count all the same."""
+    early, late = datetime(2025, 11, 29, 10, tzinfo=UTC), datetime(2025, 11, 29, 11, tzinfo=UTC)
+    noted = Noted()
+    noted.new_messages += [
+        NewMessage(1, 1, 7, "I", early, INBOX),
+        NewMessage(2, 2, 7, "O", early, None, is_deleted=True),
+        NewMessage(3, 3, 7, "O", late, "outbox"),
+        NewMessage(4, 3, 7, "O", early, "outbox"),
+        NewMessage(5, 4, None, "O", early, "outbox"),
+        NewMessage(6, 4, None, "O", early, "sent"),
+        NewMessage(7, 1, 7, "O", late, "outbox"),
+    ]
+
+    talks = noted.beside(early.date()).talks
+
+    assert [(each.contact_id, each.message_id, each.folder) for each in talks] == [(3, 3, "outbox"), (4, 6, "sent")]
+    assert noted.seen == {1: Unread.CHANGED, 2: Unread.SAME}

@@ -1,6 +1,6 @@
 """Sessions: at most one of a contact waits, and everything that depends on it ends with it."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -39,6 +39,23 @@ def row_of(database: Database, table: Any, row_id: int) -> Any:
 def current_flow(database: Database, contact_id: int) -> int | None:
     flow_id: int | None = row_of(database, contact, contact_id).current_flow_id
     return flow_id
+
+
+@pytest.mark.parametrize(("status", "is_kept"), [("waiting", True), ("completed", False), ("interrupted", False)])
+def test_only_a_session_that_waits_has_a_state_a_flow_and_times_to_come(status: str, is_kept: bool) -> None:
+    soon, later = datetime(2025, 11, 29, 10, tzinfo=UTC), datetime(2025, 11, 30, 10, tzinfo=UTC)
+    session = SessionState(
+        new_uuid(), 1, "messaging", status, 3, soon, {"runs": [1]}, 5, timeout_on=soon, expires_on=later, ended_on=later
+    )
+    coming = {"state": {"runs": [1]}, "current_flow_id": 5, "timeout_on": soon, "expires_on": later}
+
+    assert session.values(soon) == {
+        **(coming if is_kept else dict.fromkeys(coming)),
+        "status": status,
+        "sprint_count": 3,
+        "modified_on": soon,
+        "ended_on": later,
+    }
 
 
 class TestSaveSessions:
