@@ -39,7 +39,7 @@ CALLED_BY_OTHERS = {
     "requests and urllib3": ("trust_env", "pool_classes_by_scheme", "_new_conn"),
     "Huey": (
         *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions", "initialize_schema"),
-        *("_serialize", "_deserialize"),
+        *("_serialize", "_deserialize", "redis_client"),
     ),
     "click": ("format_epilog", "list_commands", "context_settings", "default_map", "resolve_envvar_value"),
     "flows, as the plural of a kind of asset": ("ticketers",),
