@@ -19,7 +19,7 @@ class SprintEvent:
     contact_id: int
     session: Session
     flow: FlowReference
-    is_bulk: bool = False
+    is_bulk: bool
 
 
 def first_flow(session: Session, state: Mapping[str, Any] | None) -> FlowReference:

@@ -45,6 +45,13 @@ def test_the_first_part_that_does_not_fit_is_named(value: Any, mismatch: str) ->
     assert find_mismatch(value, SCHEMA) == mismatch
 
 
+def test_of_several_forms_one_has_to_fit_and_the_last_one_tells_what_does_not() -> None:
+    forms = tuple({name: Required(str), "n": [NUMBER]} for name in "abc")
+
+    assert [find_mismatch({"x": {name: "y"}}, {"x": forms}) for name in "abcd"] == ["", "", "", "x.c"]
+    assert find_mismatch({"x": {"c": "y", "n": [1, "2"]}}, {"x": forms}) == "x.n[1]"
+
+
 @pytest.mark.parametrize(("depth", "is_fine"), [(VALUE_NESTING_LIMIT, True), (VALUE_NESTING_LIMIT + 1, False)])
 def test_data_is_nested_as_deeply_as_values_may_be(depth: int, is_fine: bool) -> None:
     nested: Any = 1

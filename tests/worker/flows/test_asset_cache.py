@@ -8,7 +8,7 @@ from persistence.boundaries.boundaries import add_alias
 from persistence.boundaries.importing import read_features, store_boundaries
 from persistence.database import Database
 from persistence.workspaces import Workspace
-from testbed.flow_rows import definition, node, say, store_flow, uuid_of
+from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.boundary_files import RWANDA
 from tests.conftest import Clock
 from tests.factories import make_field
@@ -90,6 +90,13 @@ def test_flows_that_enter_each_other_without_end_call_nobody(database: Database,
     made = [store("here", "there"), store("there", "here")]
     assert made == [*uuids.values()]
     assert [find(AssetCache(database), database, workspace).calls_out(uuid) for uuid in made] == [False, False]
+
+
+def test_the_routing_nodes_of_a_flow_are_those_with_a_router(database: Database, workspace: Workspace) -> None:
+    nodes = [node("greets", [say("Hello")], to="asks"), ask("asks", {}, None)]
+    uuid = store_flow(database, workspace, definition("Asks", nodes))
+
+    assert find(AssetCache(database), database, workspace).find_routing_nodes(uuid) == {uuid_of("asks")}
 
 
 def test_a_flow_that_cannot_be_read_calls_nobody_and_has_no_routers(database: Database, workspace: Workspace) -> None:

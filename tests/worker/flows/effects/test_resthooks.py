@@ -37,7 +37,7 @@ class Hooks:
         """Each sprint is of another session."""
         sessions: list[Session] = [play(node(1)).session for _ in sprints]
         events = [
-            SprintEvent(as_read(event), 1, session, {})
+            SprintEvent(as_read(event), 1, session, {}, is_bulk=False)
             for session, sprint in zip(sessions, sprints, strict=True)
             for event in sprint
         ]
@@ -45,10 +45,14 @@ class Hooks:
             carry_out(Recording(tx, self.workspace, {}, []), events)
 
 <<<<<<< HEAD
+<<<<<<< HEAD
     def read(self, column: Any, table: Any) -> list[tuple[Any, ...]]:
 =======
     def read(self, column: Any, table: Any) -> list[tuple[str, str]]:
 >>>>>>> 96e12934 (Test what sprints leave of sessions, runs and resthooks)
+=======
+    def read(self, column: Any, table: Any) -> list[tuple[str, Any]]:
+>>>>>>> 377f953e (Test schemas of several forms, and nodes that route)
         """The slugs of resthooks with this column of their rows."""
         found = select(resthook.c.slug, column).select_from(table).order_by(table.c.id)
         if table is delivery:
