@@ -35,6 +35,21 @@ def test_messages_take_the_first_route_there_is() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("language", "said"), [(None, "Bonjour"), ("spa", "Hola"), ("kin", "Bonjour"), ("fra", "Bonjour")]
+)
+def test_of_the_languages_of_the_workspace_only_the_first_is_for_everybody(language: str | None, said: str) -> None:
+    texts = {"spa": {make_uuid(2, 0): {"text": ["Hola"]}}, "kin": {make_uuid(2, 0): {"text": ["Muraho"]}}}
+    played = play(
+        node(0, {"type": "send_msg", "text": "Bonjour"}),
+        contact={"language": language},
+        language="fra",
+        localization=texts,
+    )
+
+    assert message_of(played)["text"] == said
+
+
 def test_without_a_route_a_message_is_made_that_cannot_be_sent() -> None:
     message = message_of(act("send_msg", {"contact": {"urns": []}}, text="Hi"))
     assert (message["unsendable_reason"], "urn" in message) == ("no_route", False)

@@ -12,9 +12,11 @@ from flows.contact_reference import write_contact_reference
 from tests.flows.engine.playing import ENVIRONMENT, CountingClock, Played, ask, flow, node, play
 from tests.flows.hypothesis.workspace import (
     CHANNEL,
+    CHILD,
     CONTACT_JSON,
     FLOW,
     GROUP,
+    OPTIN,
     SMART,
     TOPIC,
     USER,
@@ -88,6 +90,16 @@ def test_a_message_tells_when_the_contact_was_seen() -> None:
     assert played.session.contact.last_seen_on == MOMENT
 
 
+@pytest.mark.parametrize(("by", "had"), [("msg", [True, False]), ("manual", [False, False]), ("optin", [False, False])])
+def test_only_the_first_run_had_the_message_that_began_the_session(by: str, had: list[bool]) -> None:
+    events = {"msg": event("msg_received", msg={"text": "hi"}), "optin": event("optin_started", optin=refer(OPTIN))}
+    given = {"event": events[by]} if by in events else {}
+    enter = {"type": "enter_flow", "flow": refer(CHILD), "terminal": False}
+    played = play(node(0, enter), trigger={"type": by, **given})
+
+    assert [run.had_input for run in played.session.runs] == had
+
+
 def test_a_session_begins_with_the_groups_that_queries_find() -> None:
     played = play(node(0), contact={"fields": {"age": {"text": "19", "number": 19}}, "groups": []})
     assert played.kinds[0] == "contact_groups_changed"
@@ -96,11 +108,22 @@ def test_a_session_begins_with_the_groups_that_queries_find() -> None:
 
 @pytest.mark.parametrize(
     ("query", "is_in"),
-    [(f"ref = {write_contact_reference(7)}", True), (f"ref = {write_contact_reference(8)}", False), ("id = 7", True)],
+    [
+        (f"ref = {write_contact_reference(7)}", True),
+        (f"ref = {write_contact_reference(8)}", False),
+        ("id = 7", True),
+        ("id = 8", False),
+        ("status = active", True),
+        ("status = blocked", False),
+        (f"uuid = {CONTACT_JSON['uuid']}", True),
+        (f"uuid = {SMART}", False),
+        ("language = spa", True),
+        ("language = eng", False),
+    ],
 )
-def test_queries_of_groups_know_contacts_by_reference_and_number(query: str, is_in: bool) -> None:
+def test_queries_of_groups_know_the_attributes_of_contacts(query: str, is_in: bool) -> None:
     assets = {"groups": [{**refer(SMART, "Me"), "query": query}]}
-    played = play(node(0), contact={"id": 7, "groups": []}, assets=assets)
+    played = play(node(0), contact={"id": 7, "language": "spa", "groups": []}, assets=assets)
     assert (played.session.contact.groups == [SMART]) is is_in
 
 
