@@ -51,8 +51,10 @@ def test_the_value_was_the_moment_in_generation_13() -> None:
         ("voice", 60, 15),
         ("voice", -1, 5),
         ("messaging_offline", 60, 0),
+        ("messaging_offline", 0, 0),
     ],
 )
 def test_waits_last_as_long_as_the_type_of_flow_allows(flow_type: str, told: int, minutes: int) -> None:
     flow = load(make_flow(version="14.0.0", type=flow_type, expire_after_minutes=told))
     assert expiration_minutes(flow, 14) == minutes
+    assert expiration_minutes(flow, 13) == flow.expire_after_minutes, "before 14 there were no limits"

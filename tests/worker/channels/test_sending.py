@@ -279,6 +279,7 @@ def test_a_refused_message_is_logged(
         outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler())
 
     assert (outcome.is_accepted, outcome.has_more, is_answered) == (not told, False, True)
+    assert outcome.call is not None and 0 <= outcome.call.duration_ms < PATIENCE_SECONDS * 1000
     assert [record.getMessage() for record in caplog.records] == told
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from flows.asset_kinds import Llm
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
+from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
@@ -83,6 +84,19 @@ def test_tokens_that_the_model_does_not_count_are_none(
     reply = FlowLanguageModel(service, "small").respond(Llm(uuid_of("llm"), "Wise"), "Translate", "Hello")
 
     assert (reply.output, reply.input_tokens, reply.output_tokens) == ("Jambo", *tokens)
+
+
+def test_an_answer_is_cut_to_ten_thousand_characters(runtime: Runtime, receiver: Receiver) -> None:
+    content = " " + "é" * 10_001 + " "
+    receiver.respond = lambda _request: Reply(
+        200, json.dumps({"choices": [{"message": {"content": content}}]}).encode()
+    )
+    service = JsonService("the model", receiver.url, KEY, runtime, lambda: None)
+
+    reply = FlowLanguageModel(service, "small").respond(Llm(uuid_of("llm"), "Wise"), "Translate", "Hello")
+
+    assert reply.output == "é" * 10_000
+    assert 1 <= reply.elapsed_ms < PATIENCE_SECONDS * 1000
 
 
 @pytest.mark.parametrize(
