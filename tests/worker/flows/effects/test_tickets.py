@@ -1,0 +1,35 @@
+"""The tickets that sprints recorded together open."""
+
+from sqlalchemy import select
+
+from persistence.sql.columns import new_uuid
+from persistence.tables.tickets import ticket, ticket_event
+from tests.flows.engine.playing import node, play
+from tests.worker.flows.conftest import Stage
+from worker.flows.effects.effect import Recording
+from worker.flows.effects.tickets import carry_out
+from worker.flows.sprint_events import SprintEvent
+
+
+def test_each_contact_gets_its_ticket_with_the_note_of_that_ticket(stage: Stage) -> None:
+    people = [stage.add_contact(f"+25472200011{number}") for number in range(3)]
+    uuids = {contact_id: new_uuid() for contact_id in people}
+    notes = dict(zip(people, ["Dry", None, "Broken"], strict=True))
+    session = play(node(1)).session
+    events = [
+        SprintEvent(event, contact_id, session, {"uuid": new_uuid(), "name": "Wells"}, is_bulk=False)
+        for contact_id in people
+        for event in (
+            {"type": "ticket_opened", "ticket": {"uuid": uuids[contact_id]}},
+            {"type": "ticket_note_added", "ticket_uuid": uuids[contact_id], "note": notes[contact_id]},
+        )
+        if event.get("note", "") is not None
+    ]
+
+    with stage.database.writing() as tx:
+        carry_out(Recording(tx, stage.workspace, {}, []), events)
+
+    with stage.database.reading() as tx:
+        found = select(ticket.c.contact_id, ticket.c.uuid, ticket_event.c.note).join(ticket_event)
+        rows = [tuple(row) for row in tx.execute(found.order_by(ticket.c.id))]
+    assert rows == [(contact_id, uuids[contact_id], notes[contact_id]) for contact_id in people]
