@@ -1,0 +1,41 @@
+"""Triggers that would do what another one does."""
+
+import pytest
+
+from persistence.database import Database
+from persistence.errors import InvalidInput
+from persistence.triggers.triggers import CATCH_ALL, KEYWORD
+from persistence.triggers.writes import NewTrigger, create_trigger, find_rivals
+from persistence.workspaces import Workspace
+from tests.channel_rows import add_channel
+from tests.run_rows import add_flow
+
+
+def test_a_trigger_rivals_those_on_its_own_channel_alone(database: Database, workspace: Workspace) -> None:
+    flow_id = add_flow(database, workspace)
+    numbers = [add_channel(database, workspace, name=name, address=None) for name in ("North", "South", "West")]
+    places = [*numbers, None]
+    with database.writing() as tx:
+        made = [create_trigger(tx, workspace.id, NewTrigger(CATCH_ALL, flow_id, channel_id=each)) for each in places]
+
+        rivals = [find_rivals(tx, workspace.id, NewTrigger(CATCH_ALL, flow_id, channel_id=each)) for each in places]
+
+    assert rivals == [[each] for each in made]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "field"), [(("join",), "keyword"), (("start", "join"), "keyword"), (("joined",), None)]
+)
+def test_one_common_keyword_is_enough_to_be_refused(
+    database: Database, workspace: Workspace, keywords: tuple[str, ...], field: str | None
+) -> None:
+    flow_id = add_flow(database, workspace)
+    with database.writing() as tx:
+        create_trigger(tx, workspace.id, NewTrigger(KEYWORD, flow_id, keywords=("help", "join")))
+        new = NewTrigger(KEYWORD, flow_id, keywords=keywords)
+        if field is None:
+            create_trigger(tx, workspace.id, new)
+        else:
+            with pytest.raises(InvalidInput) as refused:
+                create_trigger(tx, workspace.id, new)
+            assert list(refused.value.errors) == [field]
