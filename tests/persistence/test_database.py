@@ -7,6 +7,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
 from persistence.database import Database
+from persistence.sql.engines import Busy
 
 
 def test_an_error_does_not_list_the_values_of_its_statement(database):
@@ -32,3 +33,16 @@ def test_statements_of_a_glance_give_up_after_its_timeout(database: Database) ->
         pytest.skip("SQLite has no timeout of statements.")
     with database.glancing(1.25) as tx:
         assert tx.execute(text("SHOW statement_timeout")).scalar() == "1250ms"
+
+
+def test_an_impatient_unit_of_work_does_not_wait_for_another_one_on_sqlite(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'relayboard.db'}")
+    with database.writing() as tx:
+        tx.execute(text("create table note (id integer)"))
+        with pytest.raises(Busy), database.writing(patient=False):
+            pass
+    with database.writing(patient=False) as tx:
+        tx.execute(text("insert into note values (1)"))
+    with database.reading() as tx:
+        assert tx.execute(text("select id from note")).scalars().all() == [1]
+    database.close()
