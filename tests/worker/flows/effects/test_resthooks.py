@@ -44,15 +44,7 @@ class Hooks:
         with self.database.writing() as tx:
             carry_out(Recording(tx, self.workspace, {}, []), events)
 
-<<<<<<< HEAD
-<<<<<<< HEAD
-    def read(self, column: Any, table: Any) -> list[tuple[Any, ...]]:
-=======
-    def read(self, column: Any, table: Any) -> list[tuple[str, str]]:
->>>>>>> 96e12934 (Test what sprints leave of sessions, runs and resthooks)
-=======
     def read(self, column: Any, table: Any) -> list[tuple[str, Any]]:
->>>>>>> 377f953e (Test schemas of several forms, and nodes that route)
         """The slugs of resthooks with this column of their rows."""
         found = select(resthook.c.slug, column).select_from(table).order_by(table.c.id)
         if table is delivery:
@@ -63,19 +55,11 @@ class Hooks:
 
     @property
     def queued(self) -> list[tuple[str, str]]:
-<<<<<<< HEAD
-        return [(slug, url) for slug, url in self.read(delivery.c.url, delivery)]
-
-    @property
-    def subscribed(self) -> list[tuple[str, str]]:
-        return [(slug, url) for slug, url in self.read(resthook_subscriber.c.target_url, resthook_subscriber)]
-=======
         return self.read(delivery.c.url, delivery)
 
     @property
     def subscribed(self) -> list[tuple[str, str]]:
         return self.read(resthook_subscriber.c.target_url, resthook_subscriber)
->>>>>>> 96e12934 (Test what sprints leave of sessions, runs and resthooks)
 
     @property
     def noted(self) -> list[tuple[str, Any]]:
