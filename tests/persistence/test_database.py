@@ -28,9 +28,8 @@ def test_the_files_of_a_database_are_for_their_owner_only(tmp_path: Path) -> Non
     assert (tmp_path / "var").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_statements_of_a_glance_give_up_after_its_timeout(database: Database) -> None:
-    if database.sqlite:
-        pytest.skip("SQLite has no timeout of statements.")
     with database.glancing(1.25) as tx:
         assert tx.execute(text("SHOW statement_timeout")).scalar() == "1250ms"
 
