@@ -48,7 +48,7 @@ def _database(kind: str, folder: Path) -> Iterator[str]:
     if kind == "sqlite":
         yield f"sqlite:///{folder / 'bench.db'}"
         return
-    with postgres_server() as server, postgres_database(server) as url:
+    with postgres_server(is_durable=True) as server, postgres_database(server) as url:
         yield url
 
 

@@ -84,9 +84,10 @@ class Api:
 
     @classmethod
     @contextmanager
-    def running(cls, database_url: str, folder: Path) -> Iterator["Api"]:
-        # Its name tells its connections from those of the other version.
-        name = f"bench_{folder.resolve().name}"[:60]
+    def running(cls, database_url: str, folder: Path | None = None, name: str | None = None) -> Iterator["Api"]:
+        """The program in `folder`, this one by default. `name` tells its connections from those of other processes."""
+        folder = folder or Path.cwd()
+        name = (name or f"bench_{folder.resolve().name}")[:60]
         with TemporaryDirectory() as data, listen("127.0.0.1", 0) as listener:
             environment = {
                 **os.environ,

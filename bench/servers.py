@@ -15,7 +15,7 @@ from pathlib import Path
 
 from relayboard.processes import listen
 
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 120.0
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ def wait_for(url: str, log: Path) -> None:
         try:
             with urllib.request.urlopen(url, timeout=20):
                 return
-        except (urllib.error.URLError, ConnectionError) as error:
+        except (urllib.error.URLError, ConnectionError, TimeoutError) as error:
             if time.monotonic() > deadline:
                 raise RuntimeError(
                     f"{url} does not answer: {error}; its log says:\n{log.read_text()[-2000:]}"

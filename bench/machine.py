@@ -1,0 +1,42 @@
+"""What figures were measured on, so that others can judge them."""
+
+import contextlib
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
+
+SETTINGS = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
+
+
+def describe_machine() -> dict[str, Any]:
+    """Processors, memory in MB, system, Python, and how many processes wanted a processor in the last minute."""
+    return {
+        "processor": _find_line(Path("/proc/cpuinfo"), "model name") or platform.processor() or "unknown",
+        "processors": os.cpu_count() or 1,
+        "memory_mb": int((_find_line(Path("/proc/meminfo"), "MemTotal") or "0 kB").split()[0]) // 1024,
+        "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 2),
+    }
+
+
+def describe_server(url: str) -> Mapping[str, str]:
+    """The version of the PostgreSQL server, and what it does so that nothing is lost."""
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.connect() as connection:
+        return {name: str(connection.execute(text(f"SHOW {name}")).scalar_one()) for name in SETTINGS}
+
+
+def _find_line(file: Path, name: str) -> str | None:
+    """The value of the first line of a file of the system that has this name; none where there is no such file."""
+    with contextlib.suppress(OSError):
+        for line in file.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    return None
