@@ -132,20 +132,25 @@ def _measure(case: Case, servers: dict[str, Api], token: str, rounds: int) -> di
     }
 
 
+def ask(connection: http.client.HTTPConnection, case: Case, token: str) -> None:
+    """Sends a request and reads its response. Raises RuntimeError for one that was refused."""
+    headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
+    body = None if case.body is None else json.dumps(case.body())
+    connection.request("GET" if body is None else "POST", case.path, body, headers)
+    response = connection.getresponse()
+    content = response.read()
+    if response.status >= 300:
+        raise RuntimeError(f"{case.name}: {response.status} {content[:300]!r}")
+
+
 def _spend(case: Case, api: Api, token: str) -> tuple[float, float]:
     """Milliseconds of a request: of the API process, and of PostgreSQL."""
     connection = http.client.HTTPConnection("127.0.0.1", api.port, timeout=60)
-    headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
     before = (0.0, 0.0)
     for number in range(-WARM_UP if case.body is None else -3, case.count):
         if number == 0:
             before = api.meter.read()
-        body = None if case.body is None else json.dumps(case.body())
-        connection.request("GET" if body is None else "POST", case.path, body, headers)
-        response = connection.getresponse()
-        content = response.read()
-        if response.status >= 300:
-            raise RuntimeError(f"{case.name}: {response.status} {content[:300]!r}")
+        ask(connection, case, token)
     after = api.meter.read()
     connection.close()
     return (after[0] - before[0]) / case.count, (after[1] - before[1]) / case.count

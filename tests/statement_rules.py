@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
@@ -59,12 +60,12 @@ def _may_measure(statement: str, found: re.Match[str]) -> bool:
 
 def _is_beside() -> bool:
     """Whether a statement comes from a test or a revision, not from the code."""
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         path = Path(frame.f_code.co_filename)
         if path.is_relative_to(ROOT) and "site-packages" not in path.parts:
             name = path.relative_to(ROOT).as_posix()
             if name not in PASSED_ON:
                 return name.startswith((*(f"{each}/" for each in BESIDE), "persistence/migrations/"))
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return True

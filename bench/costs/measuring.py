@@ -2,7 +2,6 @@
 
 import http.client
 import itertools
-import json
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,7 @@ from typing import Any
 from sqlalchemy import select
 
 from bench.plans.data import NAME
-from bench.requests import Api, Case, list_cases
+from bench.requests import Api, Case, ask, list_cases
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.tables.accounts import workspace
@@ -92,7 +91,7 @@ def _spend(place: Surroundings, case: Case, count: int) -> tuple[float, float]:
 
     def send(connection: http.client.HTTPConnection, times: int) -> None:
         for _ in range(times):
-            _ask(connection, case, place.served.token)
+            ask(connection, case, place.served.token)
 
     with ThreadPoolExecutor(place.connections) as pool:
         list(pool.map(send, connections, [WARM_UP] * place.connections))
@@ -103,13 +102,3 @@ def _spend(place: Surroundings, case: Case, count: int) -> tuple[float, float]:
         connection.close()
     spent = [sum(later[side] - earlier[side] for earlier, later in zip(before, after, strict=True)) for side in (0, 1)]
     return spent[0] / (each * place.connections), spent[1] / (each * place.connections)
-
-
-def _ask(connection: http.client.HTTPConnection, case: Case, token: str) -> None:
-    headers = {"Authorization": f"Token {token}", "Content-Type": "application/json"}
-    body = None if case.body is None else json.dumps(case.body())
-    connection.request("GET" if body is None else "POST", case.path, body, headers)
-    response = connection.getresponse()
-    content = response.read()
-    if response.status >= 300:
-        raise RuntimeError(f"{case.name}: {response.status} {content[:300]!r}")

@@ -16,7 +16,6 @@ import requests
 from sqlalchemy import create_engine, text
 
 from persistence.migrations.name_index import NAME_INDEX
-from relayboard.doctor.neighbors import check_push
 from testbed.poolers import transaction_pooler
 from testbed.running import RunningService, forked_service, wait_until
 from testbed.servers import postgres_database
@@ -359,22 +358,6 @@ def documented() -> dict[str, tuple[str, re.Pattern[str]]]:
 
 
 DOCUMENTED = documented()
-
-
-@pytest.mark.parametrize(
-    ("phones", "silent", "status", "sentence"),
-    [
-        (None, 0, "ok", "phones ask for their messages by themselves"),
-        (0, 0, "ok", "there is no phone yet"),
-        (4, 0, "ok", "none of 4 has been silent for 30 minutes"),
-        (4, 1, "warning", "1 of 4 has not asked for 30 minutes: open the app"),
-        (4, 3, "warning", "3 of 4 have not asked for 30 minutes: open the app"),
-    ],
-)
-def test_of_push_it_is_told_that_none_is_sent_and_which_phones_do_not_ask(phones, silent, status, sentence) -> None:
-    (found,) = check_push(phones, silent)
-
-    assert (found.check, found.status) == ("push", status) and sentence in found.sentence
 
 
 def test_the_page_tells_of_every_break_that_is_tried_and_no_other() -> None:
