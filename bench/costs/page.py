@@ -16,7 +16,7 @@ TEXT = """
 measures the CPU time of a request, of API processes and of PostgreSQL, at each size of the data set of `bench.plans`
 (one process, one connection), with more connections to one process, and with more processes for {clients} connections.
 All are started at once and take turns in each round, so that other work on the machine meets all alike. It writes the
-figures with a description of the machine as JSON ([costs.json](costs.json)), this section and its plots.
+figures with a description of the machine as JSON (`docs/costs.json`), this section and its plots.
 
 The figures below are of {day}, by `{command}`:
 {processors} processors ({processor}), {memory:,} MB of memory, {system}, Python {python}, PostgreSQL {postgresql} with
