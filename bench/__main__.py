@@ -1,6 +1,7 @@
 """`python -m bench`: ratios of this service against a bare ASGI application and a Django one, in one run.
 
-Builds a database of a million messages first (`--messages`, `--contacts`), for SQLite and PostgreSQL in turn.
+Builds a database of a million messages first (`--messages`, `--contacts`), for SQLite and PostgreSQL in turn. With
+`--output FILE`, all rates with a description of the machine as JSON (results.schema.json), too.
 """
 
 import argparse
@@ -10,7 +11,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from bench.data import build
 from bench.generations import find_place, pair_generations
 from bench.load import Request, throughput
+from bench.machine import describe_run, describe_server
 from bench.phones import make_sync
 from bench.servers import Servers, running_servers
 from persistence.database import Database
@@ -29,17 +31,24 @@ SECRET_KEY = "used-by-benchmarks-only"
 ROUNDS = 3
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--contacts", type=int, default=100_000)
     parser.add_argument("--database", choices=("sqlite", "postgresql", "both"), default="both")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of each measurement")
-    options = parser.parse_args()
+    parser.add_argument("--output", type=Path, help="file for all rates, as JSON")
+    options = parser.parse_args(arguments)
     kinds = ("sqlite", "postgresql") if options.database == "both" else (options.database,)
-    for kind in kinds:
-        with tempfile.TemporaryDirectory(prefix="bench") as folder, _database(kind, Path(folder)) as url:
-            run(kind, url, Path(folder), options)
+    with describe_run(" ".join(["python -m bench", *arguments]), ROUNDS) as results:
+        results["rates"] = []
+        for kind in kinds:
+            with tempfile.TemporaryDirectory(prefix="bench") as folder, _database(kind, Path(folder)) as url:
+                results["rates"] += run(kind, url, Path(folder), options)
+                if kind == "postgresql":
+                    results["postgresql"] = describe_server(url)
+    if options.output:
+        options.output.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
@@ -52,8 +61,8 @@ def _database(kind: str, folder: Path) -> Iterator[str]:
         yield url
 
 
-def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> None:
-    """Build, measure and print one database's table."""
+def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Build, measure and print one database's table. Returns the rates of each kind of request."""
     database = Database(url, keys=KeyRing(SECRET_KEY))
     upgrade(database.engine)
     began = time.monotonic()
@@ -68,22 +77,25 @@ def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> None:
     }
     with running_servers(environment, folder) as servers:
         # Before the writes: generation 1 counts the messages of the last minutes each time.
-        compare_generations(servers, facts, database, options)
+        found = compare_generations(servers, facts, database, options)
         print(f"{'':34}{'ours/s':>9}{'bare/s':>9}{'ratio':>8}{'django/s':>10}{'ratio':>8}")
         for name, requests in cases(servers, facts, database, options.messages):
-            measure(name, requests, options.seconds)
+            found[name] = measure(name, requests, options.seconds)
     database.close()
+    return [{"database": kind, "request": name, "per_second": rates} for name, rates in found.items()]
 
 
 def compare_generations(
     servers: Servers, facts: dict[str, Any], database: Database, options: argparse.Namespace
-) -> None:
-    """What a page of generation 1 costs, as a multiple of the page of generation 2."""
+) -> dict[str, dict[str, float]]:
+    """What a page of generation 1 costs, as a multiple of the page of generation 2. Returns the rates."""
+    found = {}
     headers = {"Authorization": f"Token {facts['token']}"}
     print(f"{'':34}{'v1/s':>9}{'v2/s':>9}{'cost':>8}")
     for name, requests in pair_generations(servers.urls["relayboard"], headers, facts, database, options.messages):
-        median = rates(requests, options.seconds)
+        median = found[f"v1 beside v2, {name}"] = rates(requests, options.seconds)
         print(f"{name:34}{median['v1']:9.1f}{median['v2']:9.1f}{median['v2'] / median['v1']:8.2f}", flush=True)
+    return found
 
 
 def rates(requests: dict[str, Request], seconds: float) -> dict[str, float]:
@@ -147,4 +159,4 @@ def _syncing(servers: Servers, database: Database, workspace_id: int, bare: str)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

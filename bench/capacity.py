@@ -5,6 +5,7 @@ the data set of `bench.plans`. `--write` writes docs/capacity.md.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from testbed.servers import postgres_server
 from testbed.tokens import KEYS
 
 PAGE = Path(__file__).parents[1] / "docs" / "capacity.md"
+MEASURED = PAGE.with_name("requests.json")
 BUSY_SHARE = 0.6
 """Of a machine's processors, so that waits stay short."""
 CORES = 2
@@ -45,13 +47,16 @@ class Cost:
         return round(min(nodes, database)), "nodes" if nodes <= database else "database"
 
 
-COSTS = (
-    Cost("page of 250 messages", 2.46, 5.37, "python -m bench.requests"),
-    Cost("page of 250 contacts", 3.99, 5.63, "python -m bench.requests"),
-    Cost("small list (labels)", 1.04, 0.17, "python -m bench.requests"),
-    Cost("message sent by the API", 3.35, 1.85, "python -m bench.requests"),
-    Cost("broadcast to one contact", 2.62, 1.03, "python -m bench.requests"),
-    Cost("contact created", 3.33, 1.20, "python -m bench.requests"),
+REQUESTS = {
+    "page of 250 messages": "messages, inbox",
+    "page of 250 contacts": "contacts",
+    "small list (labels)": "labels (10)",
+    "message sent by the API": "POST messages",
+    "broadcast to one contact": "POST broadcasts",
+    "contact created": "POST contacts, create",
+}
+"""Work that is one request, by its name in docs/requests.json."""
+OTHERS = (
     Cost("contact started in a flow of two messages", 0.76, 0.59, "python -m bench.flow_starts"),
     Cost("event delivered to a receiver", 1.08, 0.85, "python -m bench.deliveries --count 8000"),
 )
@@ -119,6 +124,16 @@ One API process and one worker take about 350 MB; leave what is left to PostgreS
 """
 
 
+def list_costs() -> list[Cost]:
+    """What each kind of work costs; requests as they were measured last."""
+    measured = {each["request"]: each["now"] for each in json.loads(MEASURED.read_text(encoding="utf-8"))["requests"]}
+    costs = [(work, measured[request]) for work, request in REQUESTS.items()]
+    return [
+        *(Cost(work, each["api_ms"], each["postgresql_ms"], "python -m bench.requests") for work, each in costs),
+        *OTHERS,
+    ]
+
+
 def main(arguments: Sequence[str], page: Path = PAGE) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__)
     parser.add_argument("--messages", type=int, default=100_000)
@@ -150,11 +165,11 @@ def measure_rows(url: str) -> tuple[dict[str, int], int]:
 
 def render(sizes: Mapping[str, int], messages: int, text_length: int) -> str:
     rows = []
-    for each in COSTS:
+    for each in list_costs():
         many, busy = each.of_many()
         rows.append(
-            f"| {each.work} | {each.own_ms:g} | {each.database_ms:g} | {each.of_one_machine():,} | {many:,} | {busy} "
-            f"| `{each.command}` |"
+            f"| {each.work} | {each.own_ms:.2f} | {each.database_ms:.2f} | {each.of_one_machine():,} | {many:,} "
+            f"| {busy} | `{each.command}` |"
         )
     return TEXT.format(
         share=BUSY_SHARE,

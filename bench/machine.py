@@ -3,14 +3,46 @@
 import contextlib
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
+from bench.soak.samples import Pressure
+
 SETTINGS = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
+
+
+@contextmanager
+def describe_run(command: str, rounds: int) -> Iterator[dict[str, Any]]:
+    """What all results of a benchmark tell (results.schema.json): the machine, the day, the command, its rounds, and at
+    the end of the block the share of its time in which some process waited for a processor.
+    """
+    pressure = Pressure()
+    results: dict[str, Any] = {
+        "machine": describe_machine(),
+        "measured_on": datetime.now(UTC).date().isoformat(),
+        "command": command,
+        "rounds": rounds,
+    }
+    yield results
+    results["waited"] = pressure.take()
+
+
+def tell_machine(results: Mapping[str, Any]) -> str:
+    """The machine, its PostgreSQL and what else it did, in two sentences."""
+    machine, postgresql = results["machine"], results["postgresql"]
+    return (
+        f"{machine['processors']} processors ({machine['processor']}), {machine['memory_mb']:,} MB of memory, "
+        f"{machine['system']}, Python {machine['python']}, PostgreSQL {postgresql['server_version']} with\n"
+        f"fsync {postgresql['fsync']}. {machine['load']:g} processes wanted a processor when the run began, and some "
+        f"process waited for one {results['waited']:.0%} of\n"
+        "the time, which makes every figure larger than on a quiet machine."
+    )
 
 
 def describe_machine() -> dict[str, Any]:

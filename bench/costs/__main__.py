@@ -7,16 +7,14 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench.costs.measuring import CONNECTIONS, PROCESSES, ROWS, Served, Surroundings, measure, serving
 from bench.costs.page import AXES, TITLE, describe, find_points, plot
-from bench.machine import describe_machine, describe_server
+from bench.machine import describe_run, describe_server
 from bench.plans.__main__ import open_server, prepare_data
-from bench.soak.samples import Pressure
 from testbed.quality_page import replace_section
 
 PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
@@ -34,7 +32,9 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     parser.add_argument("--output", type=Path, help="file for the JSON (default: standard output)")
     parser.add_argument("--write", action="store_true", help="write docs/costs.json, docs/performance.md and the plots")
     options = parser.parse_args(arguments)
-    results = run(options, " ".join(["python -m bench.costs", *(each for each in arguments if each != "--write")]), say)
+    told = [each for each in arguments if each != "--write"]
+    with describe_run(" ".join(["python -m bench.costs", *told]), options.rounds) as results:
+        results |= run(options, say)
     written = json.dumps(results, indent=1) + "\n"
     if options.output:
         options.output.write_text(written, encoding="utf-8")
@@ -48,21 +48,11 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     return 0
 
 
-def run(options: argparse.Namespace, command: str, say: Callable[[str], object]) -> dict[str, Any]:
-    """The results, in the form of results.schema.json."""
-    machine = describe_machine()
+def run(options: argparse.Namespace, say: Callable[[str], object]) -> dict[str, Any]:
+    """The costs of all surroundings, and the server they were measured on."""
     with open_server(options.server) as server, _all_served(server, options) as served:
-        pressure = Pressure()
         points = measure(list(_list_surroundings(served, options)), options.rounds, options.count, say)
-        return {
-            "machine": machine,
-            "postgresql": describe_server(server),
-            "measured_on": datetime.now(UTC).date().isoformat(),
-            "command": command,
-            "rounds": options.rounds,
-            "waited": pressure.take(),
-            "points": points,
-        }
+        return {"postgresql": describe_server(server), "points": points}
 
 
 @contextmanager

@@ -12,7 +12,8 @@ from typing import Any
 from sqlalchemy import select
 
 from bench.plans.data import NAME
-from bench.requests import Api, Case, ask, list_cases
+from bench.requests.api import Api, Case, ask
+from bench.requests.cases import list_cases
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.tables.accounts import workspace

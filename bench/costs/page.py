@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.costs.measuring import CONNECTIONS, PROCESSES, REQUESTS, ROWS
+from bench.machine import tell_machine
 from bench.plots import Panel, draw
 
 TITLE = "Costs over rows, connections and processes"
@@ -19,9 +20,7 @@ All are started at once and take turns in each round, so that other work on the 
 figures with a description of the machine as JSON (`docs/costs.json`), this section and its plots.
 
 The figures below are of {day}, by `{command}`:
-{processors} processors ({processor}), {memory:,} MB of memory, {system}, Python {python}, PostgreSQL {postgresql} with
-fsync {fsync}. {load:g} processes wanted a processor when the run began, and some process waited for one {waited:.0%} of
-the time, which makes every figure larger than on a quiet machine. One process and one connection to the largest data
+{machine} One process and one connection to the largest data
 set are measured twice, by rows and by connections: their difference is what other work and chance make.
 
 {plots}
@@ -54,20 +53,11 @@ def _find_lines(points: Sequence[Mapping[str, Any]], key: str) -> dict[str, list
 
 
 def describe(results: Mapping[str, Any], clients: int) -> str:
-    machine, postgresql = results["machine"], results["postgresql"]
     return TEXT.format(
         clients=clients,
         command=results["command"],
         day=results["measured_on"],
-        processors=machine["processors"],
-        processor=machine["processor"],
-        memory=machine["memory_mb"],
-        system=machine["system"],
-        python=machine["python"],
-        postgresql=postgresql["server_version"],
-        fsync=postgresql["fsync"],
-        load=machine["load"],
-        waited=results["waited"],
+        machine=tell_machine(results),
         plots="\n\n".join(f"![CPU time of requests over {axis}](costs-{axis}.svg)" for axis in AXES),
         tables="\n\n".join(_write_table(find_points(results, axis), axis) for axis in AXES),
     )

@@ -12,7 +12,7 @@ from bench.costs.measuring import REQUESTS
 from bench.costs.page import AXES, find_points, plot
 from bench.plots import Panel, draw
 
-SCHEMA = json.loads((PAGE.parents[1] / "bench" / "costs" / "results.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((PAGE.parents[1] / "bench" / "results.schema.json").read_text(encoding="utf-8"))
 SVG = "{http://www.w3.org/2000/svg}"
 SMALL = "--messages 1000 2000 --connections 1 2 --processes 1 2 --clients 2 --rounds 1 --count 2 --write"
 
