@@ -7,7 +7,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Date, Executable, delete, exists, func, literal, select
 
 from persistence.changes import ACTIVE, MESSAGE, Noted
-from persistence.conversations.writes import end_conversations, find_contacts_of, write_conversations
+from persistence.conversations.writes import (
+    Unread,
+    end_conversations,
+    find_contacts_of,
+    find_contacts_of_handled,
+    write_conversations,
+)
 from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.columns import UtcDateTime
@@ -26,11 +32,13 @@ def find_seen(tx: Transaction, workspace_id: int, noted: Noted) -> None:
     for contact_id, unread in find_contacts_of(tx, workspace_id, sorted(noted.moved)).items():
         noted.see(contact_id, unread)
         noted.ended.add(contact_id)
+    for contact_id, number in find_contacts_of_handled(tx, workspace_id, sorted(noted.handled)).items():
+        noted.see(contact_id, Unread.MORE if number else Unread.SAME, number)
 
 
 def write_effects(tx: Transaction, workspace_id: int, noted: Noted) -> None:
     """Writes the conversations and the counts that depend on other messages; the workspace's clock is locked."""
-    write_conversations(tx, workspace_id, noted.seen)
+    write_conversations(tx, workspace_id, noted.seen, noted.came)
     end_conversations(tx, workspace_id, sorted(noted.ended))
     new = sorted(each.id for each in noted.new_messages)
     for day, contact_ids in sorted(noted.heard().items()):

@@ -37,22 +37,26 @@ class NewMessage:
 
 @dataclass(slots=True)
 class Noted:
-    """Changed records of a workspace: ids by kind, new messages, and messages that change conversations. `seen` are
-    contacts whose conversations change, `ended` those of them who may have none any more. Also what runs did, by flow,
-    kind, key and value, and failed attempts to send, by channel.
+    """Changed records of a workspace: ids by kind, new messages, messages that change conversations, those that were
+    handled. `seen` are contacts whose conversations change, `came` how many messages came into the inbox of each,
+    `ended` those who may have no conversation any more. Also what runs did, by flow, kind, key and value, and failed
+    attempts to send, by channel.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
     new_messages: list[NewMessage] = field(default_factory=list)
     moved: set[int] = field(default_factory=set)
+    handled: set[int] = field(default_factory=set)
     seen: dict[int, Unread] = field(default_factory=dict)
+    came: Counter[int] = field(default_factory=Counter)
     ended: set[int] = field(default_factory=set)
     flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
     errors: Counter[int] = field(default_factory=Counter)
 
-    def see(self, contact_id: int, unread: Unread) -> None:
-        """The conversation of this contact changes."""
-        self.seen[contact_id] = max(unread, self.seen.get(contact_id, Unread.SAME))
+    def see(self, contact_id: int, unread: Unread, came: int = 0) -> None:
+        """The conversation of this contact changes; so many messages came into the inbox."""
+        self.seen[contact_id] = unread.beside(self.seen.get(contact_id, Unread.SAME))
+        self.came[contact_id] += came
 
     def beside(self, today: date) -> Beside:
         """What is written with the clock."""
@@ -68,7 +72,8 @@ class Noted:
         newest: dict[int, NewMessage] = {}
         for each in self.new_messages:
             if each.folder == INBOX or each.is_deleted:
-                self.see(each.contact_id, Unread.CHANGED if each.folder == INBOX else Unread.SAME)
+                came = int(each.folder == INBOX)
+                self.see(each.contact_id, Unread.MORE if came else Unread.SAME, came)
                 continue
             former = newest.get(each.contact_id)
             if former is None or (former.created_on, former.id) < (each.created_on, each.id):
@@ -141,6 +146,15 @@ def note_messages(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> Non
         noted = tx.before_commit(Changes).of(tx, workspace_id)
         noted.ids.setdefault(MESSAGE, set()).update(found)
         noted.moved.update(found)
+
+
+def note_handled(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
+    """Like `note_messages` for incoming messages that wait no longer: they are in the inbox, or went to a flow."""
+    found = set(ids)
+    if found:
+        noted = tx.before_commit(Changes).of(tx, workspace_id)
+        noted.ids.setdefault(MESSAGE, set()).update(found)
+        noted.handled.update(found)
 
 
 def note_moved(tx: Transaction, workspace_id: int, contacts: Mapping[int, int], unread: Unread) -> None:

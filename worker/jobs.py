@@ -32,7 +32,7 @@ from persistence.relayers.forgotten_reports import trim_forgotten
 from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
-from persistence.statistics import refresh_statistics
+from persistence.statistics import learn_filled_tables, refresh_statistics
 from persistence.touching import (
     PORTION,
     list_counting_workspaces,
@@ -136,6 +136,16 @@ def begin_statistics(runtime: Runtime) -> Callable[[], bool]:
     return step
 
 
+def begin_learning(runtime: Runtime) -> Callable[[], bool]:
+    """The step that lets PostgreSQL know tables that have been filled quickly."""
+
+    def step() -> bool:
+        learn_filled_tables(runtime.database)
+        return False
+
+    return step
+
+
 def begin_groups(runtime: Runtime) -> Callable[[], bool]:
     """The step that evaluates a few chunks of one smart group of the workspace whose turn it is."""
 
@@ -196,6 +206,7 @@ JOBS = (
     Job("alarms", begin_alarms, every_seconds=60),
     Job("expiry", begin_expiry, every_seconds=3600),
     Job("statistics", begin_statistics, every_seconds=3600),
+    Job("learning", begin_learning, every_seconds=5),
     Job("archives", begin_archiving, every_seconds=3600),
     Job("trimming", begin_trimming, every_seconds=600),
 )

@@ -33,9 +33,13 @@ COUNTED = 100
 
 
 class Unread(IntEnum):
-    """What happened to the unread messages of a contact: nothing, some are none any more, or anything."""
+    """What happened to the unread messages of a contact: nothing, some are none any more, some came, or anything."""
 
-    SAME, FEWER, CHANGED = range(3)
+    SAME, FEWER, MORE, CHANGED = range(4)
+
+    def beside(self, other: "Unread") -> "Unread":
+        """What happened to them if both did."""
+        return Unread.CHANGED if {self, other} == {Unread.FEWER, Unread.MORE} else max(self, other)
 
 
 Id = int | BindParameter[int]
@@ -51,13 +55,27 @@ def find_contacts_of(tx: Transaction, workspace_id: int, message_ids: Sequence[i
     return {contact_id: Unread.CHANGED if came else Unread.SAME for contact_id, came in rows}
 
 
-def write_conversations(tx: Transaction, workspace_id: int, contacts: Mapping[int, Unread]) -> None:
+def find_contacts_of_handled(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> dict[int, int]:
+    """The contacts of incoming messages that were just handled, and how many of these are in the inbox."""
+    if not message_ids:
+        return {}
+    rows = _ASKING_HANDLED.rows(tx, {"owner": workspace_id, "wanted": message_ids})
+    return {contact_id: int(number) for contact_id, number in rows}
+
+
+def write_conversations(
+    tx: Transaction, workspace_id: int, contacts: Mapping[int, Unread], came: Mapping[int, int]
+) -> None:
     """Writes the conversations of these contacts anew, and counts the unread messages of those who may have others than
-    before; a statement for each kind. The workspace's clock is locked.
+    before; a statement for each kind. The workspace's clock is locked. `came` says how many messages came into the
+    inbox, by contact.
     """
     for kind in sorted(set(contacts.values()), reverse=True):
         theirs = sorted(contact_id for contact_id, found in contacts.items() if found == kind)
-        _STORING[kind].run(tx, {"owner": workspace_id, "theirs": theirs})
+        values: dict[str, Any] = {"owner": workspace_id, "theirs": theirs}
+        if kind == Unread.MORE:
+            values["came"] = max(came[contact_id] for contact_id in theirs)
+        _STORING[kind].run(tx, values)
 
 
 def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -84,6 +102,12 @@ def _ask(_is_sqlite: bool) -> Executable:
     return select(message.c.contact_id, came).where(mine).group_by(message.c.contact_id)
 
 
+def _ask_handled(_is_sqlite: bool) -> Executable:
+    number = func.count(case((message.c.folder == INBOX, 1)))
+    mine = (beside_index(message.c.workspace_id) == OWNER) & among(message.c.id, "wanted")
+    return select(message.c.contact_id, number).where(mine).group_by(message.c.contact_id)
+
+
 def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
     """Each row changes once: a second change would make PostgreSQL lock its contact, in the wrong order."""
     last, known = message.alias("last"), conversation.alias("known")
@@ -91,9 +115,14 @@ def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
     chosen = _newest(OWNER, message.c.id, contact.c.id, ordered=True)
     columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
     read = func.coalesce(known.c.read_id, 0)
-    unread: ColumnElement[int] = literal(0) if kind == Unread.SAME else count_unread(OWNER, contact.c.id, read)
+    # PostgreSQL stops counting at what there can be, mostly after a few messages; SQLite takes no limit from a row.
+    is_bounded = kind == Unread.MORE and not is_sqlite
+    most = func.coalesce(known.c.unread_count, 0) + param("came") if is_bounded else None
+    unread: ColumnElement[int] = literal(0) if kind == Unread.SAME else count_unread(OWNER, contact.c.id, read, most)
     if kind == Unread.FEWER:
         unread = case((known.c.unread_count > 0, unread), else_=0)
+    elif kind == Unread.MORE:
+        unread = case((known.c.unread_count >= COUNTED, COUNTED), else_=unread)
     source = contact.join(last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen))
     source = source.outerjoin(known, mine)
     if kind != Unread.SAME and not is_sqlite:
@@ -133,15 +162,23 @@ def _newest(
     return found.correlate_except(message).scalar_subquery()
 
 
-def count_unread(workspace_id: Id, contact_id: ColumnElement[Any], read_id: ColumnElement[Any]) -> ColumnElement[int]:
-    """How many of the last messages of a contact are in the inbox and come after the message `read_id`."""
+def count_unread(
+    workspace_id: Id,
+    contact_id: ColumnElement[Any],
+    read_id: ColumnElement[Any],
+    most: ColumnElement[int] | None = None,
+) -> ColumnElement[int]:
+    """How many of the last messages of a contact are in the inbox and come after the message `read_id`. `most` says how
+    many there can be.
+    """
     theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
     newest = select(message.c.id, message.c.folder).where(theirs)
     newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(COUNTED)
     last = newest.correlate_except(message).subquery("last")
-    unread = select(func.count()).select_from(last).where(last.c.folder == INBOX, last.c.id > read_id)
-    return unread.correlate_except(last).scalar_subquery()
+    unread = select(last.c.id).where(last.c.folder == INBOX, last.c.id > read_id).limit(most).correlate_except(last)
+    counted = unread.subquery("unread")
+    return select(func.count()).select_from(counted).correlate_except(counted).scalar_subquery()
 
 
-_ASKING, _ENDING = Fixed(_ask), Fixed(_end)
+_ASKING, _ASKING_HANDLED, _ENDING = Fixed(_ask), Fixed(_ask_handled), Fixed(_end)
 _STORING = {kind: Fixed(partial(_store, kind=kind)) for kind in Unread}

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, exists, select, update
 
-from persistence.changes import note_messages
+from persistence.changes import note_handled
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.contacts.leases import is_free
 from persistence.database import Transaction
@@ -67,7 +67,7 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
     moved = update(message).where(mine, message.c.status == QUEUED)
     moved = moved.values(status=HANDLED, modified_on=later(tx, message))
     done = list(tx.execute(moved.returning(message.c.id)).scalars())
-    note_messages(tx, workspace_id, done)
+    note_handled(tx, workspace_id, done)
     return len(done)
 
 
@@ -120,4 +120,4 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
             "modified_on": later(tx, message),
         }
         finishing = update(message).where(mine, IS_UNHANDLED).values(**handled)
-        note_messages(tx, workspace_id, tx.execute(finishing.returning(message.c.id)).scalars())
+        note_handled(tx, workspace_id, tx.execute(finishing.returning(message.c.id)).scalars())

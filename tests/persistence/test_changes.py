@@ -1,5 +1,7 @@
 """Conversations and the times of changes follow what is visible, whatever the order of transactions."""
 
+import itertools
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -145,6 +147,67 @@ def test_no_more_than_the_last_messages_are_counted(
     assert only(database).unread_count == COUNTED
 
 
+def test_the_number_of_unread_messages_is_right_whatever_happens_to_them(
+    database: Database, workspace: Workspace, channel_id: int, amina: int
+) -> None:
+    """What came is added up to a hundred, what went is counted anew: both find what the definition says."""
+    keys = map(str, itertools.count())
+
+    def come(number: int) -> list[int]:
+        return receive(database, workspace, channel_id, *itertools.islice(keys, number))
+
+    def change(action: Callable[[Transaction, int, list[int]], None], ids: list[int]) -> None:
+        with database.writing() as tx:
+            action(tx, workspace.id, ids)
+        assert only(database).unread_count == defined_unread(database)
+
+    def handle(tx: Transaction, workspace_id: int, ids: list[int]) -> None:
+        finish_messages(tx, workspace_id, dict.fromkeys(ids))
+
+    first, waiting = come(60), come(3)
+    change(handle, first)
+    change(archive_messages, first[50:])
+    change(handle, second := come(COUNTED - 60))
+    change(restore_messages, first[50:55])
+    change(handle, come(20))
+    change(handle, waiting)
+    change(archive_messages, second[:30])
+    change(handle, come(1))
+    change(lambda tx, owner, _ids: mark_read(tx, owner, [amina]), [])
+    change(handle, come(2))
+    change(restore_messages, second[:30])
+    change(delete_messages, come(2))
+    change(handle, come(COUNTED + 5))
+    change(handle, come(1))
+    assert only(database).unread_count == COUNTED
+
+
+def defined_unread(database: Database) -> int:
+    """How many of the last messages are in the inbox and came after the one that was read."""
+    with database.reading() as tx:
+        last = select(message.c.id, message.c.folder).order_by(message.c.created_on.desc(), message.c.id.desc())
+        rows = tx.execute(last.limit(COUNTED)).all()
+    return sum(row.folder == INBOX and row.id > only(database).read_id for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "found"),
+    [
+        ((Unread.SAME, Unread.MORE), Unread.MORE),
+        ((Unread.FEWER, Unread.SAME), Unread.FEWER),
+        ((Unread.FEWER, Unread.MORE), Unread.CHANGED),
+        ((Unread.MORE, Unread.FEWER), Unread.CHANGED),
+        ((Unread.CHANGED, Unread.MORE), Unread.CHANGED),
+    ],
+)
+def test_messages_that_come_and_go_at_once_are_counted_anew(kinds: tuple[Unread, Unread], found: Unread) -> None:
+    noted = Noted()
+    for number, kind in enumerate(kinds, start=1):
+        noted.see(7, kind, number)
+
+    assert (noted.seen[7], noted.came[7]) == (found, 3)
+
+
 def test_a_conversation_shows_its_last_message_that_is_there(
     database: Database, workspace: Workspace, channel_id: int, amina: int
 ) -> None:
@@ -234,7 +297,7 @@ def test_each_new_message_is_looked_at_after_one_in_the_inbox() -> None:
 
     written = noted.beside(moment.date())
 
-    assert noted.seen == {11: Unread.CHANGED, 13: Unread.SAME}
+    assert noted.seen == {11: Unread.MORE, 13: Unread.SAME} and noted.came[11] == 1
     assert [(each.contact_id, each.message_id) for each in written.talks] == [(12, 2), (14, 5)]
 
 
@@ -255,4 +318,4 @@ def test_beside_the_clock_only_conversations_that_need_no_more_than_their_newest
     talks = noted.beside(early.date()).talks
 
     assert [(each.contact_id, each.message_id, each.folder) for each in talks] == [(3, 3, "outbox"), (4, 6, "sent")]
-    assert noted.seen == {1: Unread.CHANGED, 2: Unread.SAME}
+    assert noted.seen == {1: Unread.MORE, 2: Unread.SAME}

@@ -2,9 +2,9 @@ import pytest
 from sqlalchemy import text
 
 import persistence.statistics
-from persistence.statistics import refresh_statistics
+from persistence.statistics import learn_filled_tables, refresh_statistics
 from tests.factories import make_contact, make_messages
-from worker.jobs import JOBS, begin_statistics
+from worker.jobs import JOBS, begin_learning, begin_statistics
 
 
 def known_tables(database):
@@ -31,3 +31,51 @@ def test_small_tables_and_those_of_a_server_are_left_alone(database, workspace):
     make_messages(database, workspace, make_contact(database, workspace), 3)
 
     assert refresh_statistics(database) == []
+
+
+def known_rows(database):
+    """How many rows PostgreSQL takes the table of messages for; -1 if it has never looked."""
+    with database.reading() as tx:
+        return tx.execute(text("SELECT reltuples FROM pg_class WHERE oid = 'message'::regclass")).scalar_one()
+
+
+def count_at_once(database):
+    """PostgreSQL counts what a connection did about a second later, if it is not asked to."""
+    with database.writing() as tx:
+        tx.execute(text("SELECT pg_stat_force_next_flush()"))
+
+
+@pytest.fixture
+def unknown_messages(database):
+    """The table of messages, as if nobody had filled it before, which only a test looks at."""
+    with database.writing() as tx:
+        tx.execute(text("ALTER TABLE message SET (autovacuum_enabled = false)"))
+        tx.execute(text("TRUNCATE message CASCADE"))
+    yield
+    with database.writing() as tx:
+        tx.execute(text("ALTER TABLE message RESET (autovacuum_enabled)"))
+
+
+@pytest.mark.usefixtures("unknown_messages")
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_the_worker_lets_postgresql_know_a_table_that_was_filled_and_again_when_it_has_ten_times_as_many_rows(
+    runtime, database, workspace, monkeypatch
+):
+    monkeypatch.setattr(persistence.statistics, "LEARNED_ROWS", 20)
+    contact = make_contact(database, workspace)
+    step = begin_learning(runtime)
+    found = []
+    for number in (20, 150, 40):
+        make_messages(database, workspace, contact, number)
+        count_at_once(database)
+        found.append((step(), known_rows(database)))
+
+    assert found == [(False, 20), (False, 20), (False, 210)]
+    assert "message" not in learn_filled_tables(database)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_file_is_left_to_the_hourly_look(database, workspace, monkeypatch):
+    monkeypatch.setattr(persistence.statistics, "LEARNED_ROWS", 1)
+
+    assert learn_filled_tables(database) == []
