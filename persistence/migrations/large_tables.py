@@ -10,6 +10,13 @@ from contextlib import contextmanager
 from alembic import op
 from sqlalchemy import Connection, text
 
+from persistence.migrations.partitions import (
+    add_index_to_partitions,
+    drop_index,
+    is_half_made,
+    list_partitions,
+    quote,
+)
 from persistence.progress import report
 
 BATCH = 10_000
@@ -25,11 +32,11 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
     with _outside_transaction() as connection:
         parts = list_partitions(connection, table)
         if parts:
-            rows = f"({', '.join(_quoted(connection, each) for each in columns)}){f' WHERE {where}' if where else ''}"
+            rows = f"({', '.join(quote(connection, each) for each in columns)}){f' WHERE {where}' if where else ''}"
             add_index_to_partitions(connection, name, table, parts, rows, unique=unique)
             return
-        if _is_half_made(connection, name):
-            _drop(connection, name)
+        if is_half_made(connection, name):
+            drop_index(connection, name)
     with op.get_context().autocommit_block():
         op.create_index(
             name,
@@ -42,30 +49,6 @@ def add_index(name: str, table: str, columns: Sequence[str], *, unique: bool = F
         )
 
 
-def list_partitions(connection: Connection, table: str) -> Sequence[str]:
-    found = text(
-        "select inhrelid::regclass::text from pg_inherits where inhparent = cast(:table as regclass) order by 1"
-    )
-    return connection.execute(found, {"table": _quoted(connection, table)}).scalars().all()
-
-
-def add_index_to_partitions(
-    connection: Connection, name: str, table: str, parts: Sequence[str], rows: str, *, unique: bool = False
-) -> None:
-    """PostgreSQL creates no index on a partitioned table while rows are written, but one on each partition. `rows` is
-    what follows the name of the table in its definition.
-    """
-    of_all, quoted = f"{'UNIQUE ' if unique else ''}INDEX", _quoted(connection, name)
-    connection.exec_driver_sql(f"CREATE {of_all} IF NOT EXISTS {quoted} ON ONLY {_quoted(connection, table)} {rows}")
-    for number, part in enumerate(parts):
-        own = f"{name}_{number}"
-        if _is_half_made(connection, own):
-            _drop(connection, own)
-        own = _quoted(connection, own)
-        connection.exec_driver_sql(f"CREATE {of_all} CONCURRENTLY IF NOT EXISTS {own} ON {part} {rows}")
-        connection.exec_driver_sql(f"ALTER INDEX {quoted} ATTACH PARTITION {own}")
-
-
 def remove_index(name: str, table: str) -> None:
     """Drops an index without blocking readers."""
     if _is_sqlite():
@@ -73,9 +56,9 @@ def remove_index(name: str, table: str) -> None:
         return
     with _outside_transaction() as connection:
         if list_partitions(connection, table):
-            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {_quoted(connection, name)}")
+            connection.exec_driver_sql(f"DROP INDEX IF EXISTS {quote(connection, name)}")
         else:
-            _drop(connection, name)
+            drop_index(connection, name)
 
 
 def add_statistics(name: str, table: str, columns: Sequence[str]) -> None:
@@ -83,9 +66,9 @@ def add_statistics(name: str, table: str, columns: Sequence[str]) -> None:
     if _is_sqlite():
         return
     with _outside_transaction() as connection:
-        quoted = ", ".join(_quoted(connection, each) for each in columns)
-        whole = _quoted(connection, table)
-        named = f"CREATE STATISTICS IF NOT EXISTS {_quoted(connection, name)}"
+        quoted = ", ".join(quote(connection, each) for each in columns)
+        whole = quote(connection, table)
+        named = f"CREATE STATISTICS IF NOT EXISTS {quote(connection, name)}"
         connection.exec_driver_sql(f"{named} (mcv) ON {quoted} FROM {whole}")
         connection.exec_driver_sql(f"ANALYZE {whole}")
 
@@ -94,7 +77,7 @@ def remove_statistics(name: str) -> None:
     if _is_sqlite():
         return
     with _outside_transaction() as connection:
-        connection.exec_driver_sql(f"DROP STATISTICS IF EXISTS {_quoted(connection, name)}")
+        connection.exec_driver_sql(f"DROP STATISTICS IF EXISTS {quote(connection, name)}")
 
 
 def add_checked_constraint(table: str, name: str, definition: str) -> None:
@@ -105,7 +88,7 @@ def add_checked_constraint(table: str, name: str, definition: str) -> None:
     known = "select convalidated from pg_constraint where conname = :name and conrelid = cast(:table as regclass)"
     with _outside_transaction() as connection:
         is_valid = connection.execute(text(known), {"name": name, "table": table}).scalar()
-        quoted = _quoted(connection, table), _quoted(connection, name)
+        quoted = quote(connection, table), quote(connection, name)
         if is_valid is None:
             connection.exec_driver_sql(f"ALTER TABLE {quoted[0]} ADD CONSTRAINT {quoted[1]} {definition} NOT VALID")
         if not is_valid:
@@ -130,12 +113,12 @@ def _change_batch(connection: Connection, name: str, table: str, statement: str,
     """Runs the next batch; returns False if none is left."""
     read = text(f"SELECT last_id FROM {BOOKMARKS} WHERE name = :name")
     after = connection.execute(read, {"name": name}).scalar() or 0
-    ids = f"SELECT id FROM {_quoted(connection, table)} WHERE id > :after ORDER BY id LIMIT :batch"
+    ids = f"SELECT id FROM {quote(connection, table)} WHERE id > :after ORDER BY id LIMIT :batch"
     found = text(f"SELECT max(id) FROM ({ids}) AS following")
     upto = connection.execute(found, {"after": after, "batch": batch}).scalar()
     if upto is None:
         return False
-    last = connection.execute(text(f"SELECT max(id) FROM {_quoted(connection, table)}")).scalar() or 0
+    last = connection.execute(text(f"SELECT max(id) FROM {quote(connection, table)}")).scalar() or 0
     report(f"Filling what follows from the table {table}", upto, last)
     written = text(
         f"INSERT INTO {BOOKMARKS} (name, last_id) VALUES (:name, :upto) "
@@ -168,16 +151,3 @@ def _outside_transaction() -> Iterator[Connection]:
         return
     with op.get_context().autocommit_block():
         yield op.get_bind()
-
-
-def _is_half_made(connection: Connection, name: str) -> bool:
-    state = text("select indisvalid from pg_index where indexrelid = to_regclass(:name)")
-    return connection.execute(state, {"name": _quoted(connection, name)}).scalar() is False
-
-
-def _drop(connection: Connection, name: str) -> None:
-    connection.exec_driver_sql(f"DROP INDEX CONCURRENTLY IF EXISTS {_quoted(connection, name)}")
-
-
-def _quoted(connection: Connection, name: str) -> str:
-    return connection.dialect.identifier_preparer.quote(name)

@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
 from persistence.errors import reason_of
-from persistence.migrations.large_tables import add_index_to_partitions, list_partitions
+from persistence.migrations.partitions import add_index_to_partitions, list_partitions
 from persistence.migrations.turns import taking_turns
 from persistence.sql.query_functions import UNICODE_TABLES, in_lower_case
 from persistence.tables.contacts import contact
