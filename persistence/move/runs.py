@@ -75,7 +75,7 @@ def _used_starts(
 
 def _run_row(tx: Transaction, record: Record, flow_id: int) -> dict[str, Any]:
     ended = record["exited_on"] or record["modified_on"] or tx.now
-    departures = [step["time"] for step in record["path"][1:]] + [None]
+    departures = [*(step["time"] for step in record["path"][1:]), None][: len(record["path"])]
     said = list(record["values"].values())
     nodes = {result["node"] for result in said}
     return {
