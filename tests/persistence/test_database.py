@@ -34,6 +34,17 @@ def test_statements_of_a_glance_give_up_after_its_timeout(database: Database) ->
         assert tx.execute(text("SHOW statement_timeout")).scalar() == "1250ms"
 
 
+@pytest.mark.parametrize("is_behind_pooler", [False, True])
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_reading_prepares_statements_only_on_a_connection_of_its_own(
+    database_url: str, is_behind_pooler: bool
+) -> None:
+    database = Database(database_url, is_behind_pooler=is_behind_pooler)
+    with database.reading() as tx:
+        assert (tx.is_alone, tx.can_prepare) == (True, not is_behind_pooler)
+    database.close()
+
+
 def test_an_impatient_unit_of_work_does_not_wait_for_another_one_on_sqlite(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'relayboard.db'}")
     with database.writing() as tx:

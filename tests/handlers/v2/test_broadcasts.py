@@ -1,9 +1,11 @@
 """`/api/v2/broadcasts.json` over HTTP: what is accepted, refused, shown and found."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspaces
@@ -12,7 +14,7 @@ from persistence.tables.messages import broadcast
 from persistence.workspaces import Workspace
 from testbed.running import wait_until
 from tests.api import Api
-from tests.factories import make_contact, make_named
+from tests.factories import make_contact, make_field, make_named
 
 PATH = "/api/v2/broadcasts.json"
 UNKNOWN = "0f9e8d7c-6b5a-4c3d-8e2f-1a0b9c8d7e6f"
@@ -120,6 +122,23 @@ class TestCreateBroadcast:
         send(api, urns=["tel:+250788000333"])
 
         assert [one["urns"] for one in api.results("/api/v2/contacts.json")] == [["tel:+250788000333"]]
+
+    def test_a_time_with_an_offset_is_that_moment(self, api: Api, database: Database, amina: str) -> None:
+        send(api, contacts=[amina], scheduled_on="2026-03-02T12:30:00+02:00")
+        past = {"text": "Hi", "contacts": [amina], "scheduled_on": "2026-03-02T09:30:00+02:00"}
+
+        assert list(api.post(PATH, past).json()) == ["scheduled_on"]
+        with database.reading() as tx:
+            assert tx.execute(select(broadcast.c.scheduled_on)).scalars().all() == [
+                datetime(2026, 3, 2, 10, 30, tzinfo=UTC)
+            ]
+
+    def test_a_query_may_name_a_field_that_agents_do_not_see(
+        self, api: Api, database: Database, workspace: Workspace
+    ) -> None:
+        key = make_field(database, workspace, "Test", access="none")
+
+        send(api, query=f"{key} = positive")
 
     def test_a_refused_broadcast_makes_no_contacts(self, api: Api) -> None:
         response = api.post(PATH, {"text": "Hi", "urns": ["tel:+250788000333"], "contacts": [UNKNOWN]})

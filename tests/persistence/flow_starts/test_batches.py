@@ -352,3 +352,17 @@ def test_runs_of_a_start_do_not_count_as_participation_in_it(
     add_start(database, workspace, registration, people, makes_runs=True, restart_participants=False)
 
     assert expand_all(database) == people
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_start_whose_runs_are_made_meanwhile_finds_its_next_contacts(
+    database: Database, workspace: Workspace, registration: int
+) -> None:
+    start_id = add_start(database, workspace, registration, add_people(database, workspace, 1))
+    with database.writing() as tx:
+        assert lease_start(tx, workspace.id) is not None
+    with database.writing() as making, database.writing() as tx:
+        making.execute(select(flow_start.c.id).with_for_update(read=True, key_share=True))  # as a foreign key does
+        row = lease_start(tx, workspace.id)
+
+    assert row is not None and row.id == start_id

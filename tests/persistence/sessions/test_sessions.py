@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import event, select, update
+from sqlalchemy import event, select, text, update
 from sqlalchemy.exc import IntegrityError
 
 from persistence.contacts.actions import block_contacts
@@ -286,3 +286,16 @@ def test_interrupting_a_flow_ends_every_session_with_an_open_run_in_it(
     assert status_counts(database, registration) == {"interrupted": 3, "completed": 1}
     assert status_counts(database, survey) == {"interrupted": 1, "active": 1}
     assert [current_flow(database, one) for one in (inside, below, elsewhere)] == [None, None, survey]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_interrupting_a_flow_does_not_wait_for_messages_that_are_stored_meanwhile(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    session_id, _ = add_waiting(database, workspace, registration, amina)
+    with database.writing() as storing, database.writing() as tx:
+        storing.execute(select(contact.c.id).with_for_update(read=True, key_share=True))  # as a foreign key does
+        tx.execute(text("SET LOCAL lock_timeout = 50"))
+        interrupt_flow(tx, workspace.id, registration)
+
+    assert row_of(database, flow_session, session_id).status == "interrupted"
