@@ -13,6 +13,7 @@ from openapi.bundle import bundle
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid
+from persistence.standby import _end_of
 from persistence.tables.service import write_mark
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
@@ -43,6 +44,14 @@ def primary() -> Iterator[Database]:
 def standby(primary: Database) -> Iterator[StandbyServer]:
     with standby_server(primary.url) as running:
         yield running
+
+
+@pytest.mark.parametrize(
+    ("position", "end"),
+    [(8192, 8192), (8192 + 24, 8192), (8192 + 40, 8192), (8192 + 41, 8192 + 41), (8192 - 1, 8192 - 1), (24, 0)],
+)
+def test_the_header_of_a_page_of_the_log_is_no_record(position: int, end: int) -> None:
+    assert _end_of(position) == end
 
 
 @pytest.fixture

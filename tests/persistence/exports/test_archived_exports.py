@@ -89,6 +89,15 @@ def test_an_export_is_the_same_before_and_after_archiving(desk: Desk) -> None:
     assert [desk.export(kind, form, **each) for kind, form, each in asked] == before
 
 
+def test_progress_counts_records_in_archives_and_in_tables(desk: Desk) -> None:
+    told = []
+    desk.archive()
+    desk.export(note=lambda done, count: told.append((done, count)))
+
+    everything = len(STATES) + 1
+    assert {count for _, count in told} == {everything} and max(told)[0] == everything
+
+
 @pytest.mark.parametrize("when", ["before the first record", "between archives and tables"])
 def test_what_is_archived_meanwhile_is_neither_lost_nor_doubled(desk: Desk, when: str) -> None:
     expected = desk.export()

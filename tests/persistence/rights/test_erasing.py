@@ -23,8 +23,8 @@ from persistence.lists import ListQuery, read_list
 from persistence.media.folder import FolderStore
 from persistence.media.media import add_media
 from persistence.performing import Performer
-from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES
-from persistence.rights.needles import find_contact_of_person
+from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES, _forget_files
+from persistence.rights.needles import Person, find_contact_of_person
 from persistence.rights.requests import COPY, DATA_REQUESTS, ERASE, create_request
 from persistence.sql.columns import new_uuid
 from persistence.tables.audit import audit_event
@@ -344,6 +344,20 @@ NUMBERS_ONLY = {
     "workspace_move": "progress",
 }
 EMPTIED = {"moved_record"}
+
+
+def test_another_workspace_keeps_its_files(
+    database: Database, workspace: Workspace, other_workspace: Workspace
+) -> None:
+    person = Person(workspace.id, 1, new_uuid(), ())
+    with database.writing() as tx:
+        made = {"type": "contacts", "format": "csv", "filters": {}, "status": "completed", "created_on": tx.now}
+        for each in (workspace, other_workspace):
+            tx.insert(export, workspace_id=each.id, **made, location=f"{each.id}.csv", size=1)
+        _forget_files(tx, person)
+
+        left = tx.execute(select(export.c.location).order_by(export.c.workspace_id)).scalars().all()
+    assert left == [None, f"{other_workspace.id}.csv"]
 
 
 def test_every_table_is_treated_or_has_nothing_of_contacts() -> None:
