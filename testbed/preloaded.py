@@ -7,7 +7,7 @@ import anyio._backends._asyncio
 import uvloop
 
 import handlers.app
-import relayboard.api_process
+import relayboard.api_server
 import relayboard.cli
 import relayboard.commands.backups
 import relayboard.commands.doctor

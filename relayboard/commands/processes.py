@@ -12,6 +12,7 @@ from functools import partial
 from persistence.media.opening import check_store_package
 from persistence.migrations import BASE, goes_back, move_to
 from persistence.sql.engines import database_name
+from relayboard.base.collection import loading
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed, print_json
@@ -33,7 +34,8 @@ logger = logging.getLogger("relayboard.processes")
 def prepare(settings: Settings) -> None:
     """Checks what a service needs before it starts: the newest schema, the right secret key, a queue. Raises an
     error if something is wrong."""
-    from worker.app import check_queue  # noqa: PLC0415  # loads all drivers of queues, which `migrate` does not need
+    with loading():
+        from worker.app import check_queue  # noqa: PLC0415  # loads Huey, which `migrate` does not need
 
     check_store_package(settings)
     migrate_database(settings)
@@ -67,7 +69,8 @@ def run_worker(options: Options) -> int:
     configure_logging(settings.log_format)
     with shared_counts(options.metrics_port):
         # It loads the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
-        from relayboard.worker_processes import run_worker_processes  # noqa: PLC0415
+        with loading():
+            from relayboard.worker_processes import run_worker_processes  # noqa: PLC0415
 
         shown = partial(shown_metrics, options.metrics_host, options.metrics_port)
         return run_worker_processes(settings, options.workers, options.senders, shown)

@@ -1,7 +1,6 @@
 """The parts that commands are declared with. A declaration imports none of our rooms: help and wrong usage are answered
 at once, and the module that does the work is loaded when its command runs."""
 
-import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import Any
 
 import click
 
+from relayboard.base.collection import loading
 from relayboard.refusal import CommandFailed
 from relayboard.usage.values import WholeNumber
 
@@ -94,12 +94,8 @@ class Action(click.Command):
     def load(self) -> Callable[[Options], object]:
         """The function that does the work."""
         module, _, function = self.work.partition(".")
-        gc.disable()  # what is loaded stays: looking for garbage would take a fifth of a short command's time
-        try:
+        with loading():
             loaded = import_module(f"{COMMANDS}.{module}")
-        finally:
-            gc.freeze()
-            gc.enable()
         work: Callable[[Options], object] = getattr(loaded, function)
         return work
 

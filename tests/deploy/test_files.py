@@ -14,7 +14,7 @@ import pytest
 
 from handlers.asgi.gateway import READERS
 from openapi.bundle import GENERATIONS, bundle
-from relayboard.api_process import GRACE_SECONDS
+from relayboard.api_server import GRACE_SECONDS
 from relayboard.base.probe import PROBE_PATH
 from relayboard.base.settings import NO_SETTINGS, Settings, load_settings
 from relayboard.processes import STOP_TIMEOUT_SECONDS

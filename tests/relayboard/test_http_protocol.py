@@ -11,7 +11,7 @@ import pytest
 import uvicorn
 
 from relayboard import http_protocol
-from relayboard.api_process import make_config
+from relayboard.api_server import make_config
 from relayboard.base.settings import Settings, load_settings
 from relayboard.processes import listen
 from testbed.patience import PATIENCE_SECONDS

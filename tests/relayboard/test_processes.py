@@ -26,10 +26,10 @@ signal.pause()
 
 TOLD_TO_STOP_AS_IT_STARTS = """
 import os, signal, sys
-import relayboard.api_process as process
-settle = process.settle_collection
-process.settle_collection = lambda: (os.kill(os.getpid(), signal.SIGTERM), settle())
-sys.exit(process.main(sys.argv[1:]))
+from relayboard import api_process, api_server
+settle = api_server.settle_collection
+api_server.settle_collection = lambda: (os.kill(os.getpid(), signal.SIGTERM), settle())
+sys.exit(api_process.main(sys.argv[1:]))
 """
 
 
