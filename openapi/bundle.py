@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from openapi.kept import digest_sources, keep, read_kept
+
 GENERATIONS = ("v1", "v2", "relay")
 INLINED = ("callbacks",)
 """Shared parts whose references client generators do not follow."""
@@ -114,8 +116,15 @@ def bundle_root(root: Path) -> Document:
 
 
 @cache
-def _bundled(generation: str) -> Document:
-    return bundle_root(contract_folder() / generation / "openapi.yaml")
+def _bundled() -> dict[str, Document]:
+    """The documents of all generations, which no one may change."""
+    folder = contract_folder()
+    digest = digest_sources(folder)
+    documents = read_kept(digest)
+    if documents is None:
+        documents = {generation: bundle_root(folder / generation / "openapi.yaml") for generation in GENERATIONS}
+        keep(digest, documents)
+    return documents
 
 
 def bundle(generation: str) -> Document:
@@ -123,7 +132,7 @@ def bundle(generation: str) -> Document:
 
     Raises ContractError if a reference leads nowhere or a name is used twice.
     """
-    document: Document = _copy(_bundled(generation))
+    document: Document = _copy(_bundled()[generation])
     return document
 
 
@@ -136,7 +145,7 @@ def _copy(node: object) -> Any:
 
 def published(generation: str) -> Document:
     """The document as served to clients: the bundle without `x-` keys."""
-    document: Document = _without_extensions(_bundled(generation))
+    document: Document = _without_extensions(_bundled()[generation])
     return document
 
 
