@@ -3,14 +3,17 @@
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import Any
 
 import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.testclient import TestClient
+from starlette.types import ASGIApp, Message, Scope
 
 _ENTERED = ExitStack()
+DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @functools.cache
@@ -22,6 +25,97 @@ def _portal() -> BlockingPortal:
 def end_event_loop() -> None:
     """Without this the process would wait for its thread for ever."""
     _ENTERED.close()
+
+
+@functools.cache
+def _loop() -> asyncio.AbstractEventLoop:
+    return _portal().call(asyncio.get_running_loop)
+
+
+class WholeExchange:
+    """One request and its response, as messages between a server and an application."""
+
+    def __init__(self, request: httpx.Request) -> None:
+        self._request = request
+        self._is_asked = False
+        self._is_complete = asyncio.Event()
+        self._start: Message | None = None
+        self._parts: list[bytes] = []
+
+    async def receive(self) -> Message:
+        if self._is_asked:
+            await self._is_complete.wait()
+            return {"type": "http.disconnect"}
+        self._is_asked = True
+        return {"type": "http.request", "body": self._request.read(), "more_body": False}
+
+    async def send(self, message: Message) -> None:
+        assert not self._is_complete.is_set(), f"{message['type']} after the end of the response"
+        if message["type"] == "http.response.start":
+            assert self._start is None, "a second start of the response"
+            self._start = message
+            return
+        assert message["type"] == "http.response.body", message
+        assert self._start is not None, "a body before the start of the response"
+        self._parts.append(bytes(message.get("body", b"")))
+        if not message.get("more_body", False):
+            self._is_complete.set()
+
+    def response(self) -> httpx.Response:
+        """The response that was sent, once the application has ended."""
+        assert self._start is not None, "the application sent no response"
+        assert self._is_complete.is_set(), "the application did not end its response"
+        headers = [(name.decode(), value.decode()) for name, value in self._start.get("headers", [])]
+        body = b"" if self._request.method == "HEAD" else b"".join(self._parts)
+        return httpx.Response(self._start["status"], headers=headers, stream=httpx.ByteStream(body))
+
+
+class WholeResponses(httpx.BaseTransport):
+    """Hands each request to the application and takes its whole response in one visit to the event loop: that of
+    Starlette goes there for each part, which takes longer than answering. Raises what the application raises.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._running: set[asyncio.Task[None]] = set()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        answered: Future[httpx.Response] = Future()
+        _loop().call_soon_threadsafe(self._begin, request, answered)
+        return answered.result()
+
+    def _begin(self, request: httpx.Request, answered: "Future[httpx.Response]") -> None:
+        task = asyncio.create_task(self._answer(request, answered))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _answer(self, request: httpx.Request, answered: "Future[httpx.Response]") -> None:
+        exchange = WholeExchange(request)
+        try:
+            await self._app(_scope(request), exchange.receive, exchange.send)
+            answered.set_result(exchange.response())
+        except BaseException as error:  # it is raised where the response is awaited
+            answered.set_exception(error)
+
+
+def _scope(request: httpx.Request) -> Scope:
+    url = request.url
+    raw_path, _, query = url.raw_path.partition(b"?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": url.scheme,
+        "path": url.path,
+        "raw_path": raw_path,
+        "root_path": "",
+        "query_string": query,
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "client": ("testclient", 50000),
+        "server": (url.host, url.port or DEFAULT_PORTS[url.scheme]),
+        "state": {},
+    }
 
 
 class FewCookies(httpx.Cookies):
@@ -40,6 +134,7 @@ def running_client(app: Any, base_url: str = "http://testserver") -> Iterator[Te
     with _portal().wrap_async_context_manager(running_application(app)):
         client = TestClient(app, base_url=base_url)
         client.portal = _portal()
+        client._transport = WholeResponses(app)
         client._cookies = FewCookies()  # the property would copy them into a plain jar
         yield client
 
