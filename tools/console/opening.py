@@ -120,7 +120,7 @@ def fill(service: RunningService, count: int) -> None:
     with service.database.writing() as tx:
         newest = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(people)).scalars().all()
         for some in split(sorted(newest)):
-            write_conversations(tx, workspace, find_contacts_of(tx, workspace, some))
+            write_conversations(tx, workspace, find_contacts_of(tx, workspace, some), {})
         tx.execute(text("ANALYZE"))
 
 
