@@ -34,6 +34,7 @@ from testbed.tokens import SECRET_KEY, make_token
 from tests.ahead import load_share
 from tests.api import Api
 from tests.clients import end_event_loop, running_client
+from tests.few_reports import tell_less
 from tests.partitions import partitioning
 from tests.slow_first import deal, find_rank
 from tests.statement_rules import StatementRules
@@ -59,7 +60,8 @@ STATEMENTS = StatementRules()
 """Sees what all tests of a process ask databases."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    tell_less(config)
     event.listen(Engine, "before_cursor_execute", STATEMENTS)
     # Statements are prepared at once, or most tests would end before: the first use is as it comes, others prepared.
     fixed_statements.PREPARED_AFTER = 2
