@@ -2,16 +2,15 @@
 
 import sys
 
-from relayboard.base.collection import postpone_collection
+from relayboard.base.collection import loading
 
 
 def main(arguments: list[str]) -> int:
     """Serve requests until SIGINT or SIGTERM; running requests are finished first."""
-    postpone_collection()
-    # Only now: looking for garbage takes a sixth of the time in which they are loaded.
-    from relayboard.api_server import serve  # noqa: PLC0415
-    from relayboard.failures import EXPECTED, say_failure  # noqa: PLC0415
-    from relayboard.processes import CANNOT_START  # noqa: PLC0415
+    with loading():
+        from relayboard.api_server import serve  # noqa: PLC0415
+        from relayboard.failures import EXPECTED, say_failure  # noqa: PLC0415
+        from relayboard.processes import CANNOT_START  # noqa: PLC0415
 
     try:
         return serve(int(arguments[0]))

@@ -13,7 +13,7 @@ import uvicorn
 from handlers.app import create_app
 from handlers.stopping import Stopping
 from persistence.errors import DatabaseError
-from relayboard.base.collection import settle_collection
+from relayboard.base.collection import postpone_collection, settle_collection
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Network, Settings, load_settings
 from relayboard.base.tracing import tracing
@@ -46,6 +46,7 @@ def serve(descriptor: int) -> int:
     """Serve requests until SIGINT or SIGTERM; running requests are finished first. Raises errors of
     `relayboard.failures.EXPECTED`.
     """
+    postpone_collection()
     settings = load_settings()
     configure_logging(settings.log_format)
     follow_lifeline()

@@ -12,8 +12,8 @@ makes a few thousand containers, so a collection comes about every tenth page in
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Imports in the block are not interrupted by collections, which would take a fifth of the time: what is loaded
-    stays.
+    """Imports in the block are not interrupted by collections, which would take a fifth of the time. What is loaded
+    stays, so no later collection visits it.
     """
     gc.disable()
     try:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from relayboard.base.collection import THRESHOLDS, postpone_collection, settle_collection
+from relayboard.base.collection import THRESHOLDS, loading, postpone_collection, settle_collection
 
 
 @pytest.fixture
@@ -28,3 +28,19 @@ def test_a_started_process_leaves_what_it_has_loaded_out_of_collections() -> Non
     assert not any(each is loaded for each in examined)
     fresh = [{}]
     assert any(each is fresh for each in gc.get_objects())
+
+
+@pytest.mark.usefixtures("usual_collection")
+def test_loading_is_not_interrupted_and_what_is_loaded_is_left_out_at_once() -> None:
+    with loading():
+        loaded = [object(), {"a": [1]}]
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert not any(each is loaded for each in gc.get_objects())
+
+
+@pytest.mark.usefixtures("usual_collection")
+def test_collections_go_on_after_a_module_that_could_not_be_loaded() -> None:
+    with pytest.raises(ImportError), loading():
+        raise ImportError
+    assert gc.isenabled()
