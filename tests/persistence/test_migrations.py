@@ -7,7 +7,15 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Index, Table, UniqueConstraint, inspect
 
 from persistence.database import Database
-from persistence.migrations import FOLDER, current_revision, downgrade, list_revisions, upgrade
+from persistence.migrations import (
+    FOLDER,
+    SchemaOlder,
+    check_schema,
+    current_revision,
+    downgrade,
+    list_revisions,
+    upgrade,
+)
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.name_index import NAME_INDEX
 from persistence.tables.conditions import metadata
@@ -89,3 +97,14 @@ def test_revisions_are_known_by_their_files_in_the_order_in_which_alembic_finds_
     found = ScriptDirectory(str(FOLDER)).walk_revisions()
 
     assert list_revisions() == tuple(each.revision for each in found)[::-1]
+
+
+def test_a_schema_that_is_too_old_is_told_from_none(empty_database: Database) -> None:
+    with pytest.raises(SchemaOlder, match=r"^the database has no tables yet: run `relayboard migrate`$"):
+        check_schema(empty_database.engine)
+    first, last = list_revisions()[0], list_revisions()[-1]
+    with empty_database.engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL)")
+        connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{min(first, last)}')")
+    with pytest.raises(SchemaOlder, match=r"^the database is at schema 0001, this program needs \d+: run"):
+        check_schema(empty_database.engine)

@@ -43,6 +43,17 @@ class TestOutgoing:
         assert (offered, status_of(api.database, message_id)) == ("queued", "wired")
         assert commands(phone) == []
 
+    def test_a_message_that_the_phone_does_not_hold_is_offered_still(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (first,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        (second,) = send_texts(api, phone, "Goodbye")
+
+        phone.sync()
+
+        assert [status_of(api.database, each) for each in (first, second)] == ["wired", "queued"]
+        assert [command["msg"] for command in commands(phone)] == ["Goodbye"]
+
     @BOTH_MODES
     def test_a_message_is_sent_once_and_its_progress_shows(self, api: Api, is_lagging: bool) -> None:
         phone = claimed_phone(api, is_lagging=is_lagging)

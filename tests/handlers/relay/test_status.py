@@ -4,7 +4,7 @@ from sqlalchemy import select
 
 from persistence.channels.alarms import check_alarms
 from persistence.channels.webhooks import set_channel_webhook
-from persistence.tables.channels import channel
+from persistence.tables.channels import channel, sync_record
 from persistence.tables.deliveries import delivery
 from persistence.workspaces import Workspace
 from relayboard.phone.wire import sign_body, write_body
@@ -25,6 +25,17 @@ class TestStatusAndReset:
         device = api.results("/api/v2/channels.json")[0]["device"]
         assert before == "DIS"
         assert (device["power_level"], device["power_status"], device["network_type"]) == (55, "CHA", "LTE")
+
+    def test_a_sync_counts_the_commands_that_it_was_answered(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        send_texts(api, phone, "Welcome")
+        phone.state.workspace_id = api.workspace.id + 1
+
+        phone.sync()
+
+        with api.database.reading() as tx:
+            counts = tx.execute(select(sync_record.c.outgoing_count)).scalars().all()
+        assert max(counts) == 2  # its new workspace and the message
 
     def test_old_names_and_texts_instead_of_numbers_are_understood(self, api: Api) -> None:
         phone = claimed_phone(api)

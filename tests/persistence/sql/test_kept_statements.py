@@ -116,6 +116,23 @@ def test_a_connection_prepares_only_some_statements(
             assert tx.connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar_one() == 0
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_connection_prepares_no_more_statements_than_it_may(
+    database: Database, workspace: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_statements, "PREPARED_AFTER", 2)
+    monkeypatch.setattr(kept_statements, "MOST_PREPARED", 1)
+    monkeypatch.setattr(kept_statements, "_KEPT", {})
+    add(database, workspace, clock, "A")
+    for _ in range(4):
+        assert names(read(database, workspace)) == ["A"]
+    for _ in range(4):
+        assert names(read(database, workspace, name="A")) == ["A"]
+
+    with database.reading() as tx:
+        assert tx.connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar_one() == 1
+
+
 def test_the_statement_that_was_kept_first_is_forgotten(
     database: Database,
     workspace: Workspace,

@@ -3,7 +3,9 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from sqlalchemy import select
+import pytest
+from sqlalchemy import select, text
+from sqlalchemy.exc import OperationalError
 
 from persistence.groups.groups import OPEN_TICKETS
 from persistence.tables.contacts import contact, group
@@ -74,3 +76,21 @@ def test_rivals_reopen_one_of_a_contacts_tickets(database, workspace):
     with database.reading() as tx:
         assert len(tx.execute(select(ticket.c.id).where(ticket.c.status == "open")).all()) == 1
     assert read_counts(database) == (1, RIVALS - 1, 1, 1)
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_contact_is_locked_before_its_tickets(database, workspace):
+    contact_id = add_contact(database, workspace)
+    uuid = add_ticket(database, workspace, contact_id)
+    with database.writing() as holding, database.writing() as tx:
+        holding.execute(select(contact.c.id).with_for_update())
+        tx.execute(text("SET LOCAL lock_timeout = 50"))
+        with pytest.raises(OperationalError):
+            choose_tickets(tx, workspace.id, [uuid])
+        tx.connection.rollback()
+        holding.execute(select(ticket.c.id).with_for_update(nowait=True))
+
+
+def test_no_tickets_are_chosen_by_no_uuid(database, workspace):
+    with database.writing() as tx:
+        assert choose_tickets(tx, workspace.id, []) == []

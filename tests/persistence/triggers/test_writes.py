@@ -1,11 +1,19 @@
 """Triggers that would do what another one does."""
 
 import pytest
+from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.errors import InvalidInput
+from persistence.tables.triggers import trigger
 from persistence.triggers.triggers import CATCH_ALL, KEYWORD
-from persistence.triggers.writes import NewTrigger, create_trigger, find_rivals
+from persistence.triggers.writes import (
+    NewTrigger,
+    archive_triggers_of_flow,
+    create_trigger,
+    find_rivals,
+    set_archived,
+)
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.run_rows import add_flow
@@ -39,3 +47,20 @@ def test_one_common_keyword_is_enough_to_be_refused(
             with pytest.raises(InvalidInput) as refused:
                 create_trigger(tx, workspace.id, new)
             assert list(refused.value.errors) == [field]
+
+
+def test_with_a_flow_its_triggers_are_put_away_and_no_others(database: Database, workspace: Workspace) -> None:
+    flow_id, other_id = add_flow(database, workspace), add_flow(database, workspace, "Other")
+    with database.writing() as tx:
+        archived = create_trigger(tx, workspace.id, NewTrigger(KEYWORD, flow_id, keywords=("old",)))
+        set_archived(tx, workspace.id, [archived], is_archived=True)
+        before = tx.execute(select(trigger.c.modified_on).where(trigger.c.id == archived)).scalar_one()
+        gone = create_trigger(tx, workspace.id, NewTrigger(KEYWORD, flow_id, keywords=("join",)))
+        kept = create_trigger(tx, workspace.id, NewTrigger(KEYWORD, other_id, keywords=("help",)))
+    with database.writing() as tx:
+        archive_triggers_of_flow(tx, workspace.id, flow_id)
+
+        rows = dict(tx.execute(select(trigger.c.id, trigger.c.is_archived)).tuples().all())
+        after = tx.execute(select(trigger.c.modified_on).where(trigger.c.id == archived)).scalar_one()
+    assert rows == {archived: True, gone: True, kept: False}
+    assert after == before

@@ -15,7 +15,7 @@ from persistence.media.folder import FolderStore
 from persistence.migrations import upgrade
 from persistence.tables.channels import channel
 from persistence.tables.service import archive
-from persistence.workspace_files.reading import BadWorkspaceFile, read_workspace
+from persistence.workspace_files.reading import BadWorkspaceFile, _Reading, read_workspace
 from persistence.workspace_files.tables import BY_KIND, LEFT_OUT, SOFT, list_tables
 from persistence.workspace_files.writing import write_workspace
 from persistence.workspaces import find_workspace_by_uuid
@@ -144,3 +144,21 @@ def test_every_column_with_an_id_is_known() -> None:
 
     assert numbers - not_ids - {*SOFT, *BY_KIND} == set()
     assert {table.name for table in list_tables()}.isdisjoint(LEFT_OUT)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "urls"),
+    [
+        ("https://new.example.org/", "https://old.example.org", ("https://old.example.org", "https://new.example.org")),
+        ("https://old.example.org/", "https://old.example.org", None),
+        ("", "https://old.example.org", None),
+        ("https://new.example.org", "", None),
+    ],
+)
+def test_addresses_of_files_change_only_from_one_known_server_to_another(
+    here: str, there: str, urls: tuple[str, str] | None
+) -> None:
+    tx: Any = None
+    reading = _Reading(tx, tx, {"base_url": there, "workspace": "w"}, here)
+
+    assert reading.urls == (None if urls is None else tuple(f"{each}/media/w/".encode() for each in urls))
