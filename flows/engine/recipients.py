@@ -11,7 +11,7 @@ from flows.engine.references import find_groups
 from flows.engine.visit import Visit
 from flows.phones import parse_phone
 from flows.queries import QueryError, parse_query
-from flows.urns import UrnError, read_urn
+from flows.urns import Urn, UrnError, read_urn
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -79,36 +79,26 @@ def _evaluate_query(visit: Visit, template: str) -> str:
     return query
 
 
-def _add_urn(visit: Visit, recipients: Recipients, text: str) -> None:
-    try:
-        urn = read_urn(text.strip(), visit.sprint.environment.default_country)
-    except UrnError:
-        visit.log.error(f"'{text}' is not valid URN", "urn:invalid", {"urn": text})
-        return
-    recipients.urns.append(str(urn))
-
-
 def _add_variables(visit: Visit, recipients: Recipients, templates: Sequence[str]) -> None:
     assets, country = visit.sprint.assets, visit.sprint.environment.default_country
     for template in templates:
         text = visit.text(template).strip()
         group = assets.find_group_by_name(text)
-        phone = parse_phone(text, country)
+        phone, urn = parse_phone(text, country), _read_urn(text, country)
         if _UUID.fullmatch(text):
             recipients.contacts.append({"uuid": text, "name": ""})
         elif group is not None:
             recipients.groups.append(group.reference)
-        elif _is_urn(text, country):
-            _add_urn(visit, recipients, text)
+        elif urn is not None:
+            recipients.urns.append(str(urn))
         elif phone:
             recipients.urns.append(f"tel:{phone}")
         else:
             visit.log.error(f"'{text}' couldn't be resolved to a contact, group or URN")
 
 
-def _is_urn(text: str, country: str) -> bool:
+def _read_urn(text: str, country: str) -> Urn | None:
     try:
-        read_urn(text, country)
+        return read_urn(text, country)
     except UrnError:
-        return False
-    return True
+        return None

@@ -1,6 +1,7 @@
 """Contacts as the engine has them: how they are stored, and by which channels they are written to."""
 
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -161,3 +162,10 @@ def test_a_contacts_own_settings_come_before_those_of_the_workspace(
 
     assert (found.allowed_languages, found.timezone, found.default_country) == (languages, timezone, country)
     assert (found is BASE) is (found == BASE)
+
+
+def test_a_stored_number_that_is_none_is_no_number() -> None:
+    fields = {"age": {"text": "old", "number": "many"}, "size": {"text": "big", "number": "7.50"}}
+    person = Contact.from_json({"uuid": "u", "fields": fields})
+
+    assert [person.fields[key].number for key in fields] == [None, Decimal("7.50")]

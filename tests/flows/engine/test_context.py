@@ -101,6 +101,19 @@ def test_a_payload_is_kept_while_the_session_waits() -> None:
     assert said(played.answer("no")) == ""
 
 
+def test_an_address_that_is_none_is_null() -> None:
+    assert receive("@input.urn") == "tel:+12065551212"
+    assert receive("@(json(input.urn))", urn="nonsense") == "null"
+
+
+def test_a_message_came_when_its_event_says() -> None:
+    trigger = {"type": "msg", "triggered_on": "2025-05-04T12:30:00Z"}
+    event = {"uuid": "e", "type": "msg_received", "created_on": "2025-05-04T12:29:00Z", "msg": {"text": "Hi"}}
+    played = play(node(0, say("@input.created_on")), trigger={**trigger, "event": event})
+
+    assert said(played) == "2025-05-04T12:29:00.000000Z"
+
+
 def test_the_input_goes_by_the_uuid_of_its_event() -> None:
     assert receive("@input.uuid", uuid="the message") == "the event"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flows import Assets, Contact, Environment, Options
+from flows import Assets, Contact, Environment, Options, Services
 from flows.engine import ContactEditor, EventLog, ModifierError, apply_modifier
 from tests.flows.engine.playing import CountingClock
 from tests.flows.hypothesis.workspace import (
@@ -208,3 +208,23 @@ def test_the_address_that_a_contact_used_comes_first_with_its_channel_and_unknow
     assert [urn.identity for urn in person.urns] == [urns[1], urns[0]]
     assert CHANNEL in person.to_json()["urns"][0]
     assert (events, changed) == (["contact_urns_changed"], [True, False])
+
+
+def test_after_an_address_of_somebody_else_the_next_one_is_taken() -> None:
+    class Claims:
+        def claim(self, _contact_uuid: str, urn: Any) -> bool:
+            return urn.path != "+12065557777"
+
+    person, log = Contact.from_json({**CONTACT_JSON, "urns": []}), EventLog(CountingClock(), 14)
+    editor = ContactEditor(person, ASSETS, Environment(), CountingClock(), log, Services(urns=Claims()))
+    wanted = ["tel:+12065557777", "tel:+12065558888"]
+
+    assert apply_modifier(editor, {"type": "urns", "urns": wanted, "modification": "append"})
+    assert [urn.identity for urn in person.urns] == ["tel:+12065558888"]
+    assert log.events[0]["code"] == "urn:taken"
+
+
+def test_a_day_as_a_value_gets_the_time_of_now() -> None:
+    person, _, _ = edit({"type": "field", "field": {"key": "town"}, "value": "2025-02-03"})
+
+    assert person.fields["town"].to_json()["datetime"].startswith("2025-02-03T12:30:00")

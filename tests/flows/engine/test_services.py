@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flows import Options, ServiceError, Services
-from flows.engine.services import WebhookReply
+from flows.engine.services import LlmReply, WebhookReply
 from tests.flows.engine.playing import Played, node, play
 from tests.flows.hypothesis.workspace import CLASSIFIER, LLM, Answers, refer
 
@@ -203,3 +203,7 @@ def test_a_model_gets_what_could_be_evaluated() -> None:
 def test_a_text_that_is_cut_ends_in_dots(end: str) -> None:
     (sent,) = act({**EMAIL, "body": f"{'x' * 10_001}{end}"}, FINE).of("email_sent")
     assert sent["body"] == "x" * 9_997 + "..."
+
+
+def test_a_model_that_counts_and_measures_nothing_took_nothing() -> None:
+    assert LlmReply("said") == LlmReply("said", input_tokens=0, output_tokens=0, elapsed_ms=0)

@@ -174,6 +174,7 @@ def test_the_flow_event_names_the_address_of_the_contact_before_there_is_a_messa
     play(node(0, {**CALL, "method": "POST"}), services=Services(webhook=web), options=Options(interface_events=True))
     event = json.loads(web.calls[0].body)
     assert (event["contact"]["urn"], event["input"]) == ("tel:+12065551212", None)
+    assert (event["contact"]["name"], event["contact"]["language"]) == ("Ann Lee", "eng")
 
 
 def test_what_a_host_does_not_measure_is_nothing() -> None:
