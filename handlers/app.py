@@ -44,6 +44,7 @@ from handlers.read_lanes import SLOW_AT_ONCE, ReadLanes
 from handlers.request import context_of
 from handlers.service import Service
 from handlers.stopping import Stopping
+from handlers.threads import Threads
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
@@ -80,6 +81,7 @@ def create_app(
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
     limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
     callbacks = RateLimiter(database, settings.callback_limit.requests, settings.callback_limit.period)
+    pool = Threads()
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
     store = open_store(settings)
@@ -100,7 +102,8 @@ def create_app(
         notes,
         store,
         uploads,
-        ReadLanes(threads),
+        pool,
+        ReadLanes(threads, pool),
         listeners,
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),

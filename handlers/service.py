@@ -9,6 +9,7 @@ from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
 from handlers.listeners import Listeners
 from handlers.read_lanes import ReadLanes
+from handlers.threads import Threads
 from handlers.token_notes import TokenNotes
 from persistence.accounts.ages import Ages
 from persistence.accounts.passwords import Passwords
@@ -36,6 +37,7 @@ class Service:
     token_notes: TokenNotes
     media_store: MediaStore
     uploads: UploadPlaces
+    pool: Threads
     lanes: ReadLanes
     listeners: Listeners
     passwords: Passwords

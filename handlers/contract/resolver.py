@@ -83,7 +83,7 @@ async def _run_in_thread(
         return await anyio.to_thread.run_sync(_run_itself, rules, http, context, limiter=service.password_limiter)
     if rules.is_writing or rules.generation == "relay":
         limiter = service.write_limiter if rules.is_writing else service.limiter
-        return await anyio.to_thread.run_sync(run, rules, http, context, limiter=limiter)
+        return await service.pool.run(lambda: run(rules, http, context), limiter)
     workspace_id = context.credentials.workspace.id
     return await service.lanes.run(
         workspace_id,
