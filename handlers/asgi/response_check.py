@@ -1,6 +1,9 @@
 """Compares every response with the contract; on in all tests, off in production."""
 
 import gzip
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
 
 import orjson
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -69,9 +72,16 @@ def check_answer(rules: OperationRules, messages: list[Message]) -> None:
 
 
 def _find_rules(scope: Scope) -> OperationRules | None:
-    method = scope["method"].lower()
+    path = scope["path"]
+    found = _rules_by_shape().get((scope["method"].lower(), path.count("/")), ())
+    return next((rules for rules in found if matches(rules.path, path)), None)
+
+
+@cache
+def _rules_by_shape() -> Mapping[tuple[str, int], list[OperationRules]]:
+    """All operations by method and number of slashes."""
+    rules: defaultdict[tuple[str, int], list[OperationRules]] = defaultdict(list)
     for generation in GENERATIONS:
-        for rules in load_contract(generation).values():
-            if rules.method == method and matches(rules.path, scope["path"]):
-                return rules
-    return None
+        for each in load_contract(generation).values():
+            rules[each.method, each.path.count("/")].append(each)
+    return rules
