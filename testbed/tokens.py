@@ -1,8 +1,11 @@
 """API tokens of users of any role, and the secret key they are made with."""
 
+from sqlalchemy import update
+
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
-from persistence.tokens import create_token
+from persistence.tables.accounts import token
+from persistence.tokens import create_token, public_part
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace
 
@@ -18,3 +21,11 @@ def make_token(database: Database, workspace: Workspace, role: str, scope: str =
         user_id = find_member(tx, workspace.id, email)
         assert user_id is not None
         return create_token(tx, workspace.id, user_id, SECRET_KEY, scope)
+
+
+def make_used_token(database: Database, workspace: Workspace, role: str, scope: str = "write") -> str:
+    """The same, used just now: its first request has nothing to note, which would take a thread and a transaction."""
+    key = make_token(database, workspace, role, scope)
+    with database.writing() as tx:
+        tx.execute(update(token).where(token.c.public == public_part(key)).values(last_used_on=tx.now))
+    return key

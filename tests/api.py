@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.workspaces import Workspace
-from testbed.tokens import make_token
+from testbed.tokens import make_used_token
 
 
 class Api:
@@ -63,7 +63,8 @@ class Api:
 
     def as_role(self, role: str, scope: str = "write") -> "Api":
         """The same workspace through a token of another role."""
-        return Api(self.client, self.database, self.workspace, make_token(self.database, self.workspace, role, scope))
+        token = make_used_token(self.database, self.workspace, role, scope)
+        return self.with_token(token)
 
     def with_token(self, token: str) -> "Api":
         return Api(self.client, self.database, self.workspace, token)

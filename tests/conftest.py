@@ -30,7 +30,7 @@ from testbed.kept_databases import KeptDatabases
 from testbed.kept_rows import KeptRows
 from testbed.poolers import transaction_pooler
 from testbed.servers import FOLDER, postgres_database, postgres_server
-from testbed.tokens import SECRET_KEY, make_token
+from testbed.tokens import SECRET_KEY, make_used_token
 from tests.ahead import load_share
 from tests.api import Api
 from tests.clients import end_event_loop, running_client
@@ -287,14 +287,14 @@ def http(make_client: Callable[..., Any]) -> Iterator[TestClient]:
 @pytest.fixture
 def api(http: TestClient, database: Database, workspace: Workspace, usual_rows: UsualRows) -> Api:
     """Requests of an administrator of `workspace`."""
-    token = usual_rows.make("token", database, lambda: make_token(database, workspace, "administrator"))
+    token = usual_rows.make("token", database, lambda: make_used_token(database, workspace, "administrator"))
     return Api(http, database, workspace, token)
 
 
 @pytest.fixture
 def other_api(http: TestClient, database: Database, other_workspace: Workspace) -> Api:
     """Requests of an administrator of another workspace."""
-    return Api(http, database, other_workspace, make_token(database, other_workspace, "administrator"))
+    return Api(http, database, other_workspace, make_used_token(database, other_workspace, "administrator"))
 
 
 @pytest.fixture

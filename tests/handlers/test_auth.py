@@ -19,7 +19,7 @@ from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import RateLimit
 from testbed.running import wait_until
-from testbed.tokens import SECRET_KEY
+from testbed.tokens import SECRET_KEY, make_token
 from tests.api import Api
 from tests.conftest import Clock
 
@@ -78,11 +78,14 @@ class TestTokens:
         assert api.token.startswith("rb_")
 
     def test_the_last_use_is_noted(self, http: TestClient, api: Api, database: Database) -> None:
-        ask(http, f"Token {api.token}")
+        new = make_token(database, api.workspace, "viewer")
 
         def is_noted() -> bool:
             with database.reading() as tx:
                 return list_tokens(tx, api.workspace.id)[0]["last_used_on"] is not None
+
+        assert not is_noted()
+        ask(http, f"Token {new}")
 
         wait_until(is_noted, "the note")
 
