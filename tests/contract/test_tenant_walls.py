@@ -14,13 +14,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from sqlalchemy import BindParameter, ForeignKey, Row, Table, bindparam, select, update
+from sqlalchemy import BindParameter, ForeignKey, Table, bindparam, select, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 
 from persistence.relayers.registrations import random_code
 from persistence.sql.columns import new_uuid
-from persistence.tables.accounts import membership
+from persistence.tables.accounts import membership, token
 from persistence.tables.channels import channel
 from tests.api import Api
 from tests.contract.bodies import Case, Request, all_cases
@@ -54,6 +54,8 @@ SINGLE = {
 """Paths that answer with one record, or with what is the same for all."""
 
 Answer = tuple[int, str]
+Rows = dict[str, list[tuple[Any, ...]]]
+"""By table."""
 
 
 class Side:
@@ -62,20 +64,29 @@ class Side:
     def __init__(self, service: Service, *, only_reads: bool = False) -> None:
         workspace = service.new_workspace()
         self.api = service.api(workspace)
+        # Otherwise the use of a token would be noted beside the requests, at any moment.
+        mine = token.c.workspace_id == workspace.id
+        self.api.database.write(lambda tx: tx.execute(update(token).where(mine).values(last_used_on=tx.now)))
         self.filled: Filled = fill_workspace(service.database, workspace)
-        self.tables = [] if only_reads else present_tables(service.database)
+        tables = [] if only_reads else present_tables(service.database)
+        self._readings = {
+            table.name: reading(table, service.database.engine.dialect, workspace.id)
+            for table in tables
+            if table.name not in SHARED | TEMPORARY
+        }
 
     def ask(self, case: Case, reference: str | int) -> Answer:
         return said(send(self.api, case.operation, case.request(self.filled, reference)))
 
-    def rows(self) -> dict[str, list[Row[Any]]]:
-        """All rows of this workspace that requests may change."""
+    def rows(self) -> Rows:
+        """All rows of this workspace that requests may change, as the driver gives them: they are read very often."""
         with self.api.database.reading() as tx:
-            return {
-                table.name: list(tx.connection.exec_driver_sql(*reading(table, tx.dialect, self.filled.workspace.id)))
-                for table in self.tables
-                if table.name not in SHARED | TEMPORARY
-            }
+            cursor = tx.connection.connection.cursor()
+            found: Rows = {}
+            for name, (statement, values) in self._readings.items():
+                cursor.execute(statement, values)
+                found[name] = cursor.fetchall()
+            return found
 
 
 def reading(table: Table, dialect: Dialect, workspace_id: int) -> tuple[str, Any]:
@@ -122,9 +133,13 @@ def said(response: httpx.Response) -> Answer:
     return response.status_code, text
 
 
-def changed(before: dict[str, list[Row[Any]]], after: dict[str, list[Row[Any]]]) -> dict[str, int]:
+def changed(before: Rows, after: Rows) -> dict[str, int]:
     """The tables whose rows are not the same any more, with the number of rows won or lost."""
-    return {name: len(after[name]) - len(rows) for name, rows in before.items() if sorted(after[name]) != sorted(rows)}
+    return {
+        name: len(after[name]) - len(rows)
+        for name, rows in before.items()
+        if after[name] != rows and sorted(after[name]) != sorted(rows)
+    }
 
 
 class Sides:
