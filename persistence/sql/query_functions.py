@@ -8,6 +8,7 @@ What only queries need is loaded with the first one: every command registers the
 import json
 import re
 import sqlite3
+from array import array
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -224,7 +225,8 @@ def _spell(properties: str) -> str:
 
 
 def _all_characters() -> str:
-    return "".join(chr(code) for code in range(1, _LAST_CODE_POINT + 1) if code not in _SURROGATES)
+    codes = array("I", range(1, _SURROGATES.start)) + array("I", range(_SURROGATES.stop, _LAST_CODE_POINT + 1))
+    return codes.tobytes().decode("utf-32")
 
 
 def _write(character: str) -> str:
