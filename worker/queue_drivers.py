@@ -5,24 +5,10 @@ it does, in every process and every command that wakes workers.
 """
 
 import sqlite3
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
+from relayboard.base.optional_packages import passing_over
 
-@contextmanager
-def _passing_over(*packages: str) -> Iterator[None]:
-    """Imports of these packages fail in the block as if they were not installed, unless they are loaded already."""
-    hidden = [name for name in packages if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None says that there is no such module
-    try:
-        yield
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-
-
-with _passing_over("redis", "psycopg"):
+with passing_over("redis", "psycopg"):
     from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey, storage
     from huey.consumer import Consumer, Scheduler
     from huey.exceptions import ConfigurationError
