@@ -75,10 +75,11 @@ def test_a_change_makes_an_event_and_the_same_again_makes_none(modifier: dict[st
         ({"type": "ticket_close"}, "ticket_closed"),
         ({"type": "ticket_assignee", "assignee": refer(USER)}, "ticket_assignee_changed"),
         ({"type": "ticket_note", "note": "Help"}, "ticket_note_added"),
+        ({"type": "ticket_topic", "topic": refer(TOPIC)}, "ticket_topic_changed"),
     ],
 )
 def test_tickets_are_worked_on(modifier: dict[str, Any], event: str) -> None:
-    tickets = [{"uuid": TICKET, "status": "open", "topic": refer(TOPIC)}]
+    tickets = [{"uuid": TICKET, "status": "open", "topic": refer(make_uuid(52))}]
     _, events, changed = edit({**modifier, "ticket_uuid": TICKET}, tickets=tickets)
     assert (event in events, changed) == (True, [True])
     assert edit({**modifier, "ticket_uuid": make_uuid(51)}, tickets=tickets)[2] == [False]

@@ -49,6 +49,23 @@ def test_an_attachment_of_a_template_is_sent() -> None:
         {"type": "image", "value": "image:http://a/1.jpg"},
         {"type": "text", "value": "Ann"},
     ]
+    assert message["templating"]["components"] == [
+        {"name": "header", "type": "header/media", "variables": {"1": 0}},
+        {"name": "body", "type": "body/text", "variables": {"1": 1}},
+    ]
+
+
+def test_variables_of_a_message_come_before_those_of_its_older_form() -> None:
+    older = {
+        "uuid": make_uuid(60),
+        "template": refer(TEMPLATE, "Welcome"),
+        "variables": ["image:http://a/2.jpg", "Bob"],
+    }
+    action = {"type": "send_msg", "text": "Plain", "templating": older}
+    newer = {**action, "template_variables": ["image:http://a/1.jpg", "Ann"]}
+
+    texts = [message_of(play(node(0, each), assets=make_template("image", "text")))["text"] for each in (action, newer)]
+    assert texts == ["Hi Bo", "Hi Ann"]
 
 
 @pytest.mark.parametrize("kind", ["image", "video", "document"])
