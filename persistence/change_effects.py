@@ -44,7 +44,7 @@ def write_effects(tx: Transaction, workspace_id: int, noted: Noted) -> None:
     for day, contact_ids in sorted(noted.heard().items()):
         begin = datetime.combine(day, time(), UTC)
         that_day = {"day": day, "begin": begin, "until": begin + DAY}
-        _COUNTING.run(tx, {"owner": workspace_id, "theirs": sorted(contact_ids), "new": new, **that_day})
+        _COUNTING.run_later(tx, {"owner": workspace_id, "theirs": sorted(contact_ids), "new": new, **that_day})
 
 
 def _count_active(is_sqlite: bool) -> Executable:

@@ -85,8 +85,10 @@ class Beside:
         return sorted(counts.items())
 
 
-def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside: Beside) -> datetime:
-    """The next time of a workspace, whose clock is locked from now on; rows of this unit of work get it. PostgreSQL."""
+def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside: Beside) -> None:
+    """Moves the clock of a workspace to its next time, and gives it to rows of this unit of work. From the next
+    statement on the clock is locked, and tells the time (`read_clock`). PostgreSQL.
+    """
     # A long change gets the time of its end, because clients may have asked for changes meanwhile.
     present = tx.read_clock()
     wanted = tx.now if present - tx.now < QUICK else present
@@ -125,9 +127,7 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside:
         ("talked", TALKING, beside.talks),
     )
     chosen = tuple((name, statement) for name, statement, rows in parts if rows)
-    ((moment,),) = _advancing(tuple(tables), chosen).rows(tx, values)
-    found: datetime = moment
-    return found
+    _advancing(tuple(tables), chosen).run_later(tx, values)
 
 
 @cache
@@ -146,6 +146,13 @@ def found_by(table: Table) -> str:
     """The condition that holds for all visible rows, so that the database uses their index."""
     condition: str = table.info.get(FOUND_BY, "true")
     return condition
+
+
+def read_clock(tx: Transaction, workspace_id: int) -> datetime:
+    """The time of a workspace's clock that is locked."""
+    ((moment,),) = _LAST.rows(tx, {"owner": workspace_id})
+    found: datetime = moment
+    return found
 
 
 def advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:

@@ -26,6 +26,7 @@ from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.engines import IMPATIENT, MAX_OVERFLOW, PATIENT, WRITING, create_pooled_engine, watch_pool
 from persistence.sql.poolers import READING
+from persistence.sql.together import sending_together
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -232,8 +233,8 @@ class Database:
         with self.engine.connect() as connection:
             if self.sqlite:
                 connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
-            with connection.begin():
-                can_prepare = not (self.sqlite or self.is_behind_pooler)
+            can_prepare = not (self.sqlite or self.is_behind_pooler)
+            with sending_together(connection) if can_prepare else contextlib.nullcontext(), connection.begin():
                 transaction = Transaction(connection, self.clock, can_prepare=can_prepare)
                 transaction.witness = self.witness
                 yield transaction

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Select, Table, case, select, text, update
 
-from persistence.clock_writes import Beside, advance, advance_on_sqlite, found_by, write_beside
+from persistence.clock_writes import Beside, advance, advance_on_sqlite, found_by, read_clock, write_beside
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.sql.columns import UtcDateTime
@@ -63,6 +63,7 @@ class Stamps:
 
     def __init__(self) -> None:
         self._taken: dict[int, datetime] = {}
+        self._advanced: set[int] = set()
         self._waiting: dict[int, dict[str, Table]] = {}
         self._carried: dict[int, Callable[[], Beside]] = {}
         self._expected: list[tuple[Table, int, Select[int]]] = []
@@ -70,8 +71,8 @@ class Stamps:
     def choose(self, tx: Transaction, table: Table, workspace_id: int) -> datetime:
         if tx.sqlite and workspace_id not in self._taken:
             self._taken[workspace_id] = advance_on_sqlite(tx, workspace_id)
-        if workspace_id in self._taken:
-            return self._taken[workspace_id]
+        if workspace_id in self._taken or workspace_id in self._advanced:
+            return self.moment(tx, workspace_id)
         self._waiting.setdefault(workspace_id, {})[table.name] = table
         return tx.now
 
@@ -96,16 +97,18 @@ class Stamps:
                 write_beside(tx, workspace_id, self._taken[workspace_id], beside)
             else:
                 tables = [table for _, table in sorted(waiting.get(workspace_id, {}).items())]
-                self._taken[workspace_id] = advance(tx, workspace_id, tables, beside)
+                advance(tx, workspace_id, tables, beside)
+                self._taken.pop(workspace_id, None)
+                self._advanced.add(workspace_id)
         for table, workspace_id, touched in expected:
             # From now on no other change becomes visible, and visible ones have other times.
-            late = touched.where(table.c.modified_on != self._taken[workspace_id])
+            late = touched.where(table.c.modified_on != self.moment(tx, workspace_id))
             if tx.execute(late.limit(1)).first() is not None:
                 raise LostRace
 
     def hold_clock(self, workspace_id: int) -> None:
         """The flush locks the clock of this workspace, even if no table waits for its final time."""
-        if workspace_id not in self._taken:
+        if workspace_id not in self._taken and workspace_id not in self._advanced:
             self._waiting.setdefault(workspace_id, {})
 
     def carry(self, workspace_id: int, tell: Callable[[], Beside]) -> None:
@@ -113,7 +116,11 @@ class Stamps:
         self._carried[workspace_id] = tell
 
     def moment(self, tx: Transaction, workspace_id: int) -> datetime:
-        """The time of this unit of work in a workspace whose clock is held, after the flush."""
+        """The time of this unit of work in a workspace whose clock is held, after the flush. Most units of work do not
+        need it, so it is read only for those that do.
+        """
+        if workspace_id in self._advanced and workspace_id not in self._taken:
+            self._taken[workspace_id] = read_clock(tx, workspace_id)
         return self._taken[workspace_id]
 
     def expect(self, table: Table, workspace_id: int, touched: Select[int]) -> None:

@@ -80,11 +80,11 @@ class Touches:
                 {**shared, "subject": subject, "record": record} for subject, record in changed.get(workspace_id, ())
             ]
             if names:
-                _NOTING.run(tx, {ROWS: names})
+                _NOTING.run_later(tx, {ROWS: names})
             flows = [{**shared, "subject": COUNTS, "record": each} for each in sorted(counted.get(workspace_id, ()))]
             if flows:
                 # A row that is there stays as it is: whoever deletes it has moved the flow's time after this one.
-                _COUNTING.run(tx, {ROWS: flows})
+                _COUNTING.run_later(tx, {ROWS: flows})
 
 
 _MINE = (pending_touch.c.workspace_id == bindparam("its_owner")) & (pending_touch.c.id == bindparam("its_id"))

@@ -59,7 +59,7 @@ def hold_workspace(tx: Transaction, workspace_id: int) -> None:
     only use such records do not wait: they lock the rows that they use.
     """
     if workspace_id not in tx.held_workspaces:
-        _HOLDING.rows(tx, {"held": workspace_id})
+        _HOLDING.run_later(tx, {"held": workspace_id})
         tx.held_workspaces.add(workspace_id)
 
 

@@ -113,7 +113,7 @@ class Witness:
             for who in _whose(tx, rule, row)
         ]
         if events:
-            _TELLING.run(tx, {ROWS: events})
+            _TELLING.run_later(tx, {ROWS: events})
 
     def _who(self, tx: Transaction) -> dict[str, Any]:
         who = self.actor

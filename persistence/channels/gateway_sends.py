@@ -28,7 +28,7 @@ def queue_sends(tx: Transaction, workspace_id: int, sends: Sequence[tuple[int | 
         {"channel_id": channel_id, "message_id": number, "priority": priority, **new, **times}
         for channel_id, number, priority in sends
     ]
-    _QUEUEING.run(tx, {ROWS: rows})
+    _QUEUEING.run_later(tx, {ROWS: rows})
 
 
 def drop_sends_of(tx: Transaction, workspace_id: int, channel_ids: Collection[int]) -> None:

@@ -75,13 +75,13 @@ def write_conversations(
         values: dict[str, Any] = {"owner": workspace_id, "theirs": theirs}
         if kind == Unread.MORE:
             values["came"] = max(came[contact_id] for contact_id in theirs)
-        _STORING[kind].run(tx, values)
+        _STORING[kind].run_later(tx, values)
 
 
 def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Those of these contacts whose last message was deleted keep no conversation."""
     if contact_ids:
-        _ENDING.run(tx, {"owner": workspace_id, "theirs": contact_ids})
+        _ENDING.run_later(tx, {"owner": workspace_id, "theirs": contact_ids})
 
 
 def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -208,7 +208,7 @@ def add_outgoing(
 def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Notes the first reply to the open tickets of these contacts."""
     if contact_ids:
-        _REPLYING.run(tx, {"owner": workspace_id, "theirs": sorted(set(contact_ids)), "now": tx.now})
+        _REPLYING.run_later(tx, {"owner": workspace_id, "theirs": sorted(set(contact_ids)), "now": tx.now})
 
 
 def _reply(_is_sqlite: bool) -> Executable:

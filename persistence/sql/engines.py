@@ -18,6 +18,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection
 
 from persistence.sql.poolers import create_transaction_engine, options_of
 from persistence.sql.query_functions import register_query_functions
+from persistence.sql.together import end_together
 from relayboard.base.private_files import make_file
 
 WRITING = "relayboard_writing"
@@ -95,6 +96,7 @@ def create_pooled_engine(
     else:
         arguments = {"options": _as_options(parsed, own), "fallback_application_name": PROGRAM_NAME}
         engine = create_engine(parsed, connect_args=arguments, **options)
+        end_together(engine)
     event.listen(engine, "checkout", _check_idle_connection)
     event.listen(engine, "checkin", _note_idle)
     return engine

@@ -31,7 +31,7 @@ from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
 from persistence.database import Transaction
-from persistence.sql.direct import change, fetch
+from persistence.sql.direct import change, fetch, send_later
 
 PREPARED_AFTER = 5
 """Uses of a statement by a connection."""
@@ -166,6 +166,11 @@ class Fixed:
         """Executes the statement; returns how many rows it changed."""
         made = self._for(tx)
         return change(tx.connection, _text_for(tx, made), made.parameters(values))
+
+    def run_later(self, tx: Transaction, values: Values) -> None:
+        """Executes the statement with the next one of the unit of work, or with its end. Its errors come with those."""
+        made = self._for(tx)
+        send_later(tx.connection, _text_for(tx, made), made.parameters(values))
 
     def built(self, *, is_sqlite: bool) -> Executable:
         """The statement as it is before it is compiled."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Connection, Row, Select
+from sqlalchemy import BindParameter, ColumnElement, Connection, Select
 from sqlalchemy.engine import Dialect
 
 from persistence.database import Transaction
+from persistence.sql.direct import fetch
 
 MOST_KEPT = 2000
 """Sets of conditions; the one that was kept first is forgotten for a new one."""
@@ -27,7 +28,7 @@ JSON_TYPE, JSONB_TYPE, UUID_TYPE = 114, 3802, 2950
 PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
 
 Shape = tuple[Hashable, ...]
-Rows = Sequence[Row[*tuple[Any, ...]]]
+Rows = Sequence[Sequence[Any]]
 Values = Mapping[str, Any]
 
 
@@ -97,7 +98,7 @@ def execute_kept(
     command = _command(tx, parts, variant, conditions, build, values, is_even=is_even)
     if command is None:
         return tx.execute(build(), values or None).all()
-    return tx.connection.exec_driver_sql(*command).all()
+    return fetch(tx.connection, *command)
 
 
 def execute_plain(
@@ -116,16 +117,7 @@ def execute_plain(
     command = _command(tx, parts, variant, conditions, build, values, is_even=is_even)
     if command is None:
         return None
-    driver: Any = tx.connection.connection.dbapi_connection
-    driver.cursor_factory = _plain_cursor()
-    try:
-        result = tx.connection.exec_driver_sql(*command)
-    finally:
-        driver.cursor_factory = None
-    assert result.cursor is not None
-    rows: Sequence[Sequence[Any]] = result.cursor.fetchall()
-    result.close()
-    return rows
+    return fetch(tx.connection, *command, _plain_cursor())
 
 
 @cache
