@@ -44,7 +44,7 @@ from handlers.read_lanes import SLOW_AT_ONCE, ReadLanes
 from handlers.request import context_of
 from handlers.service import Service
 from handlers.stopping import Stopping
-from handlers.threads import Threads
+from handlers.threads import process_threads
 from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
@@ -81,7 +81,7 @@ def create_app(
     threads = SQLITE_THREADS if database.sqlite else POSTGRES_THREADS
     limiter = RateLimiter(database, settings.rate_limit.requests, settings.rate_limit.period)
     callbacks = RateLimiter(database, settings.callback_limit.requests, settings.callback_limit.period)
-    pool = Threads()
+    pool = process_threads()
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
     store = open_store(settings)

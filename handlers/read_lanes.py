@@ -3,18 +3,16 @@ kind of request counts as slow if the last one was slow; it then runs in the slo
 Searches count as slow until one was quick. So expensive requests delay only their own workspace.
 """
 
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Hashable
-from functools import cache
 from typing import TypeVar
 
 import anyio
 
 from handlers.asgi.refusals import Refusal
-from handlers.threads import Threads
+from handlers.threads import Threads, process_threads
 
 SLOW_SECONDS = 0.25
 SLOW_AT_ONCE = 2
@@ -86,17 +84,11 @@ class _Lanes:
                 self._lanes.pop(workspace_id, None)
 
 
-@cache
-def _pool(_process_id: int) -> Threads:
-    """The threads of a process, whichever service they work for; a forked process has none of its parent's."""
-    return Threads()
-
-
 class ReadLanes:
     """The lanes of one process. The quick one has `threads`, one of which is always left to other workspaces."""
 
-    def __init__(self, threads: int) -> None:
-        self._pool = _pool(os.getpid())
+    def __init__(self, threads: int, pool: Threads | None = None) -> None:
+        self._pool = pool or process_threads()
         self._quick = _Lanes(max(threads - 1, 1))
         self._slow = _Lanes(1)
         self._slow_threads: anyio.CapacityLimiter | None = None

@@ -3,11 +3,13 @@
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
 from dataclasses import dataclass
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -94,3 +96,13 @@ class Threads:
             with suppress(RuntimeError):  # the loop may have ended without waiting
                 job.loop.call_soon_threadsafe(job.tell)
             del job
+
+
+def process_threads() -> Threads:
+    """The threads of this process, whichever service they work for; a forked process has none of its parent's."""
+    return _threads_of(os.getpid())
+
+
+@cache
+def _threads_of(_process_id: int) -> Threads:
+    return Threads()

@@ -47,7 +47,7 @@ def _find(value: Any, schema: Any) -> str | None:
         return None if is_plain(value) else ""
     if isinstance(schema, tuple):
         mismatches = [_find(value, each) for each in schema]
-        return None if None in mismatches else mismatches[-2]
+        return None if None in mismatches else mismatches[-1]
     if isinstance(schema, type):
         return None if _is_of(value, schema) else ""
     if isinstance(schema, list):
