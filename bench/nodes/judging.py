@@ -10,7 +10,7 @@ from bench.fairness.tenants import describe
 from bench.nodes.processes import Totals
 from bench.nodes.tenants import Arrivals, Tenant
 from persistence.database import Database
-from persistence.tables.messages import message
+from persistence.tables.messages import gateway_send, message
 from testbed.traffic import IN, OUT
 
 BUSY = 1
@@ -20,6 +20,16 @@ BUSY = 1
 def stored_texts(database: Database, workspace_id: int) -> Counter[str]:
     with database.reading() as tx:
         return Counter(tx.execute(select(message.c.text).where(message.c.workspace_id == workspace_id)).scalars())
+
+
+def describe_stored(database: Database, text: str) -> str:
+    """What the database knows of a text that did not arrive."""
+    shown = (message.c.id, message.c.status, message.c.failed_reason, message.c.error_count, message.c.created_on)
+    rows, waits = gateway_send.c, (gateway_send.c.parts_begun, gateway_send.c.parts_accepted, gateway_send.c.due_on)
+    found = select(*shown, *waits).outerjoin(gateway_send, rows.message_id == message.c.id)
+    with database.reading() as tx:
+        stored = tx.execute(found.where(message.c.text == text)).mappings().all()
+    return "; ".join(str(dict(row)) for row in stored) or "not stored"
 
 
 def judge(database: Database, tenants: Sequence[Tenant], outside: Arrivals, totals: Totals) -> dict[str, Any]:
@@ -58,7 +68,7 @@ def judge(database: Database, tenants: Sequence[Tenant], outside: Arrivals, tota
             },
         },
         "problems": [
-            *(f"lost: {text}" for text in lost[:5]),
+            *(f"lost: {text}, {describe_stored(database, text)}" for text in lost[:5]),
             *(f"doubled: {text}" for text in doubled[:5]),
             *(f"strange answer: {text}" for text in strange[:5]),
         ],
