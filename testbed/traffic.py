@@ -36,7 +36,12 @@ class Outside:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                length = int(self.headers["Content-Length"])
+                content = self.rfile.read(length)
+                if len(content) < length:  # who sent it was killed meanwhile, and will send it again
+                    self.close_connection = True
+                    return
+                body = content.decode()
                 key = self.headers.get("Idempotency-Key")
                 if outside.is_new(key):
                     outside._note(self.path, parse_qs(body))

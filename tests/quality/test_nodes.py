@@ -1,10 +1,13 @@
 """`python -m bench.nodes` in small: a service of several nodes that are killed, and what the run would notice."""
 
 import json
+import socket
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import requests
 
 from bench.nodes.__main__ import main
 from bench.nodes.judging import judge
@@ -128,3 +131,19 @@ def test_what_is_lost_or_doubled_is_noticed(
     happens(tenant, database, outside)
 
     assert judge(database, [tenant], outside, Totals())["problems"] == [problem]
+
+
+def test_a_gateway_does_not_take_the_whole_of_a_request_for_the_repeat_of_its_half() -> None:
+    outside = Arrivals()
+    host, port = outside.url.removeprefix("http://").split(":")
+    head = "POST /send HTTP/1.1\r\nHost: x\r\nIdempotency-Key: one\r\nContent-Length: 10\r\n\r\n"
+    with closing(socket.create_connection((host, int(port)))) as killed:
+        killed.sendall(f"{head}text=".encode())
+        killed.shutdown(socket.SHUT_WR)
+        assert killed.recv(100) == b""
+
+    for _ in range(2):
+        requests.post(f"{outside.url}/send", headers={"Idempotency-Key": "one"}, data={"text": "quick"}, timeout=30)
+
+    assert (outside.sent, outside.repeats) == ({"quick": 1}, 1)
+    outside.close()
