@@ -117,8 +117,8 @@ def store(database: Database, tenant: Tenant, text: str, count: int = 1) -> None
 @pytest.mark.parametrize(
     ("happens", "problem"),
     [
-        (lose_in_the_database, "lost: out 1 1"),
-        (lose_on_the_way, "lost: out 1 1"),
+        (lose_in_the_database, "lost: out 1 1, not stored"),
+        (lose_on_the_way, "lost: out 1 1, {'id': 1, 'status': 'queued'"),
         (store_twice, "doubled: in 1 1"),
         (send_twice, "doubled: out 1 1"),
         (answer_strangely, "strange answer: out 1 1: 500"),
@@ -130,7 +130,8 @@ def test_what_is_lost_or_doubled_is_noticed(
     tenant = make_tenant(database, 1, "http://127.0.0.1:9", 1.0)
     happens(tenant, database, outside)
 
-    assert judge(database, [tenant], outside, Totals())["problems"] == [problem]
+    (found,) = judge(database, [tenant], outside, Totals())["problems"]
+    assert found.startswith(problem)
 
 
 def test_a_gateway_does_not_take_the_whole_of_a_request_for_the_repeat_of_its_half() -> None:
