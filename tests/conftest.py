@@ -2,9 +2,10 @@
 
 import gc
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -52,6 +53,8 @@ POOLED = 10
 Made = TypeVar("Made")
 GARBAGE = (50_000, 20, 100)
 """How much garbage tests may leave behind before it is looked for: usually a twentieth of their time."""
+USUAL = ("workspace", "administrator")
+"""The fixtures whose rows are in a file of SQLite from the beginning, in order."""
 FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE")
 """How statements begin that frame others, or prepare them."""
 
@@ -124,27 +127,45 @@ class Clock:
 
 class UsualRows:
     """The workspace of most tests and its administrator, whose making would take longer than most of what is tested:
-    made once for each kind of database, and then stored again where a test's clock stands as it stood then.
+    made once for each kind of database, and then stored again where a test's clock stands as it stood then. Files of
+    SQLite begin with what their tests will ask for.
     """
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, bool], tuple[datetime, KeptRows[Any], datetime]] = {}
+        self._files: dict[tuple[str, ...], bytes] = {}
+        self._filled: dict[str, tuple[str, ...]] = {}
 
     def make(self, name: str, database: Database, work: Callable[[], Made]) -> Made:
-        clock = database.clock
+        clock, key = database.clock, (name, database.sqlite)
         if not isinstance(clock, Clock):
             return work()
-        key = name, database.sqlite
         if key not in self._kept:
             begun = clock.moment
             self._kept[key] = begun, KeptRows(database, work), clock.moment
             made: Made = self._kept[key][1].made
             return made
         begun, rows, ended = self._kept[key]
+        if name in self._filled.get(database.url, ()):
+            clock.moment = max(clock.moment, ended)
+            return rows.made
         if clock.moment != begun or not rows.store(database):
             return work()
         clock.moment = ended
         return rows.made
+
+    def begin(self, path: Path, template: Path, *names: str) -> None:
+        """Make a file like the template, with the rows of these names if they were made before."""
+        if not all((name, True) in self._kept for name in names):
+            names = ()
+        if names not in self._files:
+            path.write_bytes(template.read_bytes())
+            database = open_database(f"sqlite:///{path}")
+            assert all(self._kept[name, True][1].store(database) for name in names)
+            database.close()
+            self._files[names] = path.read_bytes()
+        path.write_bytes(self._files[names])
+        self._filled[f"sqlite:///{path}"] = names
 
 
 @pytest.fixture
@@ -180,20 +201,26 @@ def kept_databases(postgres_url: str, postgres_template: str) -> Iterator[KeptDa
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated database file that tests copy."""
+    """A migrated database file that tests copy; its pages are small, because most tables have no more than one."""
     path = tmp_path_factory.mktemp("sqlite") / "template.db"
     database = Database(f"sqlite:///{path}")
     upgrade(database.engine)
     database.close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in ("PRAGMA journal_mode=DELETE", "PRAGMA page_size=1024", "VACUUM", "PRAGMA journal_mode=WAL"):
+            connection.execute(statement)
     return path
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The URL of an empty, migrated database."""
+def database_url(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: Callable[[], datetime], usual_rows: UsualRows
+) -> Iterator[str]:
+    """The URL of a migrated database, empty but for the usual rows that the test asks for."""
     if request.param == "sqlite":
         path = tmp_path / "relayboard.db"
-        path.write_bytes(request.getfixturevalue("sqlite_template").read_bytes())
+        names = [name for name in USUAL if name in request.fixturenames and isinstance(clock, Clock)]
+        usual_rows.begin(path, request.getfixturevalue("sqlite_template"), *names)
         yield f"sqlite:///{path}"
         return
     with request.getfixturevalue("kept_databases").lend() as url:
@@ -285,10 +312,15 @@ def http(make_client: Callable[..., Any]) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def api(http: TestClient, database: Database, workspace: Workspace, usual_rows: UsualRows) -> Api:
+def administrator(database: Database, workspace: Workspace, usual_rows: UsualRows) -> str:
+    """The token of an administrator of `workspace`."""
+    return usual_rows.make("administrator", database, lambda: make_used_token(database, workspace, "administrator"))
+
+
+@pytest.fixture
+def api(http: TestClient, database: Database, workspace: Workspace, administrator: str) -> Api:
     """Requests of an administrator of `workspace`."""
-    token = usual_rows.make("token", database, lambda: make_used_token(database, workspace, "administrator"))
-    return Api(http, database, workspace, token)
+    return Api(http, database, workspace, administrator)
 
 
 @pytest.fixture
