@@ -131,12 +131,16 @@ class FewCookies(httpx.Cookies):
 @contextmanager
 def running_client(app: Any, base_url: str = "http://testserver") -> Iterator[TestClient]:
     """A test client of an application that is started, and stopped at the end."""
-    with _portal().wrap_async_context_manager(running_application(app)):
+    portal, running = _portal(), running_application(app)
+    portal.call(running.__aenter__)
+    try:
         client = TestClient(app, base_url=base_url)
-        client.portal = _portal()
+        client.portal = portal
         client._transport = WholeResponses(app)
         client._cookies = FewCookies()  # the property would copy them into a plain jar
         yield client
+    finally:
+        portal.call(running.__aexit__, None, None, None)
 
 
 @asynccontextmanager
