@@ -44,9 +44,10 @@ class Scenario:
     more: Callable[[Api, Names], Any] = field(default=lambda api, names: None)
     changes_people: bool = False
 
-    def snapshot(self, api: Api, names: Names) -> str:
+    def snapshot(self, api: DirectApi, names: Names) -> str:
         """Everything that clients see in the end, without what differs each time."""
-        shown = {path: [settle(each) for each in api.results(path)] for path in self.lists}
+        pages = api.first_pages(self.lists)
+        shown = {path: [settle(each) for each in records] for path, records in pages.items()}
         for records in shown.values():
             records.sort(key=json.dumps)
         return json.dumps([shown, self.more(api, names)], sort_keys=True)
