@@ -3,7 +3,7 @@ Every text of a row contains a mark (`w3r1`: row 1 of workspace 3), so that a te
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -235,27 +235,21 @@ def _parent_id(filled: Filled, table: str, number: int) -> int | None:
     return parents[(number - 1) % len(parents)].id if parents else None
 
 
+TEXTS: Mapping[str, Callable[[Workspace, int], str]] = {
+    **dict.fromkeys(("name", "name_key", "key", "public", "relative_to", "slug"), mark),
+    **dict.fromkeys(("email", "email_key", "actor_email"), email_address),
+    **dict.fromkeys(("address", "contact_urn.path"), phone_number),
+    "urn": lambda workspace, number: f"tel:{phone_number(workspace, number)}",
+    **dict.fromkeys(("url", "target_url"), lambda workspace, number: f"https://example.org/{mark(workspace, number)}"),
+    "content_type": lambda workspace, number: "image/png",
+    "country": lambda workspace, number: "RW",
+}
+"""What columns hold, by their own name or that with their table's."""
+
+
 def _text_value(table: Table, column: Column[Any], workspace: Workspace, number: int) -> str | None:
-    own = mark(workspace, number)
-    texts = {
-        "name": own,
-        "name_key": own,
-        "key": own,
-        "public": own,
-        "relative_to": own,
-        "slug": own,
-        "email": email_address(workspace, number),
-        "email_key": email_address(workspace, number),
-        "actor_email": email_address(workspace, number),
-        "contact_urn.path": phone_number(workspace, number),
-        "address": phone_number(workspace, number),
-        "urn": f"tel:{phone_number(workspace, number)}",
-        "url": f"https://example.org/{own}",
-        "target_url": f"https://example.org/{own}",
-        "content_type": "image/png",
-        "country": "RW",
-    }
-    return texts.get(column.name, texts.get(f"{table.name}.{column.name}"))
+    make = TEXTS.get(column.name) or TEXTS.get(f"{table.name}.{column.name}")
+    return make(workspace, number) if make else None
 
 
 def _plain_value(column: Column[Any], filled: Filled, number: int) -> Any:
@@ -272,6 +266,7 @@ def _plain_value(column: Column[Any], filled: Filled, number: int) -> Any:
     return number if isinstance(column.type, Integer) else f"x{number}"
 
 
+@functools.cache
 def _soft_parent(column: Column[Any]) -> str | None:
     """The table whose rows a column names without a foreign key, as `message.flow_id` does."""
     if (column.table.name, column.name) == ("delivery", "subscriber_id"):
