@@ -9,6 +9,8 @@ from typing import Any
 
 import yaml
 
+from openapi.bundle import YAML_LOADER
+
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 KUBERNETES = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
@@ -45,13 +47,13 @@ def read_image() -> Image:
 
 
 def read_compose() -> dict[str, Any]:
-    document: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    document: dict[str, Any] = yaml.load((DEPLOY / "compose.yaml").read_text(), Loader=YAML_LOADER)
     return document
 
 
 def manifests() -> list[dict[str, Any]]:
     """All Kubernetes objects."""
-    return [each for file in KUBERNETES for each in yaml.safe_load_all(file.read_text())]
+    return [each for file in KUBERNETES for each in yaml.load_all(file.read_text(), Loader=YAML_LOADER)]
 
 
 def of_kind(kind: str) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from handlers.asgi import metrics as of_api
+from openapi.bundle import YAML_LOADER
 from relayboard.base.metrics import deliveries, store_calls
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import forked_service, wait_until
@@ -24,7 +25,7 @@ from tests.deploy.files import DEPLOY, ROOT, read_compose
 from worker import metrics as of_worker
 
 DASHBOARD = json.loads((DEPLOY / "monitoring" / "dashboard.json").read_text())
-ALERTS = yaml.safe_load((DEPLOY / "monitoring" / "alerts.yaml").read_text())["groups"]
+ALERTS = yaml.load((DEPLOY / "monitoring" / "alerts.yaml").read_text(), Loader=YAML_LOADER)["groups"]
 RULES = [rule for group in ALERTS for rule in group["rules"]]
 PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 BY_PROMETHEUS = {"up": {"job", "instance"}}
@@ -187,7 +188,7 @@ def test_panels_stand_beside_each_other_and_know_their_source() -> None:
 
 
 def test_prometheus_is_told_of_the_services_of_compose() -> None:
-    configuration = yaml.safe_load((DEPLOY / "monitoring" / "prometheus.yaml").read_text())
+    configuration = yaml.load((DEPLOY / "monitoring" / "prometheus.yaml").read_text(), Loader=YAML_LOADER)
     targets = [target for job in configuration["scrape_configs"] for target in job["static_configs"][0]["targets"]]
     services = read_compose()["services"]
 
