@@ -20,6 +20,7 @@ from tests.contract.documents import (
     rules_out,
     schemas_below,
 )
+from tests.contract.each_case import holds_for_each
 
 RESTHOOK = "ResthookEventBody"
 EVENTS = ("ChannelMessageEvent", "ChannelCallEvent", "ChannelAlarmEvent", "FlowEvent")
@@ -29,8 +30,8 @@ API_OPERATIONS = [operation for operation in OPERATIONS if operation.generation 
 ALWAYS = {"400", "401", "403", "405", "413", "429", "500", "503"}
 MORE: dict[str, set[str]] = {"get": set(), "post": {"409", "415"}, "delete": {"415"}}
 
-each_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-each_api_operation = pytest.mark.parametrize("operation", API_OPERATIONS, ids=str)
+each_operation = holds_for_each(OPERATIONS)
+each_api_operation = holds_for_each(API_OPERATIONS)
 each_root = pytest.mark.parametrize("root", ROOTS)
 
 
