@@ -15,7 +15,7 @@ from pathlib import Path
 from relayboard import api_process, cli
 
 _CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["testbed.preloaded"])
+_CONTEXT.set_forkserver_preload(["testbed.uncollected", "testbed.preloaded"])
 
 
 class ForkedProcess:

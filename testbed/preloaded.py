@@ -23,5 +23,5 @@ __all__ = ["anyio", "handlers", "relayboard", "uvloop", "worker"]
 handlers.app._connexion_app()
 
 # Each forked process would look through all of this for garbage, once when it has started and once when it ends.
-gc.collect()
 gc.freeze()
+gc.enable()
