@@ -40,7 +40,7 @@ class Together:
         try:
             execute(cursor, message)
         except BaseException:
-            if waiting[0] is BEGIN and not self._is_begun:
+            if waiting[0] is BEGIN and not self.is_begun:
                 # The server has not understood the message. What follows must not be outside of a transaction.
                 self._waiting = waiting
             raise
@@ -52,18 +52,18 @@ class Together:
     def commit(self) -> None:
         if self._waiting == [BEGIN]:
             self._waiting = []
-        elif self._waiting or self._is_begun:
+        elif self._waiting or self.is_begun:
             self._say("COMMIT")
 
     def rollback(self) -> None:
         self._waiting = []
         if self._driver.closed:
             self._driver.rollback()  # raises
-        elif self._is_begun:
+        elif self.is_begun:
             self._say("ROLLBACK")
 
     @property
-    def _is_begun(self) -> bool:
+    def is_begun(self) -> bool:
         return not self._driver.closed and self._driver.info.transaction_status != IDLE
 
     def _say(self, command: str) -> None:
@@ -83,7 +83,8 @@ def sending_together(connection: Connection) -> Iterator[None]:
         yield
     finally:
         if not driver.closed:
-            together.rollback()  # a commit may have failed
+            if together.is_begun:  # its commit has failed
+                connection.exec_driver_sql("ROLLBACK")
             driver.cursor_factory = None
             driver.set_session(autocommit=False)
 
