@@ -11,6 +11,7 @@ from tools.mutants.judging import KILLED, SURVIVED, TIMED_OUT, UNTESTED, Judge, 
 from tools.mutants.learning import Learned, Run, learn, read
 from tools.mutants.page import describe, part_noticed, part_noticed_at_first
 from tools.mutants.renewal import digests_of, files_to_learn
+from tools.mutants.samples import find_chosen, read_sample
 from tools.mutants.sampling import choose, find_mutants, modules_below, mutate
 from tools.mutants.statements import Marks, find_statement, list_statements, names_made_at
 from tools.mutants.verdicts import find_again, new_verdict, read_verdicts, write_verdicts
@@ -303,6 +304,23 @@ def test_a_mutant_is_found_again_where_its_code_has_moved_and_is_gone_where_it_w
     assert find_again(tree, verdict).line == mutant.line + 2
     (tree / "code_under_test.py").write_text(CODE.replace("a > b", "b < a"))
     assert find_again(tree, verdict) is None
+
+
+def test_a_sample_stays_what_it_was_when_code_moves_and_goes_on_after_what_was_judged(tree):
+    kept, code = tree / "mutants.samples", tree / "code_under_test.py"
+    for name in ("test_it.py", "test_other.py"):
+        (tree / name).unlink()
+    chosen = list(find_chosen(tree, read_sample(tree, kept, ".", 5, 16), frozenset()))
+    assert [name for name, _ in chosen] == [str(mutant) for _, mutant in chosen] and len(chosen) == 5
+
+    code.write_text(f"LIMIT = 1 > 2\n\n{CODE}")
+    first, *others = [name for name, _ in chosen]
+    moved = list(find_chosen(tree, read_sample(tree, kept, ".", 5, 16), frozenset([first])))
+    assert [name for name, _ in moved] == others
+    assert [mutant.line for _, mutant in moved] == [mutant.line + 2 for _, mutant in chosen[1:]]
+
+    code.write_text("def larger(a, b):\n    return max(a, b)\n")
+    assert list(find_chosen(tree, read_sample(tree, kept, ".", 5, 16), frozenset())) == []
 
 
 def test_a_folder_without_modules_is_refused_before_anything_is_learned(tmp_path, capsys):

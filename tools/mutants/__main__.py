@@ -26,7 +26,8 @@ from tools.mutants.judging import Outcome, copied_tree, in_fork, preload
 from tools.mutants.learning import Learned, learn, read, write
 from tools.mutants.page import LEAST_PART, describe, lives_on, part_noticed
 from tools.mutants.renewal import digests_of, files_to_learn, merge
-from tools.mutants.sampling import Mutant, choose, find_mutants, modules_below
+from tools.mutants.samples import find_chosen, read_sample
+from tools.mutants.sampling import Mutant, modules_below
 from tools.mutants.verdicts import (
     GONE,
     Verdict,
@@ -89,9 +90,10 @@ def examine(options: argparse.Namespace, verdicts: list[Verdict], say: Say) -> N
     that is ended early has judged as many of each. What it has judged is the beginning of a sample, in whose order
     chance decides.
     """
-    folder_of = dict(list_wanted(ROOT, options, verdicts))
-    for mutant, outcome, change in judge(options, list(folder_of), say):
-        verdicts.append(new_verdict(folder_of[mutant], options.seed, mutant, outcome, change))
+    wanted = {mutant: (folder, name) for folder, name, mutant in list_wanted(ROOT, options, verdicts)}
+    for mutant, outcome, change in judge(options, list(wanted), say):
+        folder, name = wanted[mutant]
+        verdicts.append(new_verdict(folder, options.seed, mutant, outcome, change) | {"mutant": name})
         write_verdicts(verdicts, options.state)
 
 
@@ -141,22 +143,23 @@ def judge(options: argparse.Namespace, mutants: Sequence[Mutant], say: Say) -> I
             yield mutant, outcome, change
 
 
-def list_wanted(tree: Path, options: argparse.Namespace, verdicts: Sequence[Verdict]) -> Iterator[tuple[Mutant, str]]:
-    """The mutants of the samples that have no verdict yet, with their folders, which take turns."""
-    known = {(each["mutant"], each["seed"]) for each in verdicts}
+def list_wanted(
+    tree: Path, options: argparse.Namespace, verdicts: Sequence[Verdict]
+) -> Iterator[tuple[str, str, Mutant]]:
+    """The mutants of the samples that have no verdict yet, with their folders, which take turns, and the names under
+    which they were chosen.
+    """
+    known = frozenset(each["mutant"] for each in verdicts if each["seed"] == options.seed)
+    path = options.state.with_suffix(".samples")
     samples = [
         [
-            (one, folder)
-            for one in choose(list(find_mutants(tree, modules_below(tree, folder))), *size_and_seed(options))
+            (folder, name, mutant)
+            for name, mutant in find_chosen(tree, read_sample(tree, path, folder, options.count, options.seed), known)
         ]
         for folder in options.folders
     ]
     for turn in itertools.zip_longest(*samples):
-        yield from (each for each in turn if each is not None and (str(each[0]), options.seed) not in known)
-
-
-def size_and_seed(options: argparse.Namespace) -> tuple[int, int]:
-    return options.count, options.seed
+        yield from (each for each in turn if each is not None)
 
 
 def learned(tree: Path, path: Path, say: Say) -> Learned:

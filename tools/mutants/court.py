@@ -111,7 +111,8 @@ class Court:
             began = _seconds_spent()
             try:
                 outcome, change = self.judge(mutant, self._source(mutant))
-            except ValueError as error:  # Cosmic Ray finds exceptions of other modules, and cannot replace them
+            # Cosmic Ray finds exceptions of other modules, which it cannot replace, and stars that are no operators.
+            except (ValueError, SyntaxError) as error:
                 sys.stderr.write(f"{error}\n")
                 continue
             self._tell(mutant, replace(outcome, seconds=_seconds_spent() - began), change)
@@ -119,9 +120,12 @@ class Court:
 
     def judge(self, mutant: Mutant, source: str) -> tuple[Outcome, str]:
         """What becomes of a mutant, and the lines that it changes. What no test runs in its own process is shown to
-        the nearest files, whose tests start processes in the changed tree.
+        the nearest files, whose tests start processes in the changed tree. Raises ValueError, SyntaxError for what
+        is no mutant.
         """
-        shown = self._prepare(mutant, source, mutate(source, mutant))
+        mutated = mutate(source, mutant)
+        compile(mutated, mutant.path, "exec")
+        shown = self._prepare(mutant, source, mutated)
         outcome = self._show(shown)
         if not outcome.is_noticed:
             later = self._afresh.judge(mutant, list(self._stages_afresh(shown, outcome)))
@@ -146,9 +150,14 @@ class Court:
             yield Stage(first_files(shown.tests, MOST_FILES), ON_SQLITE)
         if self._needs_postgresql(shown):
             yield Stage(self._twins(shown))
-        is_of_one_database = not shown.tests and _names_databases(shown.source)
+        path = shown.mutant.path
+        is_unseen = not shown.tests or path.startswith(
+            "persistence/migrations/"
+        )  # those that are always near see little
+        is_of_one_database = is_unseen and _names_databases(shown.source)
         if is_of_one_database or any(map(_names_databases, _texts_of_functions(shown))):
-            yield Stage(self._choice.near(shown.mutant.path)[:MOST_FILES_ON_POSTGRESQL], ON_POSTGRESQL)
+            near = [each for each in self._choice.near(path) if each not in always_near(path)]
+            yield Stage(near[:MOST_FILES_ON_POSTGRESQL], ON_POSTGRESQL)
 
     def _needs_postgresql(self, shown: Shown) -> bool:
         """Whether SQLite may not tell what PostgreSQL does."""
