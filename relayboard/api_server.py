@@ -18,7 +18,7 @@ from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Network, Settings, load_settings
 from relayboard.base.tracing import tracing
 from relayboard.http_protocol import Patience
-from relayboard.processes import follow_lifeline, tell_ready
+from relayboard.processes import follow_lifeline, tell_ready, wait_for_begin
 from relayboard.startup import check_database
 from worker.wake import make_wake
 
@@ -49,6 +49,8 @@ def serve(descriptor: int) -> int:
     postpone_collection()
     settings = load_settings()
     configure_logging(settings.log_format)
+    if not wait_for_begin():
+        return 0
     follow_lifeline()
     allow_connections(settings.max_connections)
     with contextlib.suppress(

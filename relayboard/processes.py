@@ -29,6 +29,7 @@ CANNOT_START = 78
 """The exit status (EX_CONFIG) of a child that cannot start, which trying again would not change."""
 LIFELINE = "RELAYBOARD_LIFELINE_FD"
 READY = "RELAYBOARD_READY_FD"
+BEGIN = "RELAYBOARD_BEGIN_FD"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 FROM_OUTSIDE = (-signal.SIGKILL, -signal.SIGTERM)
 KILLED_STATUS = 128
@@ -50,7 +51,8 @@ class Process(Protocol):
 @dataclass(slots=True)
 class Child:
     """One process to keep running: its name, its command, and the file descriptors it inherits. It is started once the
-    child `after` it is ready. If it is the main one, everything ends with it and with its status.
+    child `after` it is ready. If it is the main one, everything ends with it and with its status. One that `is_early`
+    can be loaded before there is what it needs (see `Supervisor.begin`).
     """
 
     name: str
@@ -59,6 +61,7 @@ class Child:
     log: Path | None = None
     after: "Child | None" = None
     is_main: bool = False
+    is_early: bool = False
     process: Process | None = None
     ends_in_a_row: int = 0
     start_again_at: float = 0.0
@@ -115,12 +118,41 @@ class Supervisor:
         """Keep the children running until `stop` is called; 0 after a clean stop, 1 when a child cannot be kept up, and
         the status of the main child if that has ended.
         """
-        with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
-            self._metrics_folder = os.environ.get(METRICS_FOLDER, folder)
+        with contextlib.ExitStack() as place:
+            if not self._metrics_folder:
+                place.enter_context(self.opened())
             return self._watch()
 
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """The block in which children can be started. `run` opens it by itself if `begin` is not used."""
+        with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
+            self._metrics_folder = os.environ.get(METRICS_FOLDER, folder)
+            self._lifeline = os.pipe()
+            try:
+                yield
+            finally:
+                self._stop_children()
+                for end in self._lifeline:
+                    os.close(end)
+                self._metrics_folder = ""
+
+    def begin(self, prepare: Callable[[], None]) -> None:
+        """Makes what the children need, while the early ones are loaded, which takes longer; these wait for it then
+        (see `wait_for_begin`). If it raises an exception, they end with the block.
+        """
+        early = [child for child in self.children if child.is_early]
+        reading, telling = os.pipe()
+        try:
+            for child in early:
+                self._start(child, {BEGIN: str(reading)}, (reading,))
+            prepare()
+            os.write(telling, b"1" * len(early))
+        finally:
+            os.close(reading)
+            os.close(telling)
+
     def _watch(self) -> int:
-        self._lifeline = os.pipe()
         status = None
         while status is None and not self.stopping.is_set():
             for child in self.children:
@@ -130,7 +162,6 @@ class Supervisor:
                 self.on_ready = None
             if status is None and self._wait():
                 self.stop()
-        self._stop_children()
         return status or 0
 
     def stop(self) -> None:
@@ -182,15 +213,15 @@ class Supervisor:
         logger.error("%s ended with status %s; it is started again in %.3g s", child.name, ended, pause)
         return True
 
-    def _start(self, child: Child) -> None:
+    def _start(self, child: Child, more: Mapping[str, str] | None = None, passed: tuple[int, ...] = ()) -> None:
         reading, writing = self._lifeline
         child.close_ready()
         child.ready_since = None
         ready_reading, telling = os.pipe()
         child.ready_reading = ready_reading
         os.set_blocking(ready_reading, False)
-        own = {LIFELINE: str(reading), READY: str(telling), METRICS_FOLDER: self._metrics_folder}
-        child.process = child.launch(own, (reading, telling), (writing, ready_reading))
+        own = {LIFELINE: str(reading), READY: str(telling), METRICS_FOLDER: self._metrics_folder, **(more or {})}
+        child.process = child.launch(own, (reading, telling, *passed), (writing, ready_reading))
         os.close(telling)
 
     def _stop_children(self) -> None:
@@ -209,8 +240,6 @@ class Supervisor:
                 process.wait()
         for child in self.children:
             child.close_ready()
-        for end in self._lifeline:
-            os.close(end)
 
 
 def forget_gauges(folder: Path, pid: int) -> None:
@@ -242,6 +271,18 @@ def tell_ready() -> None:
         with contextlib.suppress(OSError):
             os.write(int(descriptor), b"1")
             os.close(int(descriptor))
+
+
+def wait_for_begin() -> bool:
+    """In a child that was started early: wait until there is what it needs; False if that will not be, because the
+    supervisor is gone. True at once in any other process.
+    """
+    descriptor = os.environ.pop(BEGIN, None)
+    if descriptor is None:
+        return True
+    told = os.read(int(descriptor), 1)
+    os.close(int(descriptor))
+    return bool(told)
 
 
 def follow_lifeline() -> None:
@@ -304,7 +345,9 @@ def service_children(
     # developers, not for operators.
     python = [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-W", "ignore::UserWarning", "-m"]
     api = [*python, "relayboard.api_process", str(descriptor)]
-    children = [Child(f"API process {number}", api, (descriptor,), log) for number in range(1, api_processes + 1)]
+    children = [
+        Child(f"API process {number}", api, (descriptor,), log, is_early=True) for number in range(1, api_processes + 1)
+    ]
     if with_worker:
         children.append(Child("worker", [*python, "relayboard", "worker"], log=log))
     return children

@@ -50,6 +50,7 @@ PREFIX = "RELAYBOARD_"
 FROM_FILE = "_FILE"
 NO_SETTINGS = frozenset(
     {
+        "BEGIN_FD",
         "LIFELINE_FD",
         "READY_FD",
         "CONVERSATIONS",

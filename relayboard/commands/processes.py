@@ -47,12 +47,13 @@ def run_serve(options: Options) -> int:
     settings = load_settings()
     configure_logging(settings.log_format)
     with bound(options.host, options.port) as listener:
-        prepare(settings)
         supervisor = Supervisor(service_children(listener, options.workers, with_worker=not options.no_worker))
         url = url_of(options.host, listener.getsockname()[1])
-        with stopped_by_signals(supervisor):
-            print(f"Relayboard listens on {url} (try it at {url}/api/v2/docs)", file=sys.stderr)
-            return supervisor.run()
+        with supervisor.opened():
+            supervisor.begin(partial(prepare, settings))
+            with stopped_by_signals(supervisor):
+                print(f"Relayboard listens on {url} (try it at {url}/api/v2/docs)", file=sys.stderr)
+                return supervisor.run()
 
 
 def bound(host: str, port: int) -> contextlib.closing[socket.socket]:

@@ -12,7 +12,15 @@ from typing import TextIO
 
 import pytest
 
-from relayboard.processes import CANNOT_START, ENDS_IN_A_ROW, METRICS_FOLDER, Child, Supervisor
+from relayboard.processes import (
+    BEGIN,
+    CANNOT_START,
+    ENDS_IN_A_ROW,
+    METRICS_FOLDER,
+    Child,
+    Supervisor,
+    wait_for_begin,
+)
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.tokens import SECRET_KEY
@@ -32,6 +40,14 @@ api_server.settle_collection = lambda: (os.kill(os.getpid(), signal.SIGTERM), se
 sys.exit(api_process.main(sys.argv[1:]))
 """
 
+WAITS_TO_BEGIN = """
+import os, signal, sys
+from relayboard.processes import wait_for_begin
+os.write(int(sys.argv[1]), b"loaded\\n")
+os.write(int(sys.argv[1]), b"began\\n" if wait_for_begin() else b"gave up\\n")
+signal.pause()
+"""
+
 
 @pytest.fixture
 def told() -> Iterator[tuple[TextIO, int]]:
@@ -40,6 +56,56 @@ def told() -> Iterator[tuple[TextIO, int]]:
     with os.fdopen(reading) as stream:
         yield stream, writing
     os.close(writing)
+
+
+def test_early_children_are_loaded_meanwhile_and_begin_when_what_they_need_is_there(told):
+    stream, writing = told
+    command = [sys.executable, "-c", WAITS_TO_BEGIN, str(writing)]
+    early = [Child(name, command, (writing,), is_early=True) for name in ("one", "two")]
+    late = Child("late", [sys.executable, "-c", f"import os; os.write({writing}, b'late\\n')"], (writing,))
+    supervisor = Supervisor([*early, late], first_pause_seconds=60)
+    seen = []
+
+    def prepare() -> None:
+        seen.extend(stream.readline() for _ in early)
+
+    with supervisor.opened():
+        supervisor.begin(prepare)
+        first = [child.process for child in early]
+        thread = threading.Thread(target=supervisor.run)
+        thread.start()
+        after = {stream.readline() for _ in range(3)}
+        supervisor.stop()
+        thread.join()
+
+    assert seen == ["loaded\n", "loaded\n"]
+    assert after == {"began\n", "late\n"}
+    assert [process.poll() for process in first] == [-signal.SIGTERM] * 2
+
+
+def test_early_children_end_when_what_they_need_cannot_be_had(told):
+    stream, writing = told
+    early = Child("one", [sys.executable, "-c", WAITS_TO_BEGIN, str(writing)], (writing,), is_early=True)
+    supervisor = Supervisor([early])
+    started = []
+
+    def prepare() -> None:
+        assert stream.readline() == "loaded\n"
+        started.append(early.process)
+        raise LookupError
+
+    with pytest.raises(LookupError), supervisor.opened():
+        supervisor.begin(prepare)
+
+    assert [process.poll() for process in started] == [-signal.SIGTERM]
+
+
+def test_an_early_child_gives_up_when_its_supervisor_is_gone(monkeypatch):
+    reading, telling = os.pipe()
+    os.close(telling)
+    monkeypatch.setenv(BEGIN, str(reading))
+    assert not wait_for_begin()
+    assert wait_for_begin()  # nobody told it to wait any more
 
 
 def test_children_share_a_folder_of_metrics_that_goes_with_them(told, monkeypatch):
