@@ -95,11 +95,11 @@ def save_audience(
     named = dict.fromkeys(audience.address_ids, False) | dict.fromkeys(audience.contact_ids, True)
     if named:
         rows = [{**thing, "contact_id": one, "is_named": is_named} for one, is_named in sorted(named.items())]
-        _linking(tables.contacts, (tables.link, "contact_id", "is_named")).run(tx, {ROWS: rows})
+        _linking(tables.contacts, (tables.link, "contact_id", "is_named")).run_later(tx, {ROWS: rows})
     chosen = dict.fromkeys(audience.group_ids, False) | dict.fromkeys(audience.excluded_group_ids, True)
     if chosen:
         groups = [{**thing, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
-        _linking(tables.groups, (tables.link, "group_id", "is_excluded")).run(tx, {ROWS: groups})
+        _linking(tables.groups, (tables.link, "group_id", "is_excluded")).run_later(tx, {ROWS: groups})
 
 
 @cache

@@ -111,13 +111,13 @@ _LINKING = inserting(
 def hold_in_order(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
     """Locks contacts that will be changed, in the order of ids as everywhere."""
     if not tx.sqlite:
-        _HOLDING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})
+        _HOLDING.run_later(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})
 
 
 def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> None:
     """From now on send messages to these URNs through this channel."""
     if urn_ids:
-        _PREFERRING.run(tx, {"owner": workspace_id, "urns": urn_ids, "channel": channel_id})
+        _PREFERRING.run_later(tx, {"owner": workspace_id, "urns": urn_ids, "channel": channel_id})
 
 
 def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
@@ -125,7 +125,7 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
     active."""
     moment = stamped(tx, contact, workspace_id)
     values = {"owner": workspace_id, "theirs": contact_ids, "now": tx.now, "moment": moment}
-    _SEEING[revives].run(tx, values)
+    _SEEING[revives].run_later(tx, values)
     follow_contacts(tx, workspace_id, contact_ids)
 
 

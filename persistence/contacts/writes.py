@@ -92,7 +92,7 @@ def change_contact(
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
         moment = stamped(tx, contact, workspace.id)
-        _CHANGING.run(tx, {"owner": workspace.id, "wanted": contact_id, "moment": moment, **wanted})
+        _CHANGING.run_later(tx, {"owner": workspace.id, "wanted": contact_id, "moment": moment, **wanted})
         follow_contacts(tx, workspace.id, [contact_id])
     if wanted["name"] != name:
         note_renamed(tx, workspace.id, CONTACT, [contact_id])

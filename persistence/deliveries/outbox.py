@@ -122,7 +122,7 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
         }
         for each in deliveries
     ]
-    _QUEUEING.run(tx, {ROWS: rows})
+    _QUEUEING.run_later(tx, {ROWS: rows})
     count_made(tx, len(rows))
     tx.wake(WAKE)
     return [str(row["uuid"]) for row in rows]

@@ -161,7 +161,7 @@ def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
 
 def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     if message_ids:
-        _TOUCHING.run(tx, {"owner": workspace_id, "ids": message_ids, "now": tx.now})
+        _TOUCHING.run_later(tx, {"owner": workspace_id, "ids": message_ids, "now": tx.now})
         note_changed(tx, message, workspace_id, message_ids)
 
 
