@@ -20,7 +20,7 @@ from tests.contract.documents import (
     rules_out,
     schemas_below,
 )
-from tests.contract.each_case import holds_for_each
+from tests.each_case import holds_for_each
 
 RESTHOOK = "ResthookEventBody"
 EVENTS = ("ChannelMessageEvent", "ChannelCallEvent", "ChannelAlarmEvent", "FlowEvent")

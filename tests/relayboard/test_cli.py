@@ -13,6 +13,7 @@ from relayboard.cli import main
 from relayboard.usage.parts import Action
 from testbed.tokens import SECRET_KEY
 from tests.console_script import make_environment
+from tests.each_case import holds_for_each
 from tests.relayboard.every_command.leaves import LEAVES, Leaf
 
 LOADED = """
@@ -28,10 +29,7 @@ print(*{{name.split(".")[0] for name in sys.modules}})
 CALLS = (["--help"], ["--version"], ["token", "create", "--help"], ["nonsense"], ["channel", "create", "--nonsense"])
 HEAVY = {"sqlalchemy", "connexion", "alembic", "huey", "handlers", "worker", "requests", "cryptography", "rich"}
 EXAMPLES = [
-    pytest.param(words, example, id=f"{' '.join(words)} {example}".strip())
-    for words, command in LEAVES.items()
-    if isinstance(command, Action)
-    for example in command.examples
+    (words, example) for words, command in LEAVES.items() if isinstance(command, Action) for example in command.examples
 ]
 
 
@@ -54,15 +52,16 @@ def test_a_short_command_loads_the_database_and_little_else(sqlite_template: Pat
     assert loaded & HEAVY == {"sqlalchemy", "cryptography"}
 
 
-@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+@holds_for_each([*LEAVES])
 def test_the_work_of_every_command_is_there(words: Leaf) -> None:
     command = LEAVES[words]
 
     assert isinstance(command, Action) and callable(command.load())
 
 
-@pytest.mark.parametrize(("words", "example"), EXAMPLES)
-def test_every_example_of_help_can_be_typed(words: Leaf, example: str) -> None:
+@holds_for_each(EXAMPLES)
+def test_every_example_of_help_can_be_typed(case: tuple[Leaf, str]) -> None:
+    words, example = case
     given = shlex.split(example.partition(" < ")[0])
 
     assert LEAVES[words].make_context(" ".join(words), given).params.keys() >= set()
@@ -78,19 +77,20 @@ def test_an_unknown_option_is_refused_with_the_usage_of_its_command(capsys: pyte
     assert said.endswith("relayboard label create: error: No such option '--colour'.\n")
 
 
-@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
 @pytest.mark.parametrize("name", ["--token", "--password", "--api-token", "--secret"])
-def test_a_secret_as_an_argument_is_not_shown(words: Leaf, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    if any(name in param.opts for param in LEAVES[words].params):
-        return
-    for given in ([name, "hunter2"], [f"{name}=hunter2"]):
-        with pytest.raises(SystemExit) as ended:
-            main([*words, *given])
+def test_a_secret_as_an_argument_is_not_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def is_refused(words: Leaf) -> None:
+        for given in ([name, "hunter2"], [f"{name}=hunter2"]):
+            with pytest.raises(SystemExit) as ended:
+                main([*words, *given])
 
-        said = capsys.readouterr().err
-        assert ended.value.code == 2
-        assert f"a {name.rpartition('-')[2]} is a secret and no argument: " in said
-        assert "hunter2" not in said
+            said = capsys.readouterr().err
+            assert ended.value.code == 2
+            assert f"a {name.rpartition('-')[2]} is a secret and no argument: " in said
+            assert "hunter2" not in said
+
+    strangers = [words for words in LEAVES if not any(name in param.opts for param in LEAVES[words].params)]
+    holds_for_each(strangers)(is_refused)()
 
 
 @pytest.mark.parametrize("given", [("user", "password"), ("move",), ("webhook", "listen")], ids=" ".join)

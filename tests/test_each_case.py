@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.contract.each_case import holds_for_each
+from tests.each_case import holds_for_each
 
 
 def test_every_case_that_breaks_a_rule_is_named_with_what_is_wrong() -> None:
