@@ -46,7 +46,8 @@ def _execute(
     connection hears of it, and errors are SQLAlchemy's.
     """
     cursor = connection.connection.cursor() if cursors is None else _special_cursor(connection, cursors)
-    if connection._has_events or connection.engine._has_events:
+    is_heard = connection._has_events or connection.engine._has_events
+    if is_heard:
         for hear in connection.dispatch.before_cursor_execute:
             statement, parameters = hear(connection, cursor, statement, parameters, None, False)
     try:
@@ -57,6 +58,9 @@ def _execute(
     except BaseException as error:
         connection._handle_dbapi_exception(error, statement, parameters, cursor, None)
         raise
+    if is_heard:
+        for hear in connection.dispatch.after_cursor_execute:
+            hear(connection, cursor, statement, parameters, None, False)
     return cursor
 
 

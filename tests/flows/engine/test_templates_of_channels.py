@@ -65,7 +65,7 @@ def test_variables_of_a_message_come_before_those_of_its_older_form() -> None:
     newer = {**action, "template_variables": ["image:http://a/1.jpg", "Ann"]}
 
     texts = [message_of(play(node(0, each), assets=make_template("image", "text")))["text"] for each in (action, newer)]
-    assert texts == ["Hi Bo", "Hi Ann"]
+    assert texts == ["Hi Bob", "Hi Ann"]
 
 
 @pytest.mark.parametrize("kind", ["image", "video", "document"])
