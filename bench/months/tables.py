@@ -26,6 +26,7 @@ def fill(connection: Connection, layout: str, rows: int) -> None:
     """Replaces the table of messages by one of this layout, with all indexes. Nothing refers to it afterwards."""
     definitions = list(connection.execute(text(INDEXES)).scalars())
     connection.execute(text("SET session_replication_role = replica"))
+    connection.execute(text("SET statement_timeout = 0"))  # what the service allows is too short for millions of rows
     connection.execute(text("CREATE TABLE plain (LIKE message INCLUDING DEFAULTS INCLUDING GENERATED)"))
     connection.execute(text("DROP TABLE message CASCADE"))
     if layout == MONTHS:
