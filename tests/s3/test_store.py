@@ -18,7 +18,7 @@ from persistence.database import Database
 from persistence.media import opening, s3
 from persistence.media.opening import open_store
 from persistence.media.s3 import S3Store, client_of
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, StoreUnavailable
 from persistence.secrets.renewal import confirm_secret_key
 from relayboard.base.metrics import shared
 from relayboard.base.settings import SettingError, Settings, load_settings
@@ -150,6 +150,13 @@ def test_a_large_file_goes_in_parts_and_comes_back(bucket: S3Store, monkeypatch:
     described = bucket.describe("archives/large")
     assert described is not None
     assert described.etag.endswith('-2"')
+
+
+def test_an_error_without_advice_is_told_by_its_name(bucket: S3Store) -> None:
+    put(bucket, "a/1")
+
+    with pytest.raises(StoreUnavailable, match=r": InvalidRequest$"):
+        bucket.move("a/1", "a/1")
 
 
 def test_calls_are_counted_by_what_they_did_and_how_they_ended(

@@ -230,8 +230,9 @@ NAMES = [
         "𝒳bob",
         "",
     ),
+    *('\u05d0\u05d1"\u05d2\u05d3', 'a"\u05d2\u05d3', '\u05d0"bob'),
 ]
-PREFIXES = ["bo", "55", "カタ", "bob", "lu", "_カ", "cc"]
+PREFIXES = ["bo", "55", "カタ", "bob", "lu", "_カ", "cc", "\u05d2\u05d3"]
 
 
 @pytest.mark.parametrize("prefix", PREFIXES)

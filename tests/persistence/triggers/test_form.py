@@ -1,0 +1,34 @@
+"""Triggers as people describe them."""
+
+import pytest
+
+from persistence.database import Database
+from persistence.errors import InvalidInput
+from persistence.tables.channels import channel
+from persistence.tables.contacts import group
+from persistence.triggers.form import TriggerForm, read_trigger_form
+from persistence.triggers.triggers import CATCH_ALL
+from persistence.workspaces import Workspace
+from tests.campaign_rows import make_flow, make_group
+from tests.channel_rows import add_channel
+from tests.run_rows import uuid_of
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+@pytest.mark.parametrize(
+    ("part", "field"), [("groups", "group"), ("excluded_groups", "exclude_group"), ("channel", "channel")]
+)
+def test_a_trigger_names_no_record_of_another_workspace(
+    database: Database, workspace: Workspace, other_workspace: Workspace, part: str, field: str, is_later: bool
+) -> None:
+    own, other = (workspace, other_workspace) if is_later else (other_workspace, workspace)
+    flow = make_flow(database, own, "Survey")
+    if part == "channel":
+        named: str | list[str] = uuid_of(database, channel, add_channel(database, other))
+    else:
+        named = [uuid_of(database, group, make_group(database, other))]
+
+    with database.writing() as tx, pytest.raises(InvalidInput) as refused:
+        read_trigger_form(tx, own, TriggerForm(CATCH_ALL, flow, **{part: named}))  # type: ignore[arg-type]
+
+    assert list(refused.value.errors) == [field]
