@@ -1,8 +1,9 @@
 """Real receivers: a small threaded HTTP server that records what it gets and answers as told."""
 
 import contextlib
+import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -29,12 +30,15 @@ Respond = Callable[[Received], Reply]
 class Receiver:
     """`url` is where it listens, `received` what it got so far; `respond` may be replaced at any time."""
 
-    def __init__(self, respond: Respond) -> None:
+    def __init__(self, respond: Respond, tls: ssl.SSLContext | None = None) -> None:
         self.respond = respond
         self.received: list[Received] = []
         self.arrived = threading.Condition()
         self._server = _Server(("127.0.0.1", 0), _Handler)
         self._server.receiver = self
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
 
     @property
     def port(self) -> int:
@@ -42,7 +46,7 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/hook"
+        return f"{self._scheme}://127.0.0.1:{self.port}/hook"
 
     def wait_for(self, count: int, timeout_seconds: float = PATIENCE_SECONDS) -> bool:
         """Whether that many requests came in time."""
@@ -93,9 +97,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def receiving(respond: Respond | None = None) -> Iterator[Receiver]:
-    """A running receiver that answers 200 unless told otherwise."""
-    receiver = Receiver(respond or (lambda request: Reply()))
+def receiving(respond: Respond | None = None, *, tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+    """A running receiver that answers 200 unless told otherwise, with `tls` over secure connections."""
+    receiver = Receiver(respond or (lambda request: Reply()), tls)
     receiver.start()
     try:
         yield receiver
@@ -104,13 +108,18 @@ def receiving(respond: Respond | None = None) -> Iterator[Receiver]:
 
 
 @contextlib.contextmanager
-def answering_with(raw: list[bytes], pause_seconds: float = 0.0) -> Iterator[str]:
-    """The URL of a receiver that writes these bytes whatever it is asked, with a pause before each piece."""
+def answering_with(raw: Iterable[bytes], pause_seconds: float = 0.0, *, first: bytes = b"") -> Iterator[str]:
+    """The URL of a receiver that writes these bytes whatever it is asked, with a pause before each piece. `first`
+    answers the first request of each connection, if it is given.
+    """
     stopped = threading.Event()
 
     class Raw(BaseHTTPRequestHandler):
         def handle(self) -> None:
             self.connection.recv(65536)
+            if first:
+                self.connection.sendall(first)
+                self.connection.recv(65536)
             with contextlib.suppress(ConnectionError):
                 for piece in raw:
                     stopped.wait(pause_seconds)

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 
 import pytest
 
@@ -31,6 +32,14 @@ def test_a_worker_is_seen_again_and_again_while_it_works_and_not_after(database)
     )
     assert first.is_alive
     assert heartbeats(database) == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_no_process_waits_for_a_beat_to_end(database):
+    with beating(database, 3):
+        beats = [each for each in threading.enumerate() if each.name == "heartbeat"]
+
+    assert beats and all(each.daemon for each in beats)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -3,8 +3,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from relayboard.base.tracing import caused_by, causes
+from relayboard.base.settings import load_settings
+from relayboard.base.tracing import caused_by, causes, tracing
 from testbed.patience import PATIENCE_SECONDS
+from testbed.set_by_name import KEY
+from tests.relayboard.test_traces import collecting
 from worker.job_pool import JobPool
 from worker.jobs import Job
 
@@ -71,6 +74,18 @@ def test_a_step_is_caused_by_who_asked_for_it_last(runtime):
     thread.join(PATIENCE_SECONDS)
 
     assert seen == [(), ("one", "two"), ("one", "two")]
+
+
+def test_steps_that_hardly_took_time_are_not_in_traces(runtime, monkeypatch):
+    tried = 20
+    with collecting() as collector:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.url)
+        with tracing(load_settings({**KEY, "RELAYBOARD_TRACES": "on"}), "worker"):
+            pool_of(runtime, lambda: threading.Event().wait(0.02)).run("digging")
+            for _ in range(tried):
+                pool_of(runtime, bool).run("digging")
+
+    assert 1 <= len(collector.named("job digging")) < tried, "a busy machine may keep one that found nothing waiting"
 
 
 def test_as_many_threads_work_side_by_side_as_the_kind_allows(runtime):

@@ -1,4 +1,5 @@
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -14,7 +15,13 @@ from testbed.forked import fork, run_worker
 from testbed.patience import PATIENCE_SECONDS
 from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
+from worker import process as worker_process
+from worker.bell import Bell
+from worker.jobs import SENDING, Job
+from worker.process import OPEN_FILES, run_sender_process, run_worker_process
 from worker.wake import make_wake
+
+UNLIMITED = resource.RLIM_INFINITY
 
 
 @pytest.fixture
@@ -51,8 +58,8 @@ def fork_worker(environment):
     """Starts workers that have the program loaded, for a test that starts many."""
     forked = []
 
-    def start():
-        forked.append(fork(run_worker, environment=environment))
+    def start(main=run_worker):
+        forked.append(fork(main, environment=environment))
         return forked[-1]
 
     yield start
@@ -137,3 +144,66 @@ def test_killing_the_worker_again_and_again_loses_no_event(real_database, fork_w
 
     assert ledger == Ledger(pending=0, delivered=len(events), failed=0)
     assert set(seen) == set(events)
+
+
+def begin_nothing():
+    def prepare(signals):
+        assert signals == []
+        signal.raise_signal(signal.SIGTERM)
+        assert signals == [signal.SIGTERM]
+
+    def fail():
+        raise AssertionError("work began")
+
+    return run_worker_process(load_settings(), 1, jobs=(), prepare=prepare, on_ready=fail)
+
+
+def work_until_a_signal():
+    told, is_first = [], threading.Lock()
+
+    def step():
+        if is_first.acquire(blocking=False):  # a second signal would end it without grace
+            signal.raise_signal(signal.SIGTERM)
+        return False
+
+    jobs = [Job("digging", lambda _: step, every_seconds=1)]
+    status = run_worker_process(load_settings(), 1, jobs, on_ready=lambda: told.append("ready"))
+    assert told == ["ready"]
+    return status
+
+
+def send_until_a_signal():
+    return run_sender_process(load_settings(), Bell(SENDING), on_ready=lambda: signal.raise_signal(signal.SIGTERM))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+class TestEnds:
+    """What processes say at their end, in their status, to those who started them."""
+
+    def test_after_a_signal_that_comes_while_a_worker_prepares_no_work_begins(self, fork_worker):
+        assert fork_worker(begin_nothing).wait(PATIENCE_SECONDS) == 0
+
+    def test_a_worker_tells_that_work_begins_and_ends_well_after_a_signal(self, fork_worker):
+        assert fork_worker(work_until_a_signal).wait(PATIENCE_SECONDS) == 0
+
+    def test_a_sender_ends_well_after_a_signal(self, fork_worker):
+        assert fork_worker(send_until_a_signal).wait(PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.parametrize(
+    ("limits", "raised"),
+    [
+        ((1024, UNLIMITED), [(OPEN_FILES, UNLIMITED)]),
+        ((1024, 4096), [(4096, 4096)]),
+        ((OPEN_FILES, OPEN_FILES), []),
+        ((UNLIMITED, UNLIMITED), []),
+    ],
+)
+def test_a_limit_of_open_files_is_raised_as_far_as_it_may_be_and_never_lowered(monkeypatch, limits, raised):
+    changes = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: limits)
+    monkeypatch.setattr(resource, "setrlimit", lambda _kind, wanted: changes.append(wanted))
+
+    worker_process._allow_many_files()
+
+    assert changes == raised

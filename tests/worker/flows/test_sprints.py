@@ -1,17 +1,22 @@
-"""What a sprint may draw from, and what becomes of one that fails."""
+"""What a sprint may draw from and see, and what becomes of one that fails."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from flows import start
 from flows.clock import SYSTEM_CLOCK
+from persistence.groups.smart_groups import create_query_group
+from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.runs import flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from worker.flows import sprints
 from worker.flows.sprints import RepeatableChance
+from worker.jobs import begin_groups
 
 
 def draw(sprint: str, count: int = 200) -> list[Decimal]:
@@ -61,3 +66,19 @@ def test_a_session_that_cannot_be_read_ends_and_the_log_says_why(
 
     assert "cannot be read: session cannot be read" in caplog.text
     assert [row.status for row in stage.rows(flow_session)] == ["failed"]
+
+
+def test_smart_groups_go_by_addresses_that_people_may_not_see(stage: Stage) -> None:
+    with stage.database.writing() as tx:
+        tx.execute(update(workspaces).values(is_anonymous=True))
+        create_query_group(tx, stage.workspace, "Kenyans", "tel ~ 254722")
+    stage.workspace = replace(stage.workspace, is_anonymous=True)
+    amina = stage.add_contact("+254722000111", "Amina")
+    while begin_groups(stage.runtime)():
+        pass
+
+    text = "@(count(contact.groups)): @contact.urn"
+    stage.start(store_flow(stage.database, stage.workspace, definition("Hello", [node("hi", [say(text)])])), amina)
+    stage.work()
+
+    assert stage.sent_to(amina) == ["1: tel:********"]

@@ -1,8 +1,10 @@
+import ssl
 import threading
 from dataclasses import replace
 from ipaddress import ip_network
 
 import pytest
+import trustme
 
 from relayboard.base.settings import load_settings
 from testbed.patience import PATIENCE_SECONDS
@@ -171,6 +173,14 @@ class TestLimits:
         with answering_with([b"HTTP/1.1 200 OK\r\n"] + [b"X-A: b\r\n"] * 90, pause_seconds=0.05) as url:
             assert failure(hasty, url).kind == "timeout"
 
+    def test_the_time_limit_holds_for_each_request_of_a_connection(self, hasty):
+        pieces = iter([b"HTTP/1.1 200 OK\r\n"] + [b"X-A: b\r\n"] * 90)
+        with answering_with(pieces, 0.05, first=b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as url:
+            assert hasty.post(url, b"", {}).status == 200
+            assert failure(hasty, url).kind == "timeout"
+
+        assert next(pieces, None) is not None, "nobody listens to the end"
+
     def test_a_body_that_breaks_off_does_not_undo_the_status(self):
         door = SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=2)
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"
@@ -187,6 +197,38 @@ class TestLimits:
                 door.post(receiver.url, b"", {})
 
         assert asked == ["127.0.0.1"]
+
+
+class TestCertificates:
+    @pytest.fixture(scope="class")
+    def authority(self):
+        return trustme.CA()
+
+    @pytest.fixture
+    def call(self, authority, tmp_path):
+        """Calls a receiver that speaks TLS under a name, and trusts the authority of its certificate or not."""
+
+        def call(name, *, is_trusted):
+            authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+            trusted = str(tmp_path / "authority.pem") if is_trusted else None
+            door = SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=PATIENCE_SECONDS, certificates=trusted)
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            authority.issue_cert(name).configure_cert(context)
+            with receiving(tls=context) as receiver:
+                return door.post(receiver.url, b"x", {})
+
+        return call
+
+    def test_a_receiver_with_a_certificate_of_a_trusted_authority_is_called(self, call):
+        assert call("127.0.0.1", is_trusted=True).status == 200
+
+    @pytest.mark.parametrize(("name", "is_trusted"), [("127.0.0.1", False), ("example.org", True)])
+    def test_a_certificate_of_somebody_unknown_or_for_another_name_is_told(self, call, name, is_trusted):
+        with pytest.raises(SendFailed) as caught:
+            call(name, is_trusted=is_trusted)
+
+        reason = "its certificate is not valid for this name"
+        assert caught.value.sentence == f"The secure connection to 127.0.0.1 failed: {reason}."
 
 
 class TestFailures:
@@ -209,6 +251,15 @@ class TestFailures:
             error = failure(door, receiver.url.replace("http:", "https:"))
 
         assert error.sentence == "The secure connection to 127.0.0.1 failed: it does not speak TLS as expected."
+
+    @pytest.mark.parametrize("method", ["GET", "POST"])
+    def test_a_request_without_an_answer_is_not_sent_again(self, door, method):
+        asked = []
+        door.resolve = lambda host, port: asked.append(host) or ["127.0.0.1"]
+        with answering_with([]) as url, pytest.raises(SendFailed):
+            door.send(method, url, headers={})
+
+        assert asked == ["127.0.0.1"]
 
     @pytest.mark.parametrize("raw", [[], [b"SSH-2.0-x\r\n"], [b"HTTP/1.1 2"], [b"HTTP/1.1 abc OK\r\n\r\n"]])
     def test_something_that_is_no_answer(self, door, raw):

@@ -1,7 +1,7 @@
 import threading
 import time
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs
 
 import pytest
@@ -222,6 +222,14 @@ class TestManyReceivers:
             leased = queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1))
 
         assert [queue.call(item)[1] for _, item in leased.items] == [is_there]
+
+    def test_a_lease_lasts_twice_as_long_as_a_call_may_take(self, runtime, add):
+        add()
+        queue = DeliveryQueue(runtime)
+        with runtime.database.writing() as tx:
+            ((_, (due, _)),) = queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1)).items
+
+        assert due.due_on == tx.now + timedelta(seconds=2 * runtime.http.total_timeout_seconds)
 
     def test_a_silent_receiver_does_not_delay_the_others(self, database, workspace, runtime, add):
         silence = threading.Event()
