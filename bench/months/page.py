@@ -26,9 +26,9 @@ Milliseconds until PostgreSQL had answered, the median of {rounds}, of {day}, by
   and clients ask for. A page of one table is as quick at any size: an index in its order is read from its end.
 * A unique key needs the time in it, so PostgreSQL would no longer refuse a second message with the same id, UUID or
   key of its sender at another time, and rows of other tables could not refer to a message without its time.
-* Removing a month would be quick. But messages go to archives day by day after 90 days ([data](data.md)), a portion
-  at a time that nobody waits for, so the table holds a quarter of a year, and new messages take the places that become
-  free.
+* What comes last goes into small indexes, which is cheaper while those of one table do not stay in memory, and
+  removing a month is quick. But messages go to archives day by day after 90 days ([data](data.md)), a portion at a
+  time that nobody waits for, so the table holds a quarter of a year, and new messages take the places that become free.
 
 Where one machine no longer holds a quarter of a year, tables are spread by workspace
 ([operating](operating.md#more-than-one-database-machine)), which each statement names.
