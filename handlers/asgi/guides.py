@@ -12,6 +12,8 @@ from markdown_it.token import Token
 
 INSTALLED = Path(sys.prefix) / "share" / "relayboard" / "docs"
 GUIDE_LINK = re.compile(r"(?:docs/)?([a-z_-]+)\.md(#[a-z0-9-]+)?\Z")
+COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+"""Notes for who writes the guides. HTML in guides is shown as text, so that comments would be, too."""
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
@@ -47,7 +49,8 @@ def render_list() -> str:
 
 
 def _parse(name: str) -> list[Token]:
-    return MARKDOWN.parse((guides_folder() / f"{name}.md").read_text(encoding="utf-8"))
+    text = (guides_folder() / f"{name}.md").read_text(encoding="utf-8")
+    return MARKDOWN.parse(COMMENT.sub("", text))
 
 
 def _title(tokens: list[Token]) -> str:

@@ -184,6 +184,11 @@ class TestGuides:
 
         assert {f"/guides/{path.stem}" for path in files} < set(listed)
 
+    def test_notes_for_writers_are_not_shown(self, explorer):
+        shown = [exchange(explorer, "GET", f"/guides/{name}").body.decode() for name in guide_names()]
+
+        assert not [text for text in shown if "&lt;!--" in text or "not run:" in text]
+
     def test_tables_and_code_are_set_as_such(self, explorer):
         text = exchange(explorer, "GET", "/guides/webhooks").body.decode()
 
