@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path, help="file for all rates, as JSON")
     options = parser.parse_args(arguments)
     kinds = ("sqlite", "postgresql") if options.database == "both" else (options.database,)
-    with describe_run(" ".join(["python -m bench", *arguments]), ROUNDS) as results:
+    with describe_run("bench", arguments, ROUNDS) as results:
         results["rates"] = []
         for kind in kinds:
             with tempfile.TemporaryDirectory(prefix="bench") as folder, _database(kind, Path(folder)) as url:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,15 +18,15 @@ SETTINGS = ("server_version", "fsync", "synchronous_commit", "full_page_writes",
 
 
 @contextmanager
-def describe_run(command: str, rounds: int) -> Iterator[dict[str, Any]]:
-    """What all results of a benchmark tell (results.schema.json): the machine, the day, the command, its rounds, and at
-    the end of the block the share of its time in which some process waited for a processor.
+def describe_run(module: str, arguments: Sequence[str], rounds: int) -> Iterator[dict[str, Any]]:
+    """What all results of a benchmark tell (results.schema.json): the machine, the day, the command, its
+    rounds, and at the end of the block the share of its time in which some process waited for a processor.
     """
     pressure = Pressure()
     results: dict[str, Any] = {
         "machine": describe_machine(),
         "measured_on": datetime.now(UTC).date().isoformat(),
-        "command": command,
+        "command": " ".join([f"python -m {module}", *(each for each in arguments if each != "--write")]),
         "rounds": rounds,
     }
     yield results

@@ -7,4 +7,4 @@ terminals: neither is used, and loading them takes a fifth of the time.
 from relayboard.base.optional_packages import passing_over
 
 with passing_over("flask", "rich"):
-    import connexion  # noqa: F401
+    import connexion  # noqa: F401  # every module that uses it finds it loaded like this

@@ -5,7 +5,7 @@ committed, whatever other units do meanwhile.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
@@ -141,20 +141,20 @@ def note_changed(tx: Transaction, table: Table, workspace_id: int, ids: Iterable
 
 def note_messages(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
     """These messages changed their status or visibility, so that their conversations may look different or end."""
-    found = set(ids)
-    if found:
-        noted = tx.before_commit(Changes).of(tx, workspace_id)
-        noted.ids.setdefault(MESSAGE, set()).update(found)
-        noted.moved.update(found)
+    _note_among(tx, workspace_id, ids, lambda noted: noted.moved)
 
 
 def note_handled(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
     """Like `note_messages` for incoming messages that wait no longer: they are in the inbox, or went to a flow."""
+    _note_among(tx, workspace_id, ids, lambda noted: noted.handled)
+
+
+def _note_among(tx: Transaction, workspace_id: int, ids: Iterable[int], chosen: Callable[[Noted], set[int]]) -> None:
     found = set(ids)
     if found:
         noted = tx.before_commit(Changes).of(tx, workspace_id)
         noted.ids.setdefault(MESSAGE, set()).update(found)
-        noted.handled.update(found)
+        chosen(noted).update(found)
 
 
 def note_moved(tx: Transaction, workspace_id: int, contacts: Mapping[int, int], unread: Unread) -> None:

@@ -7,6 +7,7 @@ from relayboard.base.collection import loading
 
 def main(arguments: list[str]) -> int:
     """Serve requests until SIGINT or SIGTERM; running requests are finished first."""
+    # Here and not above, because the collector would take a fifth of the time in which these are loaded.
     with loading():
         from relayboard.api_server import serve  # noqa: PLC0415
         from relayboard.failures import EXPECTED, say_failure  # noqa: PLC0415

@@ -35,7 +35,7 @@ def fails_after():
 
 @pytest.fixture
 def is_slow():
-    time.sleep(0.6)
+    time.sleep(0.6)  # longer than --durations-min below
 
 @pytest.fixture
 def skips():

@@ -32,8 +32,7 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     parser.add_argument("--output", type=Path, help="file for the JSON (default: standard output)")
     parser.add_argument("--write", action="store_true", help="write docs/costs.json, docs/performance.md and the plots")
     options = parser.parse_args(arguments)
-    told = [each for each in arguments if each != "--write"]
-    with describe_run(" ".join(["python -m bench.costs", *told]), options.rounds) as results:
+    with describe_run("bench.costs", arguments, options.rounds) as results:
         results |= run(options, say)
     written = json.dumps(results, indent=1) + "\n"
     if options.output:

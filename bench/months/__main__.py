@@ -36,8 +36,7 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     parser.add_argument("--server", help="URL of a PostgreSQL server (default: one that is started)")
     parser.add_argument("--write", action="store_true", help="write docs/scaling.md")
     options = parser.parse_args(arguments)
-    told = [each for each in arguments if each != "--write"]
-    with describe_run(" ".join(["python -m bench.months", *told]), options.rounds) as results:
+    with describe_run("bench.months", arguments, options.rounds) as results:
         results |= run(options, say)
     say(json.dumps(results, indent=1))
     if options.write:

@@ -42,8 +42,7 @@ def main(arguments: Sequence[str], page: Path = PAGE, say: Callable[[str], objec
     parser.add_argument("--output", type=Path, help="file for all figures with a description of the machine, as JSON")
     parser.add_argument("--write", action="store_true", help="write docs/requests.json and docs/performance.md")
     options = parser.parse_args(arguments)
-    told = [each for each in arguments if each != "--write"]
-    with describe_run(" ".join(["python -m bench.requests", *told]), options.rounds) as results:
+    with describe_run("bench.requests", arguments, options.rounds) as results:
         results |= run(options, say)
     written = json.dumps(results, indent=1) + "\n"
     if options.output:
