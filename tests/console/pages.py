@@ -53,6 +53,17 @@ CHECK = """async () => {
             html.slice(0, 160) + " " + (any[0]?.message ?? "")).join(" | "));
 }"""
 
+LOOSE = """() => {
+    const style = getComputedStyle, scrolls = (each) => /auto|scroll/.test(style(each).overflow);
+    return [...document.querySelectorAll("#app *")].filter((each) => {
+        if (style(each).position !== "absolute") return false;
+        let holder = each.parentElement;
+        while (holder !== document.body && style(holder).position === "static" && !scrolls(holder))
+            holder = holder.parentElement;
+        return holder !== document.body && style(holder).position === "static";
+    }).slice(0, 3).map((each) => "does not scroll with what is around it: " + each.outerHTML.slice(0, 120));
+}"""
+
 
 def sign_in(context: BrowserContext, clinic: Clinic, role: str, place: str = "inbox") -> Page:
     """Without a place a person comes to the first page of their role."""
@@ -94,14 +105,16 @@ def refused(page: Page, path: str) -> int:
 
 
 def findings(page: Page, where: str) -> list[str]:
-    """Serious findings of axe, whether the page is wider than the screen, and what a keyboard does not reach."""
+    """Serious findings of axe, whether the page is wider than the screen or could scroll away, and what a keyboard does
+    not reach.
+    """
     if not page.evaluate("'axe' in window"):
         page.evaluate((installed() / "axe-core" / "axe.min.js").read_text())
     found = [f"{where}: {finding}" for finding in page.evaluate(CHECK)]
     size: Any = page.viewport_size
     width = page.evaluate("document.documentElement.scrollWidth")
     found += [f"{where}: {width} wide"] if width > size["width"] else []
-    return found + [f"{where}: {each}" for each in walk_by_keyboard(page)]
+    return found + [f"{where}: {each}" for each in (*page.evaluate(LOOSE), *walk_by_keyboard(page))]
 
 
 def walk_by_keyboard(page: Page) -> list[str]:
