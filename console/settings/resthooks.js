@@ -57,7 +57,7 @@ function Resthook({ slug }) {
       ${isEmpty && html`<${Empty} icon="send" title=${t("settings.none")} text=${t("settings.subscribers_empty")}>${add}<//>`}
       <ul class="records">
         ${list.items.map(({ id, target_url: url, created_on }) => html`<li key=${id}>
-          <code class="grows breaks" dir="ltr">${url}</code><span class="faint">${listTime(created_on)}</span>
+          <code class="grows" dir="ltr">${url}</code><span class="faint">${listTime(created_on)}</span>
           <button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: url })} onClick=${() => askToRemove(id, url)}><${Icon} name="trash" size=${18} /></button></li>`)}
       </ul>
       <${ListEnd} list=${list} />

@@ -50,7 +50,7 @@ export function TwoFactor() {
       onSubmit=${(/** @type {FormData} */ data) => act("confirm_two_factor", data)}>
       <p>${t("settings.scan")}</p>
       <${QrCode} text=${made.uri} label=${t("settings.scan")} />
-      <p class="help">${t("settings.scan_by_hand")} <code class="breaks" dir="ltr">${made.secret}</code></p>
+      <p class="help">${t("settings.scan_by_hand")} <code dir="ltr">${made.secret}</code></p>
       <${CodeField} /><//>`}
     ${step === "renew_recovery_codes" && html`<${FormDialog} title=${t("settings.new_codes")} submit=${t("settings.new_codes")} onClose=${close}
       onSubmit=${(/** @type {FormData} */ data) => act("renew_recovery_codes", data)}><p>${t("settings.new_codes_text")}</p><${CodeField} /><//>`}
