@@ -89,10 +89,10 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not IS_POOLED:
-        left = [item for item in items if item.get_closest_marker("pgbouncer")]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in left]
+    left_out = [*([] if IS_POOLED else ["pgbouncer"]), *(["plans"] if PARTITIONS else [])]
+    left = {item for item in items if any(map(item.get_closest_marker, left_out))}
+    config.hook.pytest_deselected(items=[*left])
+    items[:] = [item for item in items if item not in left]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
         ranks = {item: rank for item in items if (rank := find_rank(item.nodeid)) is not None}

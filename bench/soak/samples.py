@@ -16,7 +16,10 @@ from bench.soak.files import count_kinds
 from bench.soak.traffic import Soaking
 
 MEGABYTE = 1024 * 1024
-TABLES = "SELECT relname, pg_total_relation_size(relid) FROM pg_stat_user_tables"
+TABLES = """
+    SELECT coalesce(pg_partition_root(relid)::regclass::text, relname), sum(pg_total_relation_size(relid))::bigint
+    FROM pg_stat_user_tables GROUP BY 1
+"""
 KEPT_FILES = 32
 """Each thread that calls the gateway or the receiver keeps its connection, two files each, and there are as many
 threads as calls were made at once: of a webhook up to 8, of a gateway 8 at first and up to 96. They may come late.

@@ -15,6 +15,12 @@ from persistence.sql.engines import create_patient_engine
 MOST_SQLITE_BYTES = 1 << 30
 MOST_TABLE_BYTES = 256 << 20
 """What a worker rewrites by itself takes seconds; more is left to a command that operators run at a quiet hour."""
+SIZE = text("""
+    SELECT sum(pg_total_relation_size(part)) FROM (
+        SELECT to_regclass(:name) AS part UNION SELECT relid FROM pg_partition_tree(to_regclass(:name))
+    ) AS parts
+""")
+"""The bytes of a table, in all its partitions."""
 STATISTICS = "pg_catalog.pg_statistic"
 """Where PostgreSQL keeps frequent values of columns."""
 TEXTS = ("text", "character", "json")
@@ -53,8 +59,7 @@ def _rewrite_postgres(engine: Engine, *, is_forced: bool) -> bool:
     is_whole = True
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         for table in AFFECTED:
-            sized = text("SELECT pg_total_relation_size(to_regclass(:name))")
-            size = connection.execute(sized, {"name": table}).scalar() or 0
+            size = connection.execute(SIZE, {"name": table}).scalar() or 0
             if size > MOST_TABLE_BYTES and not is_forced:
                 is_whole = False
                 continue

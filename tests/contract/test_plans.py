@@ -18,6 +18,7 @@ from tests.contract.filled_workspace import Filled, fill_workspace
 from tests.contract.references import PARAMETERS, find_forms
 from tests.contract.services import Service, database_url_for_many_tests, serve
 
+pytestmark = pytest.mark.plans
 PAGE = 20
 OURS, OTHERS = 800, 3_200
 BIG = [

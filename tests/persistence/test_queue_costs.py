@@ -14,7 +14,7 @@ from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.tables.deliveries import DELIVERED, delivery
 from testbed.gateways import add_gateway, queue_messages
 
-pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+pytestmark = [pytest.mark.plans, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]
 
 LEASE = timedelta(seconds=30)
 RECEIVERS, ROOM = 5, 4

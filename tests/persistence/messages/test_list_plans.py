@@ -19,6 +19,7 @@ from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel, add_contact
 
 MANY = 4_000
+pytestmark = pytest.mark.plans
 on_postgresql = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
 

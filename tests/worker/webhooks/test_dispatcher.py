@@ -323,7 +323,7 @@ def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(runtime,
         known = {"uuid": new_uuid(), "workspace_id": row.workspace_id, "delivery_id": row.id, "number": 9}
         moments = {"scheduled_on": tx.now, "finished_on": tx.now, "duration_ms": 1}
         tx.execute(insert(delivery_attempt).values(**known, **moments))
-        tx.execute(text("CREATE UNIQUE INDEX no_second_attempt ON delivery_attempt (delivery_id)"))
+        tx.execute(text("CREATE UNIQUE INDEX no_second_attempt ON delivery_attempt (workspace_id, delivery_id)"))
 
     begin_webhooks(runtime)
     deadline = time.monotonic() + PATIENCE_SECONDS
