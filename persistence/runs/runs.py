@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, insert, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, select, update
 
 from persistence.changes import note_passes
 from persistence.database import Transaction
-from persistence.sql.names import find_ids, lock_rows
+from persistence.sql.columns import split
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.listed_rows import ROWS, inserting, json_text
 from persistence.stamps import stamped
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
@@ -119,12 +121,14 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
     """Stores new runs and the current state of known ones, by UUID; returns the ids of those stored, by UUID. A known
     run that has ended is not changed and not returned: another transaction has ended it.
     """
-    known = lock_rows(tx, workspace_id, flow_run, [run.uuid for run in runs], flow_run.c.status, flow_run.c.visits)
+    known = _lock_known(tx, workspace_id, [run.uuid for run in runs])
     counts, moment = counts_of(tx), stamped(tx, flow_run, workspace_id)
     new = [run for run in runs if run.uuid not in known]
     changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
-    if new:
-        tx.execute(insert(flow_run), [_new_row(workspace_id, run, moment) for run in new])
+    made: dict[str, int] = {}
+    for some in split(new):
+        stored = _STORING.rows(tx, {ROWS: [_new_row(workspace_id, run, moment) for run in some]})
+        made |= {uuid: run_id for run_id, uuid in stored}
     if changed:
         mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.id == bindparam("known_id"))
         columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values(moment)}
@@ -140,7 +144,6 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
         counts.move(workspace_id, run.flow_id, None, run.status)
     for run in changed:
         counts.move(workspace_id, run.flow_id, known[run.uuid].status, run.status)
-    made = find_ids(tx, workspace_id, flow_run, [run.uuid for run in new])
     return made | {run.uuid: known[run.uuid].id for run in changed}
 
 
@@ -170,8 +173,29 @@ def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str
     ]
 
 
+class _Known(NamedTuple):
+    """A run that is stored."""
+
+    id: int
+    status: str
+    visits: Sequence[Mapping[str, Any]]
+
+
+def _lock_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, _Known]:
+    """The runs with these UUIDs, locked in the order of their ids."""
+    found = (row for some in split(uuids) for row in _LOCKING.rows(tx, {"owner": workspace_id, "wanted": list(some)}))
+    return {uuid: _Known(run_id, status, visits) for run_id, uuid, status, visits in found}
+
+
+def _lock_runs(_is_sqlite: bool) -> Executable:
+    rows = flow_run.c
+    mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID")
+    return select(rows.id, rows.uuid, rows.status, rows.visits).where(mine).order_by(rows.id).with_for_update()
+
+
 def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[str, Any]:
-    identity = {
+    values = run.values(modified_on)
+    return values | {
         "uuid": run.uuid,
         "workspace_id": workspace_id,
         "flow_id": run.flow_id,
@@ -179,8 +203,21 @@ def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[st
         "start_id": run.start_id,
         "parent_uuid": run.parent_uuid,
         "created_on": run.created_on,
+        **{name: json_text(values[name]) for name in DOCUMENTS},
     }
-    return identity | run.values(modified_on)
+
+
+DOCUMENTS = ("results", "path", "visits")
+_LOCKING = Fixed(_lock_runs)
+_STORING = inserting(
+    flow_run,
+    (
+        *("uuid", "workspace_id", "session_id", "flow_id", "contact_id", "start_id", "parent_uuid", "status"),
+        *("responded", "results", "path", "visits", "created_on", "modified_on", "expires_on", "exited_on"),
+    ),
+    (flow_run.c.id, flow_run.c.uuid),
+    as_text=DOCUMENTS,
+)
 
 
 def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:

@@ -3,15 +3,28 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Integer, bindparam, delete, insert, literal, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Text,
+    bindparam,
+    delete,
+    literal,
+    null,
+    select,
+    update,
+)
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from persistence.database import Transaction
 from persistence.runs.runs import INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
 from persistence.sessions.states import IS_WAITING, WAITING
-from persistence.sql.columns import split
-from persistence.sql.names import find_ids, lock_rows
+from persistence.sql.columns import BigId, UtcDateTime, split
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
+from persistence.sql.listed_rows import ROWS, inserting, json_text
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.runs import flow_run, flow_session
@@ -51,37 +64,55 @@ class SessionState:
 def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> dict[str, int]:
     """Stores new sessions and the current state of known ones, by UUID; returns the ids of those stored, by UUID. Call
     it under leases on their contacts, with one session per contact, after older ones were interrupted. A known session
-    that no longer waits is not changed and not returned. Also updates the contacts' current flow.
+    that no longer waits is not changed and not returned. Also updates the contacts' current flow, and ends the leases
+    of those for whom it is another one.
     """
-    known = lock_rows(tx, workspace_id, flow_session, [session.uuid for session in sessions], flow_session.c.status)
+    known = _lock_known(tx, workspace_id, [session.uuid for session in sessions])
     new = [session for session in sessions if session.uuid not in known]
     changed = [session for session in sessions if session.uuid in known and known[session.uuid].status == WAITING]
-    if new:
-        tx.execute(insert(flow_session), [_new_row(tx, workspace_id, session) for session in new])
+    made: dict[str, int] = {}
+    for some in split(new):
+        rows = _STORING.rows(tx, {ROWS: [_new_row(tx, workspace_id, session) for session in some]})
+        made |= {uuid: session_id for session_id, uuid in rows}
     if changed:
         mine = (flow_session.c.workspace_id == workspace_id) & (flow_session.c.id == bindparam("known_id"))
         columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values(tx.now)}
-        rows = [
+        values = [
             {"known_id": known[session.uuid].id}
             | {f"new_{name}": value for name, value in session.values(tx.now).items()}
             for session in changed
         ]
-        tx.execute(update(flow_session).where(mine).values(columns), rows)
+        tx.execute(update(flow_session).where(mine).values(columns), values)
     # A new session that has ended already, for example of a background flow, does not change where the contact waits.
     _note_current_flows(tx, workspace_id, [*(one for one in new if one.status == WAITING), *changed])
-    made = find_ids(tx, workspace_id, flow_session, [session.uuid for session in new])
     return made | {session.uuid: known[session.uuid].id for session in changed}
 
 
+class _Known(NamedTuple):
+    """A session that is stored."""
+
+    id: int
+    status: str
+
+
+def _lock_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, _Known]:
+    """The sessions with these UUIDs, locked in the order of their ids."""
+    found = (
+        row for some in split(uuids) for row in _LOCKING_KNOWN.rows(tx, {"owner": workspace_id, "wanted": list(some)})
+    )
+    return {uuid: _Known(session_id, status) for session_id, uuid, status in found}
+
+
 def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[str, Any]:
-    identity = {
+    values = session.values(tx.now)
+    return values | {
         "uuid": session.uuid,
         "workspace_id": workspace_id,
         "contact_id": session.contact_id,
         "session_type": session.session_type,
         "created_on": session.created_on,
+        "state": None if values["state"] is None else json_text(values["state"]),
     }
-    return identity | session.values(tx.now)
 
 
 def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> None:
@@ -91,11 +122,41 @@ def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[S
         waiting.setdefault(one.current_flow_id if one.status == WAITING else None, []).append(one.contact_id)
     for flow_id, contact_ids in waiting.items():
         # One statement per flow, because most batches have one flow. The caller has locked the contacts, in order.
+        values = {"owner": workspace_id, "flow_id": flow_id, "moment": stamped(tx, contact, workspace_id)}
         for some in split(sorted(contact_ids)):
-            mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
-            differs = contact.c.current_flow_id.is_distinct_from(literal(flow_id, Integer))
-            new = {"current_flow_id": flow_id, "modified_on": stamped(tx, contact, workspace_id)}
-            tx.execute(update(contact).where(mine, differs).values(new))
+            _MOVING.run_later(tx, values | {"theirs": list(some)})
+
+
+def _move(_is_sqlite: bool) -> Executable:
+    rows = contact.c
+    mine = (beside_index(rows.workspace_id) == param("owner")) & among(rows.id, "theirs")
+    # Each version of a contact's row is written into all of its indexes. So the lease ends with the same one: the rows
+    # stay locked up to the end of the unit of work.
+    news = {"modified_on": param("moment", UtcDateTime), "handling_until": null()}
+    flow_id = param("flow_id", BigId)
+    return (
+        update(contact)
+        .where(mine, rows.current_flow_id.is_distinct_from(flow_id))
+        .values(current_flow_id=flow_id, **news)
+    )
+
+
+def _lock_known_sessions(_is_sqlite: bool) -> Executable:
+    rows = flow_session.c
+    mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID")
+    return select(rows.id, rows.uuid, rows.status).where(mine).order_by(rows.id).with_for_update()
+
+
+_STORING = inserting(
+    flow_session,
+    (
+        *("uuid", "workspace_id", "contact_id", "session_type", "created_on", "status", "state", "current_flow_id"),
+        *("sprint_count", "modified_on", "timeout_on", "expires_on", "ended_on"),
+    ),
+    (flow_session.c.id, flow_session.c.uuid),
+    as_text=("state",),
+)
+_LOCKING_KNOWN, _MOVING = Fixed(_lock_known_sessions), Fixed(_move)
 
 
 def interrupt_contacts(
@@ -111,7 +172,9 @@ def interrupt_contacts(
     such a contact loses it, so that the running sprint is not recorded and its cause is handled again.
     """
     _lock_contacts(tx, workspace_id, contact_ids)
-    _end_sessions(tx, workspace_id, contact_ids, true(), status)
+    for some in split(sorted(contact_ids)):
+        values = {"owner": workspace_id, "theirs": list(some), "status": status, "now": tx.now}
+        _close_sessions(tx, workspace_id, _ENDING.rows(tx, values), status)
     if ends_leases:
         for some in split(contact_ids):
             made = flow_run.c.contact_id.in_(some) & flow_run.c.session_id.is_(None)
@@ -129,32 +192,50 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     mine = (flow_session.c.workspace_id == workspace_id) & IS_WAITING & in_flow
     contact_ids = tx.execute(select(flow_session.c.contact_id).where(mine)).scalars().all()
     _lock_contacts(tx, workspace_id, contact_ids)
-    _end_sessions(tx, workspace_id, contact_ids, in_flow, INTERRUPTED)
+    for some in split(sorted(contact_ids)):
+        theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(some)
+        ended = tx.execute(_end(theirs & in_flow, literal(INTERRUPTED), literal(tx.now, UtcDateTime)))
+        _close_sessions(tx, workspace_id, ended.all(), INTERRUPTED)
     close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None))
 
 
 def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Locks contacts before other rows and in the order of ids, as workers do, to avoid deadlock."""
     for some in split(sorted(contact_ids)):
-        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
-        tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True))
+        _LOCKING_CONTACTS.rows(tx, {"owner": workspace_id, "theirs": list(some)})
 
 
-def _end_sessions(
-    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], which: ColumnElement[bool], status: str
-) -> None:
+def _close_sessions(tx: Transaction, workspace_id: int, ended: Sequence[Any], status: str) -> None:
+    """Ends the runs of sessions that have just ended, given by their ids and contacts, who wait in no flow now."""
+    if not ended:
+        return
+    close_runs(tx, workspace_id, flow_run.c.session_id.in_([session_id for session_id, _ in ended]), status)
+    left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([contact_id for _, contact_id in ended])
+    tx.execute(update(contact).where(left).values(current_flow_id=None, modified_on=stamped(tx, contact, workspace_id)))
+
+
+def _end(
+    which: ColumnElement[bool], status: ColumnElement[str], now: ColumnElement[datetime]
+) -> ReturningUpdate[int, int]:
+    """Ends those of these sessions that wait; returns their ids and contacts."""
     emptied = {"state": None, "current_flow_id": None, "timeout_on": None, "expires_on": None}
-    for some in split(sorted(contact_ids)):
-        theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(some)
-        ending = update(flow_session).where(theirs, IS_WAITING, which)
-        ended = ending.values(status=status, modified_on=tx.now, ended_on=tx.now, **emptied)
-        rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
-        if rows:
-            close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), status)
-            left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
-            tx.execute(
-                update(contact).where(left).values(current_flow_id=None, modified_on=stamped(tx, contact, workspace_id))
-            )
+    ending = update(flow_session).where(which, IS_WAITING)
+    ending = ending.values(status=status, modified_on=now, ended_on=now, **emptied)
+    return ending.returning(flow_session.c.id, flow_session.c.contact_id)
+
+
+def _end_all(_is_sqlite: bool) -> Executable:
+    rows = flow_session.c
+    theirs = (beside_index(rows.workspace_id) == param("owner")) & among(rows.contact_id, "theirs")
+    return _end(theirs, param("status", Text), param("now", UtcDateTime))
+
+
+def _hold_contacts(_is_sqlite: bool) -> Executable:
+    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+    return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
+
+
+_ENDING, _LOCKING_CONTACTS = Fixed(_end_all), Fixed(_hold_contacts)
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

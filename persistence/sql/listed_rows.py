@@ -57,14 +57,16 @@ def inserting(
     unless_taken: Sequence[str] | None = None,
     changing: Sequence[str] = (),
     only_if: ColumnElement[bool] | None = None,
+    as_text: Sequence[str] = (),
 ) -> Fixed:
     """The statement that inserts the rows in its parameter ROWS into these columns of a table, in their order, and
     returns columns of them. With `unless_taken`, rows are left out whose values of these columns another row has, or
-    they give it new values of the columns `changing`, `only_if` it meets a condition.
+    they give it new values of the columns `changing`, `only_if` it meets a condition. Values of the columns `as_text`
+    are given as JSON texts (`json_text`): only so may they contain the character U+0000.
     """
 
     def build(is_sqlite: bool) -> Executable:
-        listed = _read_on_sqlite(table, names) if is_sqlite else _read_on_postgresql(table, names)
+        listed = _read_on_sqlite(table, names) if is_sqlite else _read_on_postgresql(table, names, as_text)
         if unless_taken is None:
             return insert(table).from_select(names, listed, include_defaults=False).returning(*returning)
         giving = upsert(table, is_sqlite=is_sqlite).from_select(names, listed, include_defaults=False)
@@ -78,10 +80,16 @@ def inserting(
     return Fixed(build)
 
 
-def _read_on_postgresql(table: Table, names: Sequence[str]) -> Select[Any]:
+def json_text(value: object) -> str:
+    """A document for one of the columns `as_text`."""
+    return orjson.dumps(value).decode()
+
+
+def _read_on_postgresql(table: Table, names: Sequence[str], as_text: Sequence[str]) -> Select[Any]:
     listed = func.json_to_recordset(cast(param(ROWS, _Rows()), JSON))
-    rows = listed.table_valued(*(column(name, table.c[name].type) for name in names)).render_derived(with_types=True)
-    return select(*(rows.c[name] for name in names))
+    kinds = {name: Text() if name in as_text else table.c[name].type for name in names}
+    rows = listed.table_valued(*(column(name, kind) for name, kind in kinds.items())).render_derived(with_types=True)
+    return select(*(cast(rows.c[name], JSON) if name in as_text else rows.c[name] for name in names))
 
 
 def _read_on_sqlite(table: Table, names: Sequence[str]) -> Select[Any]:

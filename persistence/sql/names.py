@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
-from persistence.sql.columns import NumberedColumns, is_uuid, split
+from persistence.sql.columns import NumberedColumns, is_uuid
 from persistence.sql.fixed_statements import Fixed, param
 
 NAME_LENGTH = 64
@@ -244,15 +244,3 @@ def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[s
         return {}
     mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_(wanted)
     return {uuid: row_id for uuid, row_id in tx.execute(select(table.c.uuid, table.c.id).where(mine))}
-
-
-def lock_rows(
-    tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], *columns: ColumnElement[Any]
-) -> dict[str, Any]:
-    """Rows with `id`, `uuid` and these columns by UUID, locked in the order of their ids."""
-    found: dict[str, Any] = {}
-    for some in split(uuids):
-        mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_(some)
-        statement = select(table.c.id, table.c.uuid, *columns).where(mine).order_by(table.c.id)
-        found |= {row.uuid: row for row in tx.execute(statement.with_for_update())}
-    return found

@@ -1,5 +1,7 @@
 """Saving runs as the engine left them, and the flows' counts of them."""
 
+from dataclasses import replace
+
 import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -60,6 +62,20 @@ def test_runs_are_made_once_and_then_changed(
     made = next(row for row in rows if row.uuid == first.uuid)
     assert (made.created_on, made.exited_on) == (first.created_on, over.exited_on)
     assert status_counts(database, registration) == {"active": 1, "completed": 1, "interrupted": 1}
+
+
+def test_results_may_contain_any_character(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    said = "'\\\" % \x00 \u2028 \N{SMILING FACE WITH SMILING EYES}"
+    result = {"name": "Said", "value": said, "category": None, "node": NODE, "time": "", "input": said}
+    run = replace(state(database, registration, amina, "waiting"), results={"said": result}, path=[{"node": said}])
+
+    save(database, workspace, run)
+
+    with database.reading() as tx:
+        stored = tx.execute(select(flow_run)).one()
+    assert (stored.results, stored.path, stored.visits) == ({"said": result}, [{"node": said}], [])
 
 
 def test_the_same_state_twice_counts_once(

@@ -10,6 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from persistence.contacts.actions import block_contacts
 from persistence.contacts.actions import interrupt_contacts as interrupt_by_request
 from persistence.contacts.deletion import delete_contacts
+from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
 from persistence.runs.runs import COMPLETED, EXPIRED, WAITING
 from persistence.sessions.sessions import SessionState, interrupt_contacts, interrupt_flow, save_sessions
@@ -112,7 +113,9 @@ class TestSaveSessions:
         told: list[int] = []
 
         def note(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
-            if statement.startswith("UPDATE contact SET current_flow_id"):
+            if "UPDATE contact" in statement and not (
+                statement.startswith("PREPARE") or "workspace_clock" in statement
+            ):
                 told.append(len(parameters) if many else 1)
 
         event.listen(database.engine, "before_cursor_execute", note)
@@ -127,6 +130,29 @@ class TestSaveSessions:
 
         assert told == [1, 1]
         assert [current_flow(database, one) for one in people] == flows
+
+    def test_the_lease_of_a_contact_ends_with_the_row_that_says_where_it_waits(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        [ben] = add_people(database, workspace, 1)
+        leases = database.write(lambda tx: acquire_leases(tx, [amina, ben]))
+        with database.writing() as tx:
+            waits = SessionState(
+                new_uuid(), amina, "message", WAITING, 1, tx.now, state={}, current_flow_id=registration
+            )
+            save_sessions(tx, workspace.id, [waits, SessionState(new_uuid(), ben, "background", COMPLETED, 1, tx.now)])
+            assert [each.id for each in lock_leased(tx, leases)] == [ben]
+
+        assert row_of(database, contact, amina).handling_until is None
+        assert row_of(database, contact, ben).handling_until == leases.until
+
+    def test_a_state_may_contain_any_character(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        state = {"results": {"said": "'\\\" % \x00 \u2028 \N{SMILING FACE WITH SMILING EYES}"}, "number": 2**63}
+        session_id, _ = add_waiting(database, workspace, registration, amina, state=state)
+
+        assert row_of(database, flow_session, session_id).state == state
 
     def test_a_contact_cannot_wait_twice(
         self, database: Database, workspace: Workspace, registration: int, amina: int
