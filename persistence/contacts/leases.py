@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, null, or_, select, update
 
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime, columns_for
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
@@ -48,41 +49,52 @@ def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeas
     if not contact_ids:
         return ContactLeases(frozenset(), until)
     wanted = {"wanted": sorted(contact_ids), "now": tx.now, "until": until}
-    return ContactLeases(frozenset(tx.execute(_TAKING, wanted).scalars()), until)
+    return ContactLeases(frozenset(contact_id for (contact_id,) in _TAKING.rows(tx, wanted)), until)
 
 
 def renew_leases(tx: Transaction, leases: ContactLeases) -> ContactLeases:
     """Extends the leases that are still held."""
     until = tx.now + LEASE
-    return ContactLeases(frozenset(tx.execute(_RENEWING, {**_held(leases), "until": until}).scalars()), until)
+    held = {**_held(leases), "until": until}
+    return ContactLeases(frozenset(contact_id for (contact_id,) in _RENEWING.rows(tx, held)), until)
 
 
 def lock_leased(tx: Transaction, leases: ContactLeases) -> list[LeasedContact]:
     """The contacts whose lease is still held, locked in the order of their ids."""
-    return [LeasedContact(*row) for row in tx.execute(_LOCKING, _held(leases))]
+    return [LeasedContact(*row) for row in _LOCKING.rows(tx, _held(leases))]
 
 
 def release_leases(tx: Transaction, leases: ContactLeases) -> None:
     """Ends leases."""
-    tx.execute(_RELEASING, _held(leases))
+    _RELEASING.run_later(tx, _held(leases))
 
 
 def _held(leases: ContactLeases) -> dict[str, Any]:
     return {"wanted": sorted(leases.contact_ids), "held_until": leases.until}
 
 
-_WANTED = contact.c.id.in_(bindparam("wanted", expanding=True))
-_ARE_HELD = _WANTED & (contact.c.handling_until == bindparam("held_until"))
-_UNTIL: BindParameter[datetime] = bindparam("until", type_=UtcDateTime)
-_FREE = (
-    select(contact.c.id)
-    .where(_WANTED, is_free(bindparam("now", type_=UtcDateTime)))
-    .order_by(contact.c.id)
-    .with_for_update(skip_locked=True, key_share=True)
-)
-_TAKING = update(contact).where(contact.c.id.in_(_FREE)).values(handling_until=_UNTIL).returning(contact.c.id)
-_RENEWING = update(contact).where(_ARE_HELD).values(handling_until=_UNTIL).returning(contact.c.id)
-_RELEASING = update(contact).where(_ARE_HELD).values(handling_until=None)
-_LOCKING = (
-    select(*columns_for(LeasedContact, contact)).where(_ARE_HELD).order_by(contact.c.id).with_for_update(key_share=True)
-)
+_ARE_WANTED = among(contact.c.id, "wanted")
+_ARE_HELD = _ARE_WANTED & (contact.c.handling_until == param("held_until", UtcDateTime))
+_UNTIL: BindParameter[datetime] = param("until", UtcDateTime)
+
+
+def _take(_is_sqlite: bool) -> Executable:
+    free = select(contact.c.id).where(_ARE_WANTED, is_free(param("now", UtcDateTime))).order_by(contact.c.id)
+    free = free.with_for_update(skip_locked=True, key_share=True)
+    return update(contact).where(contact.c.id.in_(free)).values(handling_until=_UNTIL).returning(contact.c.id)
+
+
+def _renew(_is_sqlite: bool) -> Executable:
+    return update(contact).where(_ARE_HELD).values(handling_until=_UNTIL).returning(contact.c.id)
+
+
+def _release(_is_sqlite: bool) -> Executable:
+    return update(contact).where(_ARE_HELD).values(handling_until=null())
+
+
+def _lock(_is_sqlite: bool) -> Executable:
+    held = select(*columns_for(LeasedContact, contact)).where(_ARE_HELD).order_by(contact.c.id)
+    return held.with_for_update(key_share=True)
+
+
+_TAKING, _RENEWING, _RELEASING, _LOCKING = Fixed(_take), Fixed(_renew), Fixed(_release), Fixed(_lock)

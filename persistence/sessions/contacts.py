@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Executable, literal, select
 
 from flows.engine import Contact
 from flows.engine.contact import Ticket
@@ -14,6 +15,8 @@ from flows.engine.field_values import FieldValue
 from flows.urns import Urn
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn, field, group, group_membership
@@ -42,8 +45,9 @@ CONTACT_COLUMNS = columns_for(ContactRow, contact)
 
 def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, Contact]:
     """The contacts with these ids that are not deleted, by id; five statements for any number."""
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
-    rows = [ContactRow(*row) for row in tx.execute(select(*CONTACT_COLUMNS).where(mine))]
+    if not contact_ids:
+        return {}
+    rows = [ContactRow(*row) for row in _READING.rows(tx, {"owner": workspace_id, "theirs": contact_ids})]
     return complete_contacts(tx, workspace_id, rows, _read_field_keys(tx, workspace_id))
 
 
@@ -70,8 +74,7 @@ def complete_contacts(
 
 
 def _read_field_keys(tx: Transaction, workspace_id: int) -> dict[str, str]:
-    statement = select(field.c.uuid, field.c.key).where(field.c.workspace_id == workspace_id)
-    return {uuid: key for uuid, key in tx.execute(statement)}
+    return {uuid: key for uuid, key in _FIELDS.rows(tx, {"owner": workspace_id})}
 
 
 def _read_contact(row: ContactRow, keys: Mapping[str, str]) -> Contact:
@@ -105,44 +108,71 @@ def write_value(value: FieldValue | None) -> dict[str, str] | None:
     return stored | {name: text for name, text in texts.items() if text}
 
 
+def _theirs(workspace_id: int, found: Mapping[int, Contact]) -> dict[str, Any]:
+    return {"owner": workspace_id, "theirs": list(found)}
+
+
 def _add_urns(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
-    rows = contact_urn.c
-    is_theirs = (channel.c.id == rows.channel_id) & (channel.c.workspace_id == rows.workspace_id)
-    statement = (
-        select(rows.contact_id, rows.scheme, rows.path, rows.display, channel.c.uuid)
-        .outerjoin(channel, is_theirs & channel.c.is_active)
-        .where(rows.workspace_id == workspace_id, rows.contact_id.in_(list(found)))
-        .order_by(rows.contact_id, rows.priority, rows.id)
-    )
-    for contact_id, scheme, path, display, channel_uuid in tx.execute(statement):
-        assert contact_id is not None, "only addresses of these contacts are read"
+    for contact_id, scheme, path, display, channel_uuid in _URNS.rows(tx, _theirs(workspace_id, found)):
         query = f"channel={channel_uuid}" if channel_uuid else ""
         found[contact_id].urns.append(Urn(scheme, path, query, display or ""))
 
 
 def _add_groups(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
-    rows = group_membership.c
-    statement = (
-        select(rows.contact_id, group.c.uuid, group.c.name)
-        .join(group, group.c.id == rows.group_id)
-        .where(group.c.workspace_id == workspace_id, rows.contact_id.in_(list(found)), ~group.c.is_system)
-        .order_by(rows.contact_id, group.c.id)
-    )
-    for contact_id, uuid, name in tx.execute(statement):
+    for contact_id, uuid, name in _GROUPS.rows(tx, _theirs(workspace_id, found)):
         found[contact_id].groups.append(uuid)
         found[contact_id].group_names[uuid] = name
 
 
 def _add_tickets(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
-    name = (user.c.first_name + " " + user.c.last_name).label("assignee_name")
-    statement = (
-        select(ticket.c.contact_id, ticket.c.uuid, topic.c.uuid, topic.c.name, user.c.uuid, name, user.c.email)
-        .join(topic, topic.c.id == ticket.c.topic_id)
-        .outerjoin(user, user.c.id == ticket.c.assignee_id)
-        .where(ticket.c.workspace_id == workspace_id, ticket.c.contact_id.in_(list(found)), ticket.c.status == OPEN)
-        .order_by(ticket.c.contact_id, ticket.c.id)
-    )
-    for contact_id, uuid, topic_uuid, topic_name, user_uuid, user_name, email in tx.execute(statement):
+    for row in _TICKETS.rows(tx, _theirs(workspace_id, found)):
+        contact_id, uuid, topic_uuid, topic_name, user_uuid, user_name, email = row
         chosen = {"uuid": topic_uuid, "name": topic_name}
         assignee = {"uuid": user_uuid, "name": user_name.strip(), "email": email} if user_uuid else None
         found[contact_id].tickets.append(Ticket(uuid, OPEN, chosen, assignee))
+
+
+_OWNER = param("owner")
+
+
+def _read_contacts(_is_sqlite: bool) -> Executable:
+    mine = (beside_index(contact.c.workspace_id) == _OWNER) & among(contact.c.id, "theirs") & ~contact.c.is_deleted
+    return select(*CONTACT_COLUMNS).where(mine)
+
+
+def _read_urns(_is_sqlite: bool) -> Executable:
+    rows = contact_urn.c
+    is_theirs = (channel.c.id == rows.channel_id) & (channel.c.workspace_id == rows.workspace_id)
+    return (
+        select(rows.contact_id, rows.scheme, rows.path, rows.display, channel.c.uuid)
+        .outerjoin(channel, is_theirs & channel.c.is_active)
+        .where(beside_index(rows.workspace_id) == _OWNER, among(rows.contact_id, "theirs"))
+        .order_by(rows.contact_id, rows.priority, rows.id)
+    )
+
+
+def _read_groups(_is_sqlite: bool) -> Executable:
+    rows = group_membership.c
+    return (
+        select(rows.contact_id, group.c.uuid, group.c.name)
+        .join(group, group.c.id == rows.group_id)
+        .where(beside_index(group.c.workspace_id) == _OWNER, among(rows.contact_id, "theirs"), ~group.c.is_system)
+        .order_by(rows.contact_id, group.c.id)
+    )
+
+
+def _read_tickets(_is_sqlite: bool) -> Executable:
+    name = (user.c.first_name + " " + user.c.last_name).label("assignee_name")
+    mine = (beside_index(ticket.c.workspace_id) == _OWNER) & among(ticket.c.contact_id, "theirs")
+    return (
+        select(ticket.c.contact_id, ticket.c.uuid, topic.c.uuid, topic.c.name, user.c.uuid, name, user.c.email)
+        .join(topic, topic.c.id == ticket.c.topic_id)
+        .outerjoin(user, user.c.id == ticket.c.assignee_id)
+        .where(mine, ticket.c.status == literal(OPEN, literal_execute=True))
+        .order_by(ticket.c.contact_id, ticket.c.id)
+    )
+
+
+_FIELDS = Fixed(lambda _is_sqlite: select(field.c.uuid, field.c.key).where(field.c.workspace_id == _OWNER))
+_READING, _URNS = Fixed(_read_contacts), Fixed(_read_urns)
+_GROUPS, _TICKETS = Fixed(_read_groups), Fixed(_read_tickets)
