@@ -47,7 +47,7 @@ TIME_LAYOUT = "%Y-%m-%dT%H:%M:%S.%fZ"
 
 def time_text(moment: datetime) -> str:
     """A time as the API writes it: `2026-03-02T08:10:10.123000Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def columns_for(kind: type, table: Table) -> list[Column[Any]]:

@@ -37,6 +37,8 @@ POSTGRES_SESSION = {
 }
 """What is prepared has one plan that is good for all values; otherwise PostgreSQL plans again for each list of ids, of
 which it expects ten."""
+UUID_TYPE = 2950
+"""The number of PostgreSQL's type of UUIDs."""
 PROGRAM_NAME = "relayboard"
 """Shown as `application_name` by the database, unless the URL names another one."""
 PATIENT_SESSION = (
@@ -97,9 +99,19 @@ def create_pooled_engine(
         arguments = {"options": _as_options(parsed, own), "fallback_application_name": PROGRAM_NAME}
         engine = create_engine(parsed, connect_args=arguments, **options)
         end_together(engine)
+    event.listen(engine, "connect", _read_uuids_as_texts)
     event.listen(engine, "checkout", _check_idle_connection)
     event.listen(engine, "checkin", _note_idle)
     return engine
+
+
+def _read_uuids_as_texts(connection: Any, _record: ConnectionPoolEntry) -> None:
+    """The driver leaves UUIDs as the texts that the server sends. To make objects of them, and texts of these again,
+    takes longer than to read the rest of a small row.
+    """
+    from psycopg2.extensions import new_type, register_type  # noqa: PLC0415  # SQLite needs no driver
+
+    register_type(new_type((UUID_TYPE,), "UUID", lambda value, _cursor: value), connection)
 
 
 def _as_options(url: URL, settings: Mapping[str, str]) -> str:
