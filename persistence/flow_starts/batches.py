@@ -22,7 +22,9 @@ from persistence.flow_starts.flow_starts import (
 )
 from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.runs.runs import IS_OPEN, close_runs
+from persistence.sql.columns import BigId
 from persistence.sql.due_work import list_due_workspaces
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start, flow_start_batch
@@ -95,9 +97,7 @@ def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch 
 
 def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
     """The contacts of a batch that its start has started already, or whose run was interrupted before."""
-    mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
-    is_begun = or_(flow_run.c.session_id.is_not(None), ~IS_OPEN)
-    return set(tx.execute(select(flow_run.c.contact_id).where(mine, is_begun)).scalars())
+    return {contact_id for (contact_id,) in _BEGUN.rows(tx, _its_runs(batch))}
 
 
 def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
@@ -112,10 +112,26 @@ def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
 
 def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:
     """The UUIDs of the runs that were created ahead for contacts of a batch and have not begun, by contact."""
-    mine = _runs_of(batch.workspace_id, batch.start_id) & flow_run.c.contact_id.in_(batch.contact_ids)
-    waiting = flow_run.c.session_id.is_(None)
-    rows = tx.execute(select(flow_run.c.contact_id, flow_run.c.uuid).where(mine, waiting, IS_OPEN))
-    return {contact_id: uuid for contact_id, uuid in rows}
+    return {contact_id: uuid for contact_id, uuid in _MADE.rows(tx, _its_runs(batch))}
+
+
+def _its_runs(batch: StartBatch) -> dict[str, Any]:
+    return {"owner": batch.workspace_id, "start_id": batch.start_id, "theirs": batch.contact_ids}
+
+
+_OF_BATCH = (
+    (flow_run.c.workspace_id == param("owner"))
+    & (flow_run.c.start_id == param("start_id", BigId))
+    & among(flow_run.c.contact_id, "theirs")
+)
+_BEGUN = Fixed(
+    lambda _is_sqlite: select(flow_run.c.contact_id).where(_OF_BATCH, or_(flow_run.c.session_id.is_not(None), ~IS_OPEN))
+)
+_MADE = Fixed(
+    lambda _is_sqlite: select(flow_run.c.contact_id, flow_run.c.uuid).where(
+        _OF_BATCH, flow_run.c.session_id.is_(None), IS_OPEN
+    )
+)
 
 
 def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
@@ -127,8 +143,9 @@ def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
     start = tx.execute(select(flow_start).where(mine).with_for_update(key_share=True)).one()
     if not tx.execute(update(flow_start_batch).where(_is_held(batch)).values(status=DONE, leased_until=None)).rowcount:
         return False
-    left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
-    _close_made_runs(tx, batch.workspace_id, batch.start_id, left)
+    if start.makes_runs:
+        left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
+        _close_made_runs(tx, batch.workspace_id, batch.start_id, left)
     started = start.started + len(batch.contact_ids)
     tx.execute(
         update(flow_start)
@@ -195,7 +212,3 @@ def _is_free(now: datetime) -> ColumnElement[bool]:
 def _is_held(batch: StartBatch) -> ColumnElement[bool]:
     rows = flow_start_batch.c
     return (rows.id == batch.id) & (rows.leased_until == batch.leased_until) & IS_PENDING_BATCH
-
-
-def _runs_of(workspace_id: int, start_id: int) -> ColumnElement[bool]:
-    return (flow_run.c.workspace_id == workspace_id) & (flow_run.c.start_id == start_id)

@@ -6,17 +6,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
-    ColumnElement,
     Executable,
-    Text,
     bindparam,
     delete,
-    literal,
     null,
     select,
     update,
 )
-from sqlalchemy.sql.dml import ReturningUpdate
 
 from persistence.database import Transaction
 from persistence.runs.runs import INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
@@ -173,8 +169,8 @@ def interrupt_contacts(
     """
     _lock_contacts(tx, workspace_id, contact_ids)
     for some in split(sorted(contact_ids)):
-        values = {"owner": workspace_id, "theirs": list(some), "status": status, "now": tx.now}
-        _close_sessions(tx, workspace_id, _ENDING.rows(tx, values), status)
+        found = _WAITING.rows(tx, {"owner": workspace_id, "theirs": list(some)})
+        _end_sessions(tx, workspace_id, [session_id for (session_id,) in found if session_id is not None], status)
     if ends_leases:
         for some in split(contact_ids):
             made = flow_run.c.contact_id.in_(some) & flow_run.c.session_id.is_(None)
@@ -193,9 +189,8 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     contact_ids = tx.execute(select(flow_session.c.contact_id).where(mine)).scalars().all()
     _lock_contacts(tx, workspace_id, contact_ids)
     for some in split(sorted(contact_ids)):
-        theirs = (flow_session.c.workspace_id == workspace_id) & flow_session.c.contact_id.in_(some)
-        ended = tx.execute(_end(theirs & in_flow, literal(INTERRUPTED), literal(tx.now, UtcDateTime)))
-        _close_sessions(tx, workspace_id, ended.all(), INTERRUPTED)
+        theirs = select(flow_session.c.id).where(mine, flow_session.c.contact_id.in_(some))
+        _end_sessions(tx, workspace_id, tx.execute(theirs).scalars().all(), INTERRUPTED)
     close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None))
 
 
@@ -205,29 +200,31 @@ def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
         _LOCKING_CONTACTS.rows(tx, {"owner": workspace_id, "theirs": list(some)})
 
 
-def _close_sessions(tx: Transaction, workspace_id: int, ended: Sequence[Any], status: str) -> None:
-    """Ends the runs of sessions that have just ended, given by their ids and contacts, who wait in no flow now."""
-    if not ended:
+def _end_sessions(tx: Transaction, workspace_id: int, session_ids: Sequence[int], status: str) -> None:
+    """Ends sessions that wait; their contacts are locked."""
+    if not session_ids:
         return
-    close_runs(tx, workspace_id, flow_run.c.session_id.in_([session_id for session_id, _ in ended]), status)
-    left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([contact_id for _, contact_id in ended])
-    tx.execute(update(contact).where(left).values(current_flow_id=None, modified_on=stamped(tx, contact, workspace_id)))
-
-
-def _end(
-    which: ColumnElement[bool], status: ColumnElement[str], now: ColumnElement[datetime]
-) -> ReturningUpdate[int, int]:
-    """Ends those of these sessions that wait; returns their ids and contacts."""
     emptied = {"state": None, "current_flow_id": None, "timeout_on": None, "expires_on": None}
-    ending = update(flow_session).where(which, IS_WAITING)
-    ending = ending.values(status=status, modified_on=now, ended_on=now, **emptied)
-    return ending.returning(flow_session.c.id, flow_session.c.contact_id)
+    mine = (flow_session.c.workspace_id == workspace_id) & flow_session.c.id.in_(session_ids)
+    ending = update(flow_session).where(mine, IS_WAITING)
+    ended = ending.values(status=status, modified_on=tx.now, ended_on=tx.now, **emptied)
+    rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
+    if rows:
+        close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), status)
+        left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
+        tx.execute(
+            update(contact).where(left).values(current_flow_id=None, modified_on=stamped(tx, contact, workspace_id))
+        )
 
 
-def _end_all(_is_sqlite: bool) -> Executable:
+def _find_waiting(_is_sqlite: bool) -> Executable:
+    """The waiting session of each contact, or NULL. Asked for one contact at a time, because a plan that was made while
+    the table was empty would otherwise read all that wait in the workspace.
+    """
+    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
     rows = flow_session.c
-    theirs = (beside_index(rows.workspace_id) == param("owner")) & among(rows.contact_id, "theirs")
-    return _end(theirs, param("status", Text), param("now", UtcDateTime))
+    its = (rows.workspace_id == contact.c.workspace_id) & (rows.contact_id == contact.c.id) & IS_WAITING
+    return select(select(rows.id).where(its).correlate(contact).scalar_subquery()).where(mine)
 
 
 def _hold_contacts(_is_sqlite: bool) -> Executable:
@@ -235,7 +232,7 @@ def _hold_contacts(_is_sqlite: bool) -> Executable:
     return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
 
 
-_ENDING, _LOCKING_CONTACTS = Fixed(_end_all), Fixed(_hold_contacts)
+_WAITING, _LOCKING_CONTACTS = Fixed(_find_waiting), Fixed(_hold_contacts)
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
