@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from typing import Any
 
 from sqlalchemy import Table
 
@@ -39,8 +40,8 @@ class NewMessage:
 class Noted:
     """Changed records of a workspace: ids by kind, new messages, messages that change conversations, those that were
     handled. `seen` are contacts whose conversations change, `came` how many messages came into the inbox of each,
-    `ended` those who may have no conversation any more. Also what runs did, by flow, kind, key and value, and failed
-    attempts to send, by channel.
+    `ended` those who may have no conversation any more. Also what runs did, by flow, kind, key and value, failed
+    attempts to send, by channel, rows of new runs, and the flows into which contacts came, by contact.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
@@ -52,6 +53,8 @@ class Noted:
     ended: set[int] = field(default_factory=set)
     flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
     errors: Counter[int] = field(default_factory=Counter)
+    runs: list[Mapping[str, Any]] = field(default_factory=list)
+    moves: dict[int, int | None] = field(default_factory=dict)
 
     def see(self, contact_id: int, unread: Unread, came: int = 0) -> None:
         """The conversation of this contact changes; so many messages came into the inbox."""
@@ -65,7 +68,7 @@ class Noted:
         for each in self.new_messages:
             counts[CAME if each.direction == INCOMING else WENT, _day_of(each), each.channel_id or 0] += 1
         counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})
-        return Beside(records, counts, self.flows, list(self._talks().values()))
+        return Beside(records, counts, self.flows, list(self._talks().values()), self.runs, self.moves)
 
     def _talks(self) -> dict[int, Talk]:
         """The newest new message of each contact whose conversation needs no more than that."""
@@ -178,6 +181,18 @@ def note_passes(tx: Transaction, workspace_id: int, passes: Counter[tuple[int, s
     """What runs did: (flow, `exit`, UUID of the exit, "") or (flow, `result`, key, category), and how often."""
     if passes:
         tx.before_commit(Changes).of(tx, workspace_id).flows.update(passes)
+
+
+def note_runs(tx: Transaction, workspace_id: int, rows: Collection[Mapping[str, Any]]) -> None:
+    """These rows of new runs, without their time, are inserted at the end. What they refer to is locked."""
+    if rows:
+        tx.before_commit(Changes).of(tx, workspace_id).runs += rows
+
+
+def note_moves(tx: Transaction, workspace_id: int, moves: Mapping[int, int | None]) -> None:
+    """These contacts, which are locked, came into flows; their leases end."""
+    if moves:
+        tx.before_commit(Changes).of(tx, workspace_id).moves.update(moves)
 
 
 def note_errors(tx: Transaction, workspace_id: int, channel_id: int, number: int) -> None:

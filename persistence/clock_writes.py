@@ -3,16 +3,19 @@ PostgreSQL one statement, because each round trip counts while others wait for t
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
+from typing import Any
 
-from sqlalchemy import Executable, Table, literal, select, text, tuple_
+from sqlalchemy import Executable, Table, literal, null, select, text, tuple_, update
 
 from persistence.database import Transaction, upsert
-from persistence.sql.columns import FOUND_BY, UtcDateTime
+from persistence.runs.storing import STORING, WITH_CLOCK
+from persistence.sql.columns import FOUND_BY, BigId, UtcDateTime, split
 from persistence.sql.fixed_statements import Fixed, param, parameters_of
+from persistence.sql.listed_rows import ROWS, rows_text
 from persistence.tables.changes import conversation, day_count, flow_count
 from persistence.tables.contacts import contact
 from persistence.tables.service import workspace_clock
@@ -20,6 +23,7 @@ from persistence.tables.stamps import record_stamp
 
 TICK = timedelta(microseconds=1)
 QUICK = timedelta(milliseconds=100)
+MOVED = "moved"
 
 ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on)
 VALUES (CAST(:workspace_id AS integer), CAST(:wanted AS timestamptz))
@@ -54,6 +58,12 @@ ON CONFLICT (workspace_id, contact_id) DO UPDATE
 SET message_id = excluded.message_id, last_on = excluded.last_on, folder = excluded.folder
 WHERE (excluded.last_on, excluded.message_id) > (conversation.last_on, conversation.message_id)"""
 
+MOVING = """UPDATE contact SET current_flow_id = noted.flow_id, handling_until = NULL, modified_on = moment.stamped_on
+FROM moment, unnest(CAST(:moved AS bigint[]), CAST(:moved_to AS bigint[])) AS noted (contact_id, flow_id)
+WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
+UNLESS_MOVED = " AND NOT (contact.id = ANY(CAST(:moved AS bigint[])))"
+"""A statement changes a row only once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Talk:
@@ -68,13 +78,16 @@ class Talk:
 @dataclass(slots=True)
 class Beside:
     """What is written with the clock: which records changed, by kind and id; counts by kind, day and subject, to which
-    these are added; what runs did on this day, by flow, kind, key and value; the last messages of conversations.
+    these are added; what runs did on this day, by flow, kind, key and value; the last messages of conversations; rows
+    of new runs, without their time; the flows into which contacts came, whose leases end, by contact.
     """
 
     records: Sequence[tuple[str, int]] = ()
     counts: Counter[tuple[str, date, int]] = field(default_factory=Counter)
     flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
     talks: Sequence[Talk] = ()
+    runs: Sequence[Mapping[str, Any]] = ()
+    moves: Mapping[int, int | None] = field(default_factory=dict)
 
     @property
     def flow_counts(self) -> list[tuple[tuple[int, str, str, str], int]]:
@@ -120,7 +133,14 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside:
             "lasts": [each.last_on for each in beside.talks],
             "folders": [each.folder for each in beside.talks],
         }
+    if beside.runs:
+        values |= {"runs": rows_text(beside.runs)}
+    if beside.moves:
+        moved = sorted(beside.moves.items())
+        values |= {"moved": [contact_id for contact_id, _ in moved], "moved_to": [flow_id for _, flow_id in moved]}
     parts = (
+        (MOVED, MOVING, beside.moves),
+        ("runs_stored", WITH_CLOCK, beside.runs),
         ("stamped", STAMPING, beside.records),
         ("counted", COUNTING, beside.counts),
         ("flows_counted", COUNTING_FLOWS, beside.flows),
@@ -135,6 +155,7 @@ def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -
     parts = ["moment AS (" + ADVANCING + ")"]
     for table in tables:
         mine = f"workspace_id = :workspace_id AND modified_on = :provisional AND {found_by(table)}"
+        mine += UNLESS_MOVED if table is contact and (MOVED, MOVING) in others else ""
         changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
         parts.append(f"in_{table.name} AS ({changing})")
     parts += [f"{name} AS ({statement})" for name, statement in others]
@@ -166,6 +187,10 @@ def advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
 def write_beside(tx: Transaction, workspace_id: int, moment: datetime, beside: Beside) -> None:
     """Writes what is written with the clock, on SQLite."""
     mine = {"workspace_id": workspace_id}
+    for some in split(beside.runs):
+        STORING.run(tx, {ROWS: [{**mine, **row, "modified_on": moment} for row in some]})
+    moves = [{"owner": workspace_id, "mine": one, "to": flow_id} for one, flow_id in sorted(beside.moves.items())]
+    _MOVING.run_each(tx, [{**each, "moment": moment} for each in moves])
     _STAMPING.run_each(
         tx, [{**mine, "kind": kind, "record": one, "stamped_on": moment} for kind, one in beside.records]
     )
@@ -246,8 +271,15 @@ def _talk(is_sqlite: bool) -> Executable:
     )
 
 
+def _move(_is_sqlite: bool) -> Executable:
+    rows = contact.c
+    news = {"modified_on": param("moment", UtcDateTime), "handling_until": null()}
+    mine = (rows.workspace_id == param("owner")) & (rows.id == param("mine"))
+    return update(contact).where(mine).values(current_flow_id=param("to", BigId), **news)
+
+
 _LAST = Fixed(
     lambda _is_sqlite: select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == param("owner"))
 )
-_SETTING_CLOCK, _STAMPING = Fixed(_set_clock), Fixed(_stamp)
+_SETTING_CLOCK, _STAMPING, _MOVING = Fixed(_set_clock), Fixed(_stamp), Fixed(_move)
 _COUNTING, _COUNTING_FLOWS, _TALKING = Fixed(_count), Fixed(_count_flows), Fixed(_talk)

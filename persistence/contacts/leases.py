@@ -66,7 +66,8 @@ def lock_leased(tx: Transaction, leases: ContactLeases) -> list[LeasedContact]:
 
 def release_leases(tx: Transaction, leases: ContactLeases) -> None:
     """Ends leases."""
-    _RELEASING.run_later(tx, _held(leases))
+    if leases.contact_ids:
+        _RELEASING.run_later(tx, _held(leases))
 
 
 def _held(leases: ContactLeases) -> dict[str, Any]:

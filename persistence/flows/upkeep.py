@@ -10,11 +10,14 @@ from persistence.tables.flows import flow
 
 
 def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int]) -> set[int]:
-    """Those of these flows that are archived."""
+    """Those of these flows that are archived. All are locked, as by a run that is stored: a transaction that archives
+    one of them waits, or has ended."""
     if not flow_ids:
         return set()
-    mine = (flow.c.workspace_id == workspace_id) & flow.c.id.in_(sorted(flow_ids)) & flow.c.is_archived
-    return set(tx.execute(select(flow.c.id).where(mine)).scalars())
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.id.in_(sorted(flow_ids))
+    held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
+    rows = tx.execute(held.with_for_update(read=True, key_share=True))
+    return {row.id for row in rows if row.is_archived}
 
 
 def set_ignores_triggers(tx: Transaction, workspace_id: int, flow_id: int, *, ignores_triggers: bool) -> None:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, select, update
 
-from persistence.changes import note_passes
+from persistence.changes import note_passes, note_runs
 from persistence.database import Transaction
+from persistence.runs.storing import DOCUMENTS, STORING
 from persistence.sql.columns import split
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import ROWS, inserting, json_text
+from persistence.sql.listed_rows import ROWS, json_text
 from persistence.stamps import stamped
+from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
 from persistence.touches import Touches, note_counted
@@ -117,20 +119,26 @@ def _column_of(status: str) -> str:
     return f"{word}_run_count"
 
 
-def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) -> dict[str, int]:
+def save_runs(
+    tx: Transaction, workspace_id: int, runs: Collection[RunState], *, at_end: bool = False
+) -> dict[str, int]:
     """Stores new runs and the current state of known ones, by UUID; returns the ids of those stored, by UUID. A known
-    run that has ended is not changed and not returned: another transaction has ended it.
+    run that has ended is not changed and not returned: another transaction has ended it. With `at_end` new runs are
+    stored at the end of the unit of work, which reads none of them, and not returned; their flows are locked.
     """
     known = _lock_known(tx, workspace_id, [run.uuid for run in runs])
-    counts, moment = counts_of(tx), stamped(tx, flow_run, workspace_id)
+    counts = counts_of(tx)
     new = [run for run in runs if run.uuid not in known]
     changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
     made: dict[str, int] = {}
-    for some in split(new):
-        stored = _STORING.rows(tx, {ROWS: [_new_row(workspace_id, run, moment) for run in some]})
-        made |= {uuid: run_id for run_id, uuid in stored}
+    if at_end:
+        _hold_starts(tx, workspace_id, new)
+        note_runs(tx, workspace_id, [_new_row(workspace_id, run, tx.now) for run in new])
+    else:
+        made = _store_now(tx, workspace_id, new)
     if changed:
         mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.id == bindparam("known_id"))
+        moment = stamped(tx, flow_run, workspace_id)
         columns: dict[str, Any] = {name: bindparam(f"new_{name}") for name in changed[0].values(moment)}
         rows = [
             {"known_id": known[run.uuid].id}
@@ -145,6 +153,15 @@ def save_runs(tx: Transaction, workspace_id: int, runs: Collection[RunState]) ->
     for run in changed:
         counts.move(workspace_id, run.flow_id, known[run.uuid].status, run.status)
     return made | {run.uuid: known[run.uuid].id for run in changed}
+
+
+def _store_now(tx: Transaction, workspace_id: int, new: Sequence[RunState]) -> dict[str, int]:
+    made: dict[str, int] = {}
+    for some in split(new):
+        moment = stamped(tx, flow_run, workspace_id)
+        stored = STORING.rows(tx, {ROWS: [_new_row(workspace_id, run, moment) for run in some]})
+        made |= {uuid: run_id for run_id, uuid in stored}
+    return made
 
 
 def _count_passes(
@@ -187,6 +204,16 @@ def _lock_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dic
     return {uuid: _Known(run_id, status, visits) for run_id, uuid, status, visits in found}
 
 
+def _hold_starts(tx: Transaction, workspace_id: int, runs: Sequence[RunState]) -> None:
+    """Locks the starts of runs, which would otherwise be locked only while the workspace's clock is held."""
+    ids = sorted({run.start_id for run in runs if run.start_id is not None})
+    if not ids:
+        return
+    mine = (flow_start.c.workspace_id == workspace_id) & flow_start.c.id.in_(ids)
+    held = select(flow_start.c.id).where(mine).order_by(flow_start.c.id)
+    tx.execute(held.with_for_update(read=True, key_share=True))
+
+
 def _lock_runs(_is_sqlite: bool) -> Executable:
     rows = flow_run.c
     mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID")
@@ -207,17 +234,7 @@ def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[st
     }
 
 
-DOCUMENTS = ("results", "path", "visits")
 _LOCKING = Fixed(_lock_runs)
-_STORING = inserting(
-    flow_run,
-    (
-        *("uuid", "workspace_id", "session_id", "flow_id", "contact_id", "start_id", "parent_uuid", "status"),
-        *("responded", "results", "path", "visits", "created_on", "modified_on", "expires_on", "exited_on"),
-    ),
-    (flow_run.c.id, flow_run.c.uuid),
-    as_text=DOCUMENTS,
-)
 
 
 def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy import (
     update,
 )
 
+from persistence.changes import note_moves
 from persistence.database import Transaction
 from persistence.runs.runs import INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
 from persistence.sessions.states import IS_WAITING, WAITING
@@ -57,11 +58,13 @@ class SessionState:
         }
 
 
-def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> dict[str, int]:
+def save_sessions(
+    tx: Transaction, workspace_id: int, sessions: Sequence[SessionState], *, moves_contacts: bool = True
+) -> dict[str, int]:
     """Stores new sessions and the current state of known ones, by UUID; returns the ids of those stored, by UUID. Call
     it under leases on their contacts, with one session per contact, after older ones were interrupted. A known session
     that no longer waits is not changed and not returned. Also updates the contacts' current flow, and ends the leases
-    of those for whom it is another one.
+    of those for whom it is another one, unless `moves_contacts` is false.
     """
     known = _lock_known(tx, workspace_id, [session.uuid for session in sessions])
     new = [session for session in sessions if session.uuid not in known]
@@ -80,7 +83,8 @@ def save_sessions(tx: Transaction, workspace_id: int, sessions: Sequence[Session
         ]
         tx.execute(update(flow_session).where(mine).values(columns), values)
     # A new session that has ended already, for example of a background flow, does not change where the contact waits.
-    _note_current_flows(tx, workspace_id, [*(one for one in new if one.status == WAITING), *changed])
+    if moves_contacts:
+        move_contacts(tx, workspace_id, [*(one for one in new if one.status == WAITING), *changed])
     return made | {session.uuid: known[session.uuid].id for session in changed}
 
 
@@ -111,8 +115,8 @@ def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[
     }
 
 
-def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> None:
-    """Updates the flow in which contacts wait."""
+def move_contacts(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> None:
+    """Updates the flow in which the contacts of sessions wait."""
     waiting: dict[int | None, list[int]] = {}
     for one in sessions:
         waiting.setdefault(one.current_flow_id if one.status == WAITING else None, []).append(one.contact_id)
@@ -121,6 +125,14 @@ def _note_current_flows(tx: Transaction, workspace_id: int, sessions: Sequence[S
         values = {"owner": workspace_id, "flow_id": flow_id, "moment": stamped(tx, contact, workspace_id)}
         for some in split(sorted(contact_ids)):
             _MOVING.run_later(tx, values | {"theirs": list(some)})
+
+
+def move_contacts_at_end(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> set[int]:
+    """Updates the flow in which the contacts of new sessions wait, and ends their leases, at the end of the unit of
+    work, which does not read where they wait; returns these contacts."""
+    moves = {one.contact_id: one.current_flow_id for one in sessions if one.status == WAITING}
+    note_moves(tx, workspace_id, moves)
+    return set(moves)
 
 
 def _move(_is_sqlite: bool) -> Executable:

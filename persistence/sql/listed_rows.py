@@ -38,7 +38,12 @@ class _Rows(TypeDecorator[Sequence[Mapping[str, Any]]]):
     cache_ok = True
 
     def process_bind_param(self, value: Sequence[Mapping[str, Any]] | None, dialect: Dialect) -> str:
-        return orjson.dumps(list(value or ()), default=_as_text, option=orjson.OPT_PASSTHROUGH_DATETIME).decode()
+        return rows_text(value or ())
+
+
+def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as the one parameter that they are."""
+    return orjson.dumps(list(rows), default=_as_text, option=orjson.OPT_PASSTHROUGH_DATETIME).decode()
 
 
 def _as_text(value: object) -> str:

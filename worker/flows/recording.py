@@ -13,13 +13,19 @@ from persistence.flows.upkeep import find_archived
 from persistence.messages.handling import finish_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
-from persistence.sessions.sessions import SessionState, interrupt_contacts, save_sessions
+from persistence.sessions.sessions import (
+    SessionState,
+    interrupt_contacts,
+    move_contacts,
+    move_contacts_at_end,
+    save_sessions,
+)
 from persistence.sessions.waiting import expire_sessions, fail_sessions, find_waiting, forget_timeouts, lock_waiting
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects.effect import Recording
-from worker.flows.effects.table import carry_out
+from worker.flows.effects.table import carry_out, has_messages_alone
 from worker.flows.effects.waits import read_ends
 from worker.flows.sprint_events import SprintEvent, first_flow, flows_of_events
 from worker.flows.sprints import Outcome
@@ -43,12 +49,14 @@ def record_outcomes(
     fail_sessions(tx, workspace.id, broken)
     _end_refused_waits(tx, workspace.id, valid)
     _store_failed_starts(tx, workspace.id, assets, valid)
-    _store_sessions(tx, workspace, assets, sprints)
     sound = (outcome for outcome in sprints if _session(outcome).status != FAILED)
     events = [event for outcome in sound for event in _list_events(outcome)]
+    # Effects of other kinds may read who is in which flow.
+    at_end = all(each.task.start_id is not None for each in sprints) and has_messages_alone(events)
+    moved = _store_sessions(tx, workspace, assets, sprints, at_end=at_end)
     carry_out(Recording(tx, workspace, assets.flow_ids, rows), events)
     finish_messages(tx, workspace.id, _handled_messages(assets, valid))
-    release_leases(tx, leases)
+    release_leases(tx, replace(leases, contact_ids=leases.contact_ids - moved))
     return sorted(held)
 
 
@@ -97,7 +105,13 @@ def _store_failed_starts(
         save_runs(tx, workspace_id, runs)
 
 
-def _store_sessions(tx: Transaction, workspace: Workspace, assets: DatabaseAssets, sprints: Sequence[Outcome]) -> None:
+def _store_sessions(
+    tx: Transaction, workspace: Workspace, assets: DatabaseAssets, sprints: Sequence[Outcome], *, at_end: bool
+) -> set[int]:
+    """Stores sessions and runs, and where their contacts wait. With `at_end`, which is for new sessions, runs and
+    contacts are written at the end of the unit of work if it can be: a row that was written before would be written
+    again then, with its final time. Returns the contacts whose leases end by that.
+    """
     replaced = [
         outcome.task.contact_id
         for outcome in sprints
@@ -106,25 +120,24 @@ def _store_sessions(tx: Transaction, workspace: Workspace, assets: DatabaseAsset
     if replaced:
         interrupt_contacts(tx, workspace.id, replaced)
     states = [_state(tx, outcome, assets) for outcome in sprints]
-    session_ids = save_sessions(tx, workspace.id, states)
+    session_ids = save_sessions(tx, workspace.id, states, moves_contacts=not at_end)
     runs = [
         _describe(run, outcome, state, session_ids[state.uuid], assets)
         for outcome, state in zip(sprints, states, strict=True)
         for run in _session(outcome).runs
         if run.flow["uuid"] in assets.flow_ids and _is_touched(run, outcome)
     ]
-    save_runs(tx, workspace.id, runs)
-    _leave_archived_flows(tx, workspace.id, runs)
-
-
-def _leave_archived_flows(tx: Transaction, workspace_id: int, runs: Sequence[RunState]) -> None:
-    """Interrupts the runs just saved whose flow was archived meanwhile. A transaction that archives a flow waits for
-    runs saved before it and interrupts them itself."""
-    going_on = [run for run in runs if run.exited_on is None]
-    archived = find_archived(tx, workspace_id, {run.flow_id for run in going_on})
-    leaving = {run.contact_id for run in going_on if run.flow_id in archived}
+    # A transaction that archives a flow waits from here on, and then interrupts these runs itself.
+    archived = find_archived(tx, workspace.id, {run.flow_id for run in runs})
+    leaving = {run.contact_id for run in runs if run.exited_on is None and run.flow_id in archived}
+    save_runs(tx, workspace.id, runs, at_end=at_end and not leaving)
+    if at_end and not leaving:
+        return move_contacts_at_end(tx, workspace.id, states)
+    if at_end:
+        move_contacts(tx, workspace.id, [state for state in states if state.status == WAITING])
     if leaving:
-        interrupt_contacts(tx, workspace_id, sorted(leaving))
+        interrupt_contacts(tx, workspace.id, sorted(leaving))
+    return set()
 
 
 def _is_touched(run: Run, outcome: Outcome) -> bool:

@@ -11,7 +11,9 @@ from persistence.database import Database
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run, read_moment
 from persistence.sql.columns import new_uuid
+from persistence.tables.flow_starts import flow_start
 from persistence.tables.runs import flow_run
+from persistence.tables.service import workspace_clock
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_contact
 from tests.run_rows import NODE, add_flow, add_run, add_start, status_counts
@@ -76,6 +78,56 @@ def test_results_may_contain_any_character(
     with database.reading() as tx:
         stored = tx.execute(select(flow_run)).one()
     assert (stored.results, stored.path, stored.visits) == ({"said": result}, [{"node": said}], [])
+
+
+def test_runs_that_are_stored_at_the_end_are_the_same_with_the_time_of_the_clock(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    start_id = add_start(database, workspace, registration, [amina])
+    visits, expires_on = [{"type": "A", "left_on": None, "results": []}], database.clock()
+    now, later = (
+        replace(
+            state(database, registration, amina, "waiting"),
+            path=[{"node": "\x00 '\\"}],
+            visits=visits,
+            parent_uuid=NODE,
+            expires_on=expires_on,
+            responded=True,
+        )
+        for _ in range(2)
+    )
+    known = state(database, registration, amina, "waiting")
+    ids = save(database, workspace, now, known)
+
+    over = state(database, registration, amina, "completed", known.uuid)
+    with database.writing() as tx:
+        stored = save_runs(tx, workspace.id, [replace(later, start_id=start_id), over], at_end=True)
+
+    assert stored == {known.uuid: ids[known.uuid]}
+    with database.reading() as tx:
+        rows = {row.uuid: row for row in tx.execute(select(flow_run))}
+        clock = tx.execute(select(workspace_clock.c.stamped_on)).scalar_one()
+    assert rows[later.uuid].modified_on == rows[over.uuid].modified_on == clock > rows[now.uuid].modified_on
+    assert (rows[later.uuid].start_id, rows[over.uuid].status) == (start_id, "completed")
+    same = [each.key for each in flow_run.c if each.key not in ("id", "uuid", "modified_on", "start_id", "created_on")]
+    assert [rows[later.uuid]._mapping[name] for name in same] == [rows[now.uuid]._mapping[name] for name in same]
+    assert rows[later.uuid].created_on == later.created_on
+    assert status_counts(database, registration) == {"active": 2, "completed": 1}
+
+
+def test_runs_that_are_stored_at_the_end_hold_their_start_before(
+    database: Database, workspace: Workspace, registration: int, amina: int
+) -> None:
+    if database.sqlite:  # where one writes at a time
+        return
+    start_id = add_start(database, workspace, registration, [amina])
+    mine = select(flow_start.c.id).where(flow_start.c.id == start_id)
+
+    with database.writing() as tx:
+        run = replace(state(database, registration, amina, "waiting"), start_id=start_id)
+        save_runs(tx, workspace.id, [run], at_end=True)
+        with database.writing() as other:
+            assert other.execute(mine.with_for_update(skip_locked=True)).first() is None
 
 
 def test_the_same_state_twice_counts_once(

@@ -13,10 +13,18 @@ from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
 from persistence.runs.runs import COMPLETED, EXPIRED, WAITING
-from persistence.sessions.sessions import SessionState, interrupt_contacts, interrupt_flow, save_sessions
+from persistence.sessions.sessions import (
+    SessionState,
+    interrupt_contacts,
+    interrupt_flow,
+    move_contacts_at_end,
+    save_sessions,
+)
 from persistence.sql.columns import new_uuid
+from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.service import workspace_clock
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_contact
 from tests.run_rows import add_flow, add_people, add_run, add_waiting, status_counts
@@ -145,6 +153,33 @@ class TestSaveSessions:
 
         assert row_of(database, contact, amina).handling_until is None
         assert row_of(database, contact, ben).handling_until == leases.until
+
+    def test_contacts_that_are_moved_at_the_end_keep_what_else_changed_and_have_its_time(
+        self, database: Database, workspace: Workspace, registration: int, amina: int
+    ) -> None:
+        [ben, carol] = add_people(database, workspace, 2)
+        leases = database.write(lambda tx: acquire_leases(tx, [amina, ben, carol]))
+        with database.writing() as tx:
+            sessions = [
+                SessionState(new_uuid(), one, "message", status, 1, tx.now, state={}, current_flow_id=registration)
+                for one, status in ((amina, WAITING), (ben, WAITING), (carol, COMPLETED))
+            ]
+            save_sessions(tx, workspace.id, sessions, moves_contacts=False)
+            assert move_contacts_at_end(tx, workspace.id, sessions) == {amina, ben}
+            named = update(contact).where(contact.c.id.in_([amina, carol]))
+            tx.execute(named.values(name="Changed", modified_on=stamped(tx, contact, workspace.id)))
+            held = tx.execute(select(contact.c.handling_until).where(contact.c.id == amina)).scalar_one()
+            assert held == leases.until
+
+        rows = [row_of(database, contact, one) for one in (amina, ben, carol)]
+        assert [(row.current_flow_id, row.handling_until, row.name) for row in rows] == [
+            (registration, None, "Changed"),
+            (registration, None, None),
+            (None, leases.until, "Changed"),
+        ]
+        with database.reading() as tx:
+            clock = tx.execute(select(workspace_clock.c.stamped_on)).scalar_one()
+        assert {row.modified_on for row in rows} == {clock}
 
     def test_a_state_may_contain_any_character(
         self, database: Database, workspace: Workspace, registration: int, amina: int

@@ -6,6 +6,8 @@ from sqlalchemy import func, select, text
 
 from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
+from persistence.flows.archiving import archive_flow
+from persistence.flows.upkeep import find_archived
 from persistence.runs.runs import WAITING, RunState, save_runs
 from persistence.sql.columns import new_uuid
 from persistence.tables.flows import flow
@@ -36,6 +38,34 @@ def test_rows_of_a_contact_are_stored_while_a_worker_holds_the_contact(
         assert tx.execute(select(func.count()).select_from(flow_run)).scalar_one() == 1
 
 
+def test_whoever_archives_a_flow_waits_for_workers_that_found_it_living_and_interrupts_its_runs(
+    database: Database, workspace: Workspace
+) -> None:
+    if database.sqlite:  # where one writes at a time
+        return
+    flow_id = add_flow(database, workspace)
+    [contact_id] = add_people(database, workspace, 1)
+
+    with ThreadPoolExecutor(1) as threads:
+        with database.writing() as recording:
+            assert find_archived(recording, workspace.id, [flow_id]) == set()
+            holder = recording.execute(text("select pg_backend_pid()")).scalar_one()
+            archiving = threads.submit(archive_flow, database, workspace.id, flow_id)
+            wait_until(lambda: is_awaited(database, holder), "the archiving to wait")
+            run = RunState(new_uuid(), flow_id, contact_id, WAITING, created_on=recording.now)
+            save_runs(recording, workspace.id, [run], at_end=True)
+        archiving.result(PATIENCE_SECONDS)
+
+    with database.reading() as tx:
+        assert tx.execute(select(flow_run.c.status)).scalars().all() == ["interrupted"]
+        assert find_archived(tx, workspace.id, [flow_id]) == {flow_id}
+
+
+def is_awaited(database: Database, holder: int) -> bool:
+    with database.reading() as tx:
+        return bool(tx.execute(BLOCKED, {"holder": holder}).scalar_one())
+
+
 def test_a_flow_is_renamed_beside_workers_that_store_and_count_its_runs(
     database: Database, workspace: Workspace
 ) -> None:
@@ -53,12 +83,7 @@ def test_a_flow_is_renamed_beside_workers_that_store_and_count_its_runs(
             save_runs(recording, workspace.id, [run])
             holder = recording.execute(text("select pg_backend_pid()")).scalar_one()
             renaming = threads.submit(bring_in, database, workspace, make_file({**welcome, "name": "Hello"}))
-
-            def is_waiting() -> bool:
-                with database.reading() as tx:
-                    return bool(tx.execute(BLOCKED, {"holder": holder}).scalar_one())
-
-            wait_until(is_waiting, "the import to wait")
+            wait_until(lambda: is_awaited(database, holder), "the import to wait")
             # Its end counts the run: with an import that holds the flow already, one of the two would have to give up.
         renaming.result(PATIENCE_SECONDS)
 

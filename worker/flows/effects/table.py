@@ -16,3 +16,9 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
         found = [each for each in events if each.event["type"] in effect.TYPES]
         if found:
             effect.carry_out(recording, found)
+
+
+def has_messages_alone(events: Sequence[SprintEvent]) -> bool:
+    """Whether no other effect than that of messages has an event."""
+    others = {name for effect in EFFECTS if effect is not messages for name in effect.TYPES}
+    return others.isdisjoint(each.event["type"] for each in events)
