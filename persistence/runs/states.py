@@ -1,5 +1,6 @@
 """How the engine's runs are stored (flow format, sessions and results)."""
 
+import re
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,7 @@ from persistence.runs.runs import EXPIRED, RunState
 from persistence.sql.columns import time_text
 
 ACTIONS, RULES = "A", "R"
+_AS_STORED = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
 def describe_run(
@@ -51,7 +53,7 @@ def read_moment(text: str) -> datetime:
 
 
 def _rewrite(text: str) -> str:
-    return time_text(read_moment(text))
+    return text if _AS_STORED.fullmatch(text) else time_text(read_moment(text))
 
 
 def _describe_result(result: Result) -> dict[str, Any]:

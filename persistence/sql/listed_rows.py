@@ -43,7 +43,13 @@ class _Rows(TypeDecorator[Sequence[Mapping[str, Any]]]):
 
 def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows as the one parameter that they are."""
-    return orjson.dumps(list(rows), default=_as_text, option=orjson.OPT_PASSTHROUGH_DATETIME).decode()
+    known: dict[int, str] = {}  # most times are that of the unit of work, the same object again and again
+
+    def write(value: object) -> str:
+        found = known.get(id(value))
+        return found or known.setdefault(id(value), _as_text(value))
+
+    return orjson.dumps(list(rows), default=write, option=orjson.OPT_PASSTHROUGH_DATETIME).decode()
 
 
 def _as_text(value: object) -> str:
