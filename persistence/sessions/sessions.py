@@ -230,8 +230,8 @@ def _end_sessions(tx: Transaction, workspace_id: int, session_ids: Sequence[int]
 
 
 def _find_waiting(_is_sqlite: bool) -> Executable:
-    """The waiting session of each contact, or NULL. Asked for one contact at a time, because a plan that was made while
-    the table was empty would otherwise read all that wait in the workspace.
+    """The waiting session of each contact, or NULL. Asked for one contact at a time, because PostgreSQL would otherwise
+    read all that wait in the workspace while it has no statistics of a table that has just been filled.
     """
     mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
     rows = flow_session.c
@@ -244,7 +244,7 @@ def _hold_contacts(_is_sqlite: bool) -> Executable:
     return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
 
 
-_WAITING, _LOCKING_CONTACTS = Fixed(_find_waiting), Fixed(_hold_contacts)
+_WAITING, _LOCKING_CONTACTS = Fixed(_find_waiting, is_prepared=False), Fixed(_hold_contacts)
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

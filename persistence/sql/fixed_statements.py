@@ -147,30 +147,32 @@ class _Sendable:
 
 class Fixed:
     """A statement that `build` makes for SQLite (True) or PostgreSQL; all its values that change are parameters. The
-    audit log does not hear of it: whoever does something that is told, tells it (`is_told`).
+    audit log does not hear of it: whoever does something that is told, tells it (`is_told`). One that is not
+    `is_prepared` is planned each time: its plan for a small table would be very slow once that has grown.
     """
 
-    def __init__(self, build: Callable[[bool], Executable], *, is_told: bool = False) -> None:
+    def __init__(self, build: Callable[[bool], Executable], *, is_told: bool = False, is_prepared: bool = True) -> None:
         self._build = build
         self.is_told = is_told
+        self.is_prepared = is_prepared
         FIXED.append(self)
         self._made: dict[str, _Sendable] = {}
 
     def rows(self, tx: Transaction, values: Values) -> Sequence[Any]:
         """The rows of the statement with these values of its parameters."""
         made = self._for(tx)
-        rows = fetch(tx.connection, _text_for(tx, made), made.parameters(values))
+        rows = fetch(tx.connection, self._text_for(tx, made), made.parameters(values))
         return rows if made.is_read_as_it_comes else [made.read(row) for row in rows]
 
     def run(self, tx: Transaction, values: Values) -> int:
         """Executes the statement; returns how many rows it changed."""
         made = self._for(tx)
-        return change(tx.connection, _text_for(tx, made), made.parameters(values))
+        return change(tx.connection, self._text_for(tx, made), made.parameters(values))
 
     def run_later(self, tx: Transaction, values: Values) -> None:
         """Executes the statement with the next one of the unit of work, or with its end. Its errors come with those."""
         made = self._for(tx)
-        send_later(tx.connection, _text_for(tx, made), made.parameters(values))
+        send_later(tx.connection, self._text_for(tx, made), made.parameters(values))
 
     def built(self, *, is_sqlite: bool) -> Executable:
         """The statement as it is before it is compiled."""
@@ -181,6 +183,9 @@ class Fixed:
         made = self._for(tx)
         if rows:
             tx.connection.exec_driver_sql(made.text, [made.parameters(values) for values in rows])
+
+    def _text_for(self, tx: Transaction, made: _Sendable) -> str:
+        return _text_for(tx, made) if self.is_prepared else made.text
 
     def _for(self, tx: Transaction) -> _Sendable:
         made = self._made.get(tx.dialect.name)
