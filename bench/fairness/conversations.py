@@ -1,12 +1,13 @@
 """Contacts of one workspace wait for replies while another calls services that are silent, or floods."""
 
 import argparse
-import threading
-from typing import Any
+import time
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 
-from bench.fairness.tenants import Tenant, compare, measure_replies, service
+from bench.fairness.tenants import LONGEST_WAIT_SECONDS, LOOK_SECONDS, Tenant, compare, measure_replies, service
 from bench.gateways import Gateway
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
@@ -19,6 +20,7 @@ from testbed.gateways import queue_messages
 from testbed.running import wait_until
 
 CALLING, FLOODING = "call", "flood"
+PAUSE_SECONDS = 0.02
 
 
 def call_webhook(url: str) -> dict[str, Any]:
@@ -43,26 +45,54 @@ def measure_silent_webhook(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
-    """A gets and queues thousands of messages and has as many events to deliver, B's contacts write meanwhile."""
-    fast = Gateway(0.0)
+    """A gets and queues thousands of messages and has as many events to deliver, B's contacts write meanwhile. They
+    wait until their reply is committed, and until the gateway has it (`handed_over`).
+    """
+    of_all, of_b = Gateway(0.0), Gateway(0.0)
     with service(options.database) as running:
-        a = Tenant.begin(running, "A", fast.url)
-        b = Tenant.begin(running, "B", fast.url)
+        a = Tenant.begin(running, "A", of_all.url)
+        b = Tenant.begin(running, "B", of_b.url)
         a.answer_keyword(FLOODING, [say("Got it.")])
         b.greet()
-        measure_replies(b, 5, first=1_000_000)
-        alone = measure_replies(b, options.count)
+        _converse(b, of_b, range(1_000_000, 1_000_005))
+        alone = _converse(b, of_b, range(options.count))
         queue_messages(running.database, a.workspace, a.channel_id, options.queued, is_bulk=True)
-        _queue_deliveries(a, fast.url, options.deliveries)
+        _queue_deliveries(a, of_all.url, options.deliveries)
         _receive_at_once(a, options.flood)
-        still = threading.Event()
-        beside = []
-        for number in range(options.count):
-            beside += measure_replies(b, 1, first=options.count + number)
-            if not count_unhandled(a):
-                still.set()
-                break
-        return compare("flood", alone, beside, ended_before=still.is_set(), unhandled_at_end=count_unhandled(a))
+        began, calls = time.monotonic(), of_all.parts.total()
+        beside: list[Waits] = []
+        while len(beside) < options.count and count_unhandled(a):
+            beside += _converse(b, of_b, [options.count + len(beside)])
+        seconds, left = time.monotonic() - began, count_unhandled(a)
+        rates = {
+            "handled": round((options.flood - left) / seconds, 1),
+            "calls": round((of_all.parts.total() - calls) / seconds, 1),
+        }
+        replied = [[each.until_reply for each in waits] for waits in (alone, beside)]
+        handed = [[each.until_handed_over for each in waits] for waits in (alone, beside)]
+        handed_over = compare("flood, handed over", *handed)
+        return compare("flood", *replied, handed_over=handed_over, flood_per_second=rates, unhandled_at_end=left)
+
+
+class Waits(NamedTuple):
+    """The seconds from a message of a contact until its reply was committed, and until the gateway had it."""
+
+    until_reply: float
+    until_handed_over: float
+
+
+def _converse(tenant: Tenant, gateway: Gateway, numbers: Iterable[int]) -> list[Waits]:
+    """Contacts write one after another, each when the gateway has the reply to the one before."""
+    waits = []
+    for number in numbers:
+        before = gateway.parts.total()
+        until_reply = tenant.wait_for_reply(number)
+        began = time.monotonic()
+        while gateway.parts.total() == before and time.monotonic() - began < LONGEST_WAIT_SECONDS:
+            time.sleep(LOOK_SECONDS)
+        waits.append(Waits(until_reply, until_reply + time.monotonic() - began))
+        time.sleep(PAUSE_SECONDS)
+    return waits
 
 
 def _queue_deliveries(tenant: Tenant, url: str, count: int) -> None:
