@@ -1,6 +1,7 @@
 """Messages that contacts send: they resume a waiting flow, match triggers, or go to the inbox."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from flows.engine import Contact
@@ -36,7 +37,7 @@ def begin_incoming(runtime: Runtime) -> Callable[[], bool]:
         finished = runtime.database.write(lambda tx: finish_plain_messages(tx, workspace_id, PLAIN_BATCH))
         return run_batch(runner, workspace_id, INCOMING, find_senders, plan_messages) or finished == PLAIN_BATCH
 
-    return begin_turns(runtime, list_receiving_workspaces, work)
+    return begin_turns(runtime, partial(list_receiving_workspaces, share=runtime.share), work)
 
 
 def plan_messages(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
