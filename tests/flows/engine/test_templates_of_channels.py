@@ -84,6 +84,13 @@ def test_of_a_text_of_a_template_with_an_expression_in_error_what_remains_is_sen
     assert (message["text"], message["templating"]["variables"][1]["value"]) == ("Hi Ann", "Ann")
 
 
+@pytest.mark.parametrize("given", [(), ("image:http://a/1.jpg",), ("image:http://a/1.jpg", "Ann", "more")])
+def test_variables_that_are_not_given_are_empty(given: tuple[str, ...]) -> None:
+    values = [each["value"] for each in message_of(send(*given))["templating"]["variables"]]
+
+    assert values == [*given, "", ""][:2]
+
+
 @pytest.mark.parametrize("value", ["", "a picture", "image:", ":http://a/1.jpg"])
 def test_what_is_no_attachment_is_none(value: str) -> None:
     assert "attachments" not in message_of(send(value, "Ann"))

@@ -49,7 +49,9 @@ class Desk:
             make_messages(database, workspace, amina, **times, **state, flow_id=flow_id if in_flow else None)
         make_messages(database, workspace, amina)
         add_run(database, workspace, flow_id, id_of(database, amina), created_on=OLD, exited_on=OLD, modified_on=OLD)
-        self.flow = uuid_of(database, flow, flow_id)
+        other_id = add_flow(database, workspace, "Other")
+        add_run(database, workspace, other_id, id_of(database, amina), created_on=OLD, exited_on=OLD, modified_on=OLD)
+        self.flows = [uuid_of(database, flow, each) for each in (flow_id, other_id)]
 
     def export(
         self, kind: str = "messages", form: str = "csv", note: Callable[[int, int], None] | None = None, **filters: str
@@ -78,10 +80,12 @@ def test_an_export_is_the_same_before_and_after_archiving(desk: Desk) -> None:
     filters: list[dict[str, str]] = [{}, {"after": day}, {"before": day}]
     filters += [{"folder": each} for each in (*FOLDERS, "incoming")]
     asked: list[tuple[str, str, dict[str, str]]] = [("messages", "csv", each) for each in filters]
-    asked += [("messages", "jsonl", {}), ("runs", "csv", {}), ("runs", "csv", {"flow": desk.flow})]
+    asked += [("messages", "jsonl", {}), ("runs", "csv", {})]
+    asked += [("runs", "csv", {"flow": each}) for each in desk.flows]
     asked += [("runs", "csv", {"after": day}), ("runs", "jsonl", {"before": day}), ("contacts", "csv", {})]
     before = [desk.export(kind, form, **each) for kind, form, each in asked]
     assert len(before[0]) == len(STATES) + 2 and all(len(each) > 1 for each in before[3:10])
+    assert [len(each) for each in before[11:14]] == [3, 2, 2] and before[12] != before[13]
 
     assert archive_next_day(desk.database, desk.store)  # which is in both places now
     assert [desk.export(kind, form, **each) for kind, form, each in asked] == before
