@@ -43,7 +43,7 @@ from relayboard.move.reading import (
     read_subscriber,
     read_user,
 )
-from tests.factories import id_of, make_contact, make_named
+from tests.factories import id_of, make_contact, make_field, make_named
 from tests.run_rows import add_flow
 
 THERE = "11111111-1111-4111-8111-111111111111"
@@ -161,6 +161,18 @@ class TestContacts:
 
         self.write(database, move, name="m" * 129)
         assert only(database, contact.c.name).name == "m" * 128
+
+    def test_a_contact_has_the_values_of_fields_that_are_here_and_others_are_noted(
+        self, database: Database, workspace: Workspace, move: Move
+    ) -> None:
+        make_field(database, workspace, "Age", "number")
+        make_field(database, workspace, "Town")
+
+        self.write(database, move, fields={"age": 20, "town": "Huye", "shoe_size": "44"})
+
+        values = only(database, contact.c.fields).fields.values()
+        assert sorted((each["text"], each.get("number")) for each in values) == [("20", "20"), ("Huye", None)]
+        assert [each.note for each in lost(database, move, CONTACT)] == ["there is no field shoe_size here"]
 
     def test_a_contact_is_in_the_groups_that_it_is_in_there_and_groups_count_it(
         self, database: Database, workspace: Workspace, move: Move

@@ -276,6 +276,15 @@ def test_what_began_a_session_is_seen_and_the_rest_is_empty(trigger: Any, seen: 
     assert json.loads(text) == {**nothing, "type": trigger["type"], **seen}
 
 
+@pytest.mark.parametrize("optin", [None, refer(make_uuid(53), "Jokes")])
+def test_generation_13_sees_the_optin_that_began_a_session(optin: Any) -> None:
+    event = {"type": "optin_started", **({} if optin is None else {"optin": optin})}
+    trigger = {"type": "optin" if optin else "manual", "event": event}
+    (text,) = texts(play(node(0, say("@(json(trigger.optin))")), trigger=trigger, **EARLY))
+
+    assert json.loads(text) == optin
+
+
 def test_a_session_started_by_another_sees_its_run_as_parent() -> None:
     summary = {
         "uuid": make_uuid(8),
