@@ -50,6 +50,11 @@ def test_an_operand_in_error_that_nobody_tests_for_is_empty() -> None:
     assert (result_of(played), len(played.errors) > 0) == (("", "Other", ""), True)
 
 
+def test_the_error_of_a_test_is_told_as_a_sentence() -> None:
+    played = route("5", ("has_number_gt", ["many"], "More"))
+    assert played.errors == ['Error calling has_number_gt(...): unable to convert "many" to a number']
+
+
 def test_arguments_are_translated_if_there_are_as_many() -> None:
     translated = {"spa": {make_uuid(3): {"arguments": ["sí"]}}}
     spanish = {"localization": translated, "contact": {"language": "spa"}}

@@ -27,6 +27,7 @@ from persistence.move.moves import (
 )
 from persistence.move.runs import write_runs
 from persistence.move.setup import write_channels, write_resthooks, write_subscribers, write_users
+from persistence.move.tickets import write_tickets
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import contact, group, group_membership
 from persistence.tables.flows import flow, flow_label, labeled_flow
@@ -41,6 +42,7 @@ from relayboard.move.reading import (
     read_resthook,
     read_run,
     read_subscriber,
+    read_ticket,
     read_user,
 )
 from tests.factories import id_of, make_contact, make_field, make_named
@@ -148,6 +150,19 @@ def test_a_run_that_took_no_step_comes_without_visits(database: Database, worksp
         write_runs(tx, move, [read_run({"uuid": THERE, "flow": {"uuid": OTHER}, "contact": {"uuid": THERE}})])
 
     assert tuple(only(database, flow_run.c.path, flow_run.c.visits)) == ([], [])
+
+
+def test_a_contact_has_as_many_open_tickets_as_come_open(database: Database, workspace: Workspace, move: Move) -> None:
+    keep(database, move, CONTACT, THERE, id_of(database, make_contact(database, workspace)))
+    raw = {"contact": {"uuid": THERE}, "opened_on": "2026-01-01T08:00:00Z"}
+    found = []
+    for status in ("open", "closed"):
+        tickets = [{**raw, "uuid": OTHER, "status": status}, {**raw, "uuid": THERE, "status": "closed"}]
+        with database.writing() as tx:
+            write_tickets(tx, move, [read_ticket(each) for each in tickets])
+        found.append(only(database, contact.c.open_ticket_count).open_ticket_count)
+
+    assert found == [1, 0]
 
 
 class TestContacts:

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from persistence.database import Database
 from persistence.errors import InvalidInput
 from persistence.tables.triggers import trigger
-from persistence.triggers.triggers import CATCH_ALL, KEYWORD
+from persistence.triggers.triggers import CATCH_ALL, KEYWORD, NEW_CONVERSATION
 from persistence.triggers.writes import (
     NewTrigger,
     archive_triggers_of_flow,
@@ -47,6 +47,17 @@ def test_one_common_keyword_is_enough_to_be_refused(
             with pytest.raises(InvalidInput) as refused:
                 create_trigger(tx, workspace.id, new)
             assert list(refused.value.errors) == [field]
+
+
+@pytest.mark.parametrize("kind", [CATCH_ALL, NEW_CONVERSATION])
+def test_what_is_refused_without_a_keyword_is_the_type(database: Database, workspace: Workspace, kind: str) -> None:
+    new = NewTrigger(kind, add_flow(database, workspace))
+    with database.writing() as tx:
+        create_trigger(tx, workspace.id, new)
+        with pytest.raises(InvalidInput) as refused:
+            create_trigger(tx, workspace.id, new)
+
+    assert list(refused.value.errors) == ["type"]
 
 
 def test_with_a_flow_its_triggers_are_put_away_and_no_others(database: Database, workspace: Workspace) -> None:

@@ -31,12 +31,12 @@ from persistence.tables.runs import flow_run
 from persistence.tables.stamps import record_stamp
 from persistence.templates import Translation, set_translation
 from persistence.touches import CONTACT, FLOW, note_renamed
-from persistence.touching import touch_by_others
+from persistence.touching import touch_by_contacts, touch_by_others
 from persistence.workspaces import Workspace
 from testbed.flow_rows import uuid_of
 from testbed.tokens import make_token
 from tests.api import Api
-from tests.factories import make_contact, make_messages
+from tests.factories import id_of, make_contact, make_messages
 from tests.ticket_rows import add_ticket
 from tests.worker.flows.conftest import Stage
 from tests.worker.mirrors.client import Record, settle
@@ -263,6 +263,20 @@ class TestPortions:
             )
         assert self.waiting(scene) == []
         assert min(map(time_text, stamps)) > newest
+
+    def test_a_portion_takes_all_contacts_whose_messages_it_has_room_for(self, scene: Scene) -> None:
+        database, workspace = scene.database, scene.workspace
+        people = [make_contact(database, workspace, f"+25072299900{number}") for number in range(4)]
+        for uuid in people:
+            make_messages(database, workspace, uuid)
+        with database.writing() as tx:
+            note_renamed(tx, workspace.id, CONTACT, [id_of(database, uuid) for uuid in people])
+
+        counts = [len(people)]
+        while database.write(partial(touch_by_contacts, workspace_id=workspace.id)):
+            counts.append(len(self.waiting(scene)))
+
+        assert list(dict.fromkeys(counts)) == [4, 2, 0], "a message of each, two at once"
 
     def test_after_a_full_portion_the_next_waits_for_the_next_sweep(self, scene: Scene) -> None:
         self.change(scene, FLOW)

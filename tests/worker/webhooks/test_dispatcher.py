@@ -223,6 +223,17 @@ class TestManyReceivers:
 
         assert [queue.call(item)[1] for _, item in leased.items] == [is_there]
 
+    def test_a_call_that_failed_inside_the_service_is_an_attempt_of_its_delivery(self, runtime, database, add):
+        add()
+        queue = DeliveryQueue(runtime)
+        with database.writing() as tx:
+            ((name, item),) = queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1)).items
+        with database.writing() as tx:
+            queue.record(tx, [Finished(item, name, None, False)])
+
+        (attempt,) = attempts_of(database)
+        assert (attempt.delivery_id, attempt.error) == (item[0].id, "The delivery failed inside the service.")
+
     def test_a_lease_lasts_twice_as_long_as_a_call_may_take(self, runtime, add):
         add()
         queue = DeliveryQueue(runtime)
