@@ -123,6 +123,22 @@ def test_an_error_is_one_of_a_lost_race_and_the_connection_goes_on(database: Dat
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_connection_prepares_a_statement_once_it_has_used_it_often(
+    database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fixed_statements, "PREPARED_AFTER", 3)
+    counting = of(select(contact.c.id).where(contact.c.workspace_id == param("owner")))
+    with database.writing() as tx:
+        numbers = []
+        for _ in range(5):
+            counting.rows(tx, {"owner": workspace.id})
+            held = tx.connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar_one()
+            numbers.append(held - (numbers[0] if numbers else 0))
+
+    assert numbers[1:] == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_what_could_not_be_prepared_is_prepared_later(database: Database, workspace: Workspace) -> None:
     counting = of(select(contact.c.id).where(contact.c.workspace_id == param("owner")))
     with database.writing() as tx:
