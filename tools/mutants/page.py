@@ -1,5 +1,6 @@
 """The section about mutants in docs/quality.md, and the survivors that have a reason."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,7 +40,7 @@ seconds, and `--mutant NAME` a single one. Tests are written for what a sample s
 first showing is a measure of the tests as they were, and only another seed is a new measurement. The command fails if
 the share of now is less than 85 of 100.
 
-So far, of {wanted} in each folder:
+Judged so far, of all seeds: {judged}.
 
 {head}
 {rows}
@@ -82,7 +83,7 @@ def part_noticed_at_first(verdicts: Sequence[Verdict]) -> float:
     return sum(map(was_noticed, counted)) / max(1, len(counted))
 
 
-def describe(verdicts: Sequence[Verdict], wanted: int = 500) -> str:
+def describe(verdicts: Sequence[Verdict]) -> str:
     samples = sorted({_sample_of(each) for each in verdicts})
     changed = [f"{each['mutant']}\n{each['change']}" for each in verdicts if lives_on(each)]
     survivors = "\nWhat lives on:\n\n```text\n" + "\n\n".join(changed) + "\n```\n" if changed else ""
@@ -90,7 +91,9 @@ def describe(verdicts: Sequence[Verdict], wanted: int = 500) -> str:
     head = f"{_line(COLUMNS)}\n{'|---' * len(COLUMNS)}|"
     seconds = sum(each.get("seconds", 0.0) for each in verdicts) / max(1, len(verdicts))
     budgets = {"budget": BUDGET_SECONDS, "again": SECOND_BUDGET_SECONDS, "seconds": seconds}
-    return TEXT.format(wanted=wanted, head=head, rows="\n".join(rows), survivors=survivors, **budgets)
+    folders = sorted(Counter(each["folder"] for each in verdicts).items())
+    judged = ", ".join(f"{count} of `{folder}`" for folder, count in folders)
+    return TEXT.format(judged=judged, head=head, rows="\n".join(rows), survivors=survivors, **budgets)
 
 
 def _sample_of(verdict: Verdict) -> tuple[str, int]:
