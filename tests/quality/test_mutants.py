@@ -271,6 +271,27 @@ def test_courts_learn_what_tests_call_and_judge_in_forks_or_afresh(tmp_path):
     ]
 
 
+def test_an_exception_with_a_dot_in_its_name_is_no_mutant(tmp_path):
+    code = "import socket\n\ntry:\n    pass\nexcept (OSError, socket.gaierror):\n    pass\n"
+    (tmp_path / "code_under_test.py").write_text(code)
+    plain, dotted = [each for each in find_mutants(tmp_path, ["code_under_test.py"]) if "Exception" in each.operator]
+
+    assert "except (CosmicRayTestingException, socket.gaierror)" in mutate(code, plain)
+    with pytest.raises(ValueError, match="nothing to replace"):
+        mutate(code, dotted)
+
+
+def test_a_process_that_broke_while_it_judged_has_not_ended_well(tree, mutants, monkeypatch):
+    def fail(*_):
+        raise LookupError
+
+    monkeypatch.setattr("tools.mutants.court.mutate", fail)
+    court = command.start_court(tree, mutants[:1], Learned(), ["test_it.py"], None)
+
+    with pytest.raises(RuntimeError, match="ended early"):
+        list(command.answers([court]))
+
+
 def test_a_changed_test_file_is_learned_anew_and_others_are_kept(tmp_path):
     files = {
         "worker/__init__.py": "",

@@ -291,7 +291,9 @@ def _is_plain(item: pytest.Item) -> bool:
 
 
 def run_court(court: Court, tree: Path, files: Sequence[str]) -> None:
-    """Collects the tests of these files, and judges. Never returns to a process that needs its modules."""
+    """Collects the tests of these files, and judges. Never returns to a process that needs its modules. Raises
+    RuntimeError if pytest ended before all were judged.
+    """
     enter(tree, kept=["tools"])
     # Runs of pytest that end take away what they find in their usual place.
     with (
@@ -300,4 +302,6 @@ def run_court(court: Court, tree: Path, files: Sequence[str]) -> None:
         contextlib.redirect_stdout(silence),
     ):
         options = ["-p", "no:cacheprovider", "-W", "ignore", f"--basetemp={place}/court", *ON_SQLITE]
-        pytest.main([*options, "-o", "tmp_path_retention_policy=none", *files], plugins=[court])
+        status = pytest.main([*options, "-o", "tmp_path_retention_policy=none", *files], plugins=[court])
+    if status in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
+        raise RuntimeError(f"pytest ended early, with status {int(status)}")

@@ -32,8 +32,9 @@ start processes in the changed tree. A test that fails, or needs more than ten t
 without the mutant. What no test of those files notices either stands under *without a test*. Mutants that change
 nothing anybody can see have their reason in `tools/mutants/explained.txt` and are left out of the shares; `slots=True`
 is changed nowhere, because what works with slots works without. Folders take turns, and a run that ends early has
-judged the beginning of each sample, in whose order chance decides. The next run goes on with the same sample, which a
-file beside the verdicts keeps: code that changes meanwhile would lead to another one.
+judged the beginning of each sample, in whose order chance decides (with `--jobs 2`, of its two halves, which take every
+second one). The next run goes on with the same sample, which a file beside the verdicts keeps: code that changes
+meanwhile would lead to another one.
 
 `python -m tools.mutants --again --write` shows those that live on to the tests of today, as many as take {again:.0f}
 seconds, and `--mutant NAME` a single one. Tests are written for what a sample shows, so that only the share at the

@@ -71,9 +71,12 @@ def modules_below(root: Path, folder: str) -> list[str]:
 
 
 def mutate(source: str, mutant: Mutant) -> str:
-    """The code with this change. Raises ValueError if there is no such place."""
+    """The code with this change. Raises ValueError if there is no such place, or nothing that can be replaced there."""
     operator: Any = get_operator(mutant.operator)()
-    changed = mutate_code(source, operator, mutant.occurrence)
+    try:
+        changed = mutate_code(source, operator, mutant.occurrence)
+    except AttributeError as error:  # of Cosmic Ray, which takes names with dots for names
+        raise ValueError(f"nothing to replace: {mutant}") from error
     if changed is None or changed == source:
         raise ValueError(f"nothing to change: {mutant}")
     return str(changed)
