@@ -18,7 +18,7 @@ from persistence.serving import open_serving_database
 from persistence.sql.due_work import Share
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
-from worker.app import create_queue, declare_run, declare_sweeps
+from worker.app import create_queue, declare_others, declare_run, declare_sweeps
 from worker.bell import Bell, ring_at_wake, ring_first, run_at_wake
 from worker.heartbeat import beating
 from worker.job_pool import JobPool
@@ -66,7 +66,8 @@ def run_worker_process(
         prepare(early)
         if early:
             return 0
-    jobs = tuple(job for job in jobs if bell is None or job.kind not in LATER)
+    left = tuple(job for job in jobs if bell is not None and job.kind in LATER)
+    jobs = tuple(job for job in jobs if job not in left)
     queue = create_queue(settings.queue_url)
     share, spare = (Share.ALL, SPARE_CONNECTIONS) if bell is None else (Share.LITTLE, 0)
     database = open_serving_database(settings, pool_size=threads + spare)
@@ -79,6 +80,7 @@ def run_worker_process(
         wake = Waker(declare_run(queue, run)).wake
         database.wake = wake if bell is None else ring_at_wake(bell, run_at_wake(CALLING, pool.run, wake), SHARED)
         declare_sweeps(queue, pool.run, jobs)
+        declare_others(queue, run, left)
         consumer = GracefulConsumer(
             queue,
             workers=threads,
