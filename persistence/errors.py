@@ -13,6 +13,7 @@ DATABASE_AWAY = (OperationalError, PoolTimeout)
 """Errors that mean that the database cannot be reached or used now; nothing is wrong with the statement."""
 QUERY_CANCELED = "57014"
 SERIALIZATION_CODES = ("40001", "40P01")
+LOCK_NOT_AVAILABLE = "55P03"
 
 
 class RuleBroken(Exception):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from persistence.contacts.leases import ContactLeases, acquire_leases
+from persistence.contacts.leases import ContactLeases, acquire_leases, await_contacts
 from persistence.database import Transaction
 from persistence.sessions.parking import park_leased
 from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
@@ -19,15 +19,17 @@ def run_batch(runner: FlowRunner, workspace_id: int, kind: str, find: Find, plan
     """Leases contacts of a workspace, plans the work on them, performs and records it; returns whether there was any.
     `find` returns contacts that nobody has leased, most urgent first, at most so many. `plan` gets the ids of the
     leased contacts. It returns the tasks for them, and what else to do in the transaction that records them. Contacts
-    whose sprint may call other systems are parked, by the `kind` of work.
+    whose sprint may call other systems are parked, by the `kind` of work. If somebody else is just changing all of
+    them, they are due again when that has ended.
     """
 
-    def take(tx: Transaction) -> ContactLeases:
-        return acquire_leases(tx, find(tx, workspace_id, BATCH))
+    def take(tx: Transaction) -> tuple[Sequence[int], ContactLeases]:
+        found = find(tx, workspace_id, BATCH)
+        return found, acquire_leases(tx, found)
 
-    leases = runner.database.write(take)
+    found, leases = runner.database.write(take)
     if not leases.contact_ids:
-        return False
+        return bool(found) and await_contacts(runner.database, found)
     ids = sorted(leases.contact_ids)
     with runner.database.reading() as tx:
         context = runner.open_context(tx, workspace_id, ids)
