@@ -211,26 +211,8 @@ JOBS = (
     Job("trimming", begin_trimming, every_seconds=600),
 )
 
-CALLING = ("sending", "webhooks")
-"""The jobs that call gateways and receivers: their steps wake a dispatcher and return at once."""
-SHARED = ("incoming", *CALLING)
-"""The jobs that the process of jobs does for those who have little to do, and senders for those who have much."""
-LATER = (
-    "starts",
-    "broadcasts",
-    "campaigns",
-    "counts",
-    "touches",
-    "groups",
-    "data",
-    "expiry",
-    "statistics",
-    "learning",
-    "archives",
-    "trimming",
-)
-"""The jobs that senders do alone: nobody waits for their next step."""
-BEHIND = (*SHARED, *LATER)
+SENDING = ("sending", "webhooks")
+"""The jobs that call gateways and receivers, which senders do."""
 
 BATCH = 1000
 

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from persistence.database import Database
-from persistence.sql.due_work import Share
 from relayboard.base.settings import Settings
 from worker.http.safe_http import SafeHttp
 
@@ -22,7 +21,6 @@ class Runtime:
     http: SafeHttp
     stopping: threading.Event = field(default_factory=threading.Event)
     closing: ExitStack = field(default_factory=ExitStack)
-    share: Share = Share.ALL
     chance: Callable[[], float] = random.random
 
 

@@ -37,7 +37,7 @@ from persistence.deliveries.hiding import hide_in_text, hide_in_url
 from persistence.deliveries.ledger import count_moved
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.due_work import Share, list_receivers
+from persistence.sql.due_work import list_receivers
 from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
@@ -128,10 +128,10 @@ def _move_all() -> Update:
     return _move_on({name: rows.c[name] for name in _MOVED}, _NOW).returning(delivery.c.id, delivery.c.status)
 
 
-def list_due_receivers(tx: Transaction, share: Share = Share.ALL) -> list[tuple[int, str]]:
+def list_due_receivers(tx: Transaction) -> list[tuple[int, str]]:
     """The workspaces and receivers with at least one due delivery, found by one index seek for each of them."""
     is_due = delivery.c.due_on <= tx.now
-    return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, _IS_PENDING, is_due, share)
+    return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, _IS_PENDING, is_due)
 
 
 def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], lease: timedelta) -> list[DueDelivery]:

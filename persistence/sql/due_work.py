@@ -4,37 +4,20 @@ is spread over several machines by workspace needs only one of them. Workers ask
 built once: the conditions `waits` are objects that exist once.
 """
 
-from enum import Enum, auto
-
-from sqlalchemy import CTE, Column, ColumnElement, Select, String, and_, case, func, literal, or_, select, true
+from sqlalchemy import CTE, Column, ColumnElement, Select, String, and_, case, func, literal, select
 
 from persistence.database import Transaction
 from persistence.sql.kept_statements import execute_kept
 
-MUCH = 50
-"""So many rows are a flood: others are served before it."""
 
-
-class Share(Enum):
-    """The part of the due work that a process takes: that of workspaces and receivers with less than `MUCH` of it, with
-    as much or more, or all."""
-
-    ALL = auto()
-    LITTLE = auto()
-    MUCH = auto()
-
-
-def list_workspaces(
-    tx: Transaction, workspace_id: Column[int], *waits: ColumnElement[bool], share: Share = Share.ALL
-) -> list[int]:
+def list_workspaces(tx: Transaction, workspace_id: Column[int], *waits: ColumnElement[bool]) -> list[int]:
     """The workspaces with a row that meets the condition of a partial index; one index seek for each of them."""
 
     def build() -> Select[int]:
         owners = _owners(workspace_id, *waits)
-        theirs = select(literal(1)).where(*waits, workspace_id == owners.c.id).correlate(owners)
-        return select(owners.c.id).where(owners.c.id.is_not(None), is_in_share(share, theirs))
+        return select(owners.c.id).where(owners.c.id.is_not(None))
 
-    return [owner for (owner,) in execute_kept(tx, (workspace_id, *waits), ("waits", share), (), build, {})]
+    return [owner for (owner,) in execute_kept(tx, (workspace_id, *waits), ("waits",), (), build, {})]
 
 
 def list_due_workspaces(
@@ -63,7 +46,6 @@ def list_receivers(
     receiver: Column[str],
     waits: ColumnElement[bool],
     is_due: ColumnElement[bool],
-    share: Share = Share.ALL,
 ) -> list[tuple[int, str]]:
     """The workspaces and receivers with a due row; the index begins with both. An empty name sorts before the receivers
     of each workspace.
@@ -79,10 +61,9 @@ def list_receivers(
         pairs = pairs.union_all(select(owner, func.coalesce(following, "")).where(pairs.c.owner.is_not(None)))
         mine = and_(waits, is_due, workspace_id == pairs.c.owner, receiver == pairs.c.name)
         due = select(literal(1)).where(mine).correlate(pairs)
-        known = (pairs.c.owner.is_not(None), pairs.c.name != "", has_row(due), is_in_share(share, due))
-        return select(pairs.c.owner, pairs.c.name).where(*known)
+        return select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_row(due))
 
-    found = execute_kept(tx, (workspace_id, receiver, waits), ("receivers", share), (is_due,), build, {})
+    found = execute_kept(tx, (workspace_id, receiver, waits), ("receivers",), (is_due,), build, {})
     return [(owner_id, name) for owner_id, name in found]
 
 
@@ -91,11 +72,3 @@ def has_row(found: Select[int]) -> ColumnElement[bool]:
     reads everything that is due: by its statistics, which it mostly takes while little waits, that is one row.
     """
     return found.limit(1).scalar_subquery().is_not(None)
-
-
-def is_in_share(share: Share, *found: Select[int]) -> ColumnElement[bool]:
-    """Whether one of these statements finds as much, or as little, as the share says; none looks at more rows."""
-    if share is Share.ALL:
-        return true()
-    is_much = or_(*(has_row(each.offset(MUCH - 1)) for each in found))
-    return is_much if share is Share.MUCH else ~is_much

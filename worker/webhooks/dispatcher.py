@@ -71,7 +71,7 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         self._retries: list[datetime] = []
 
     def list_due(self, tx: Transaction) -> list[str]:
-        return [f"{workspace_id} {receiver}" for workspace_id, receiver in list_due_receivers(tx, self._runtime.share)]
+        return [f"{workspace_id} {receiver}" for workspace_id, receiver in list_due_receivers(tx)]
 
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[Signed]:
         wanted = {_read_receiver(name): room for name, room in rooms.items()}

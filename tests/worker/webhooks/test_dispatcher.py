@@ -1,7 +1,6 @@
 import threading
 import time
 from collections import Counter
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs
 
@@ -14,7 +13,6 @@ from persistence.deliveries.ledger import Ledger
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import send_again
 from persistence.sql.columns import new_uuid
-from persistence.sql.due_work import MUCH, Share
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, delivery_attempt
 from persistence.tables.messages import message
@@ -326,19 +324,6 @@ def test_bodies_keep_their_parameters(add, receiver, finish):
     finish()
 
     assert parse_qs(receiver.received[0].body.decode()) == {"text": ["a&b=c"], "attachments": ["x", "y"]}
-
-
-def test_a_sender_leaves_the_rest_of_a_flood_to_the_process_of_jobs_at_once(runtime, add, woken, ledger):
-    for _ in range(MUCH):
-        add()
-    woken.clear()
-
-    begin_webhooks(replace(runtime, share=Share.MUCH))
-    wait_until(lambda: "webhooks" in woken, "the sender to leave the rest")
-    assert ledger().pending > 0
-    begin_webhooks(replace(runtime, share=Share.LITTLE))
-
-    wait_until(lambda: ledger().delivered == MUCH, "all deliveries")
 
 
 def test_an_attempt_that_cannot_be_recorded_does_not_hold_up_the_others(runtime, database, add, receiver, ledger):
