@@ -48,23 +48,23 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@echo "Installing Relayboard into $(VENV) (about half a minute, once)..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/.bench-installed: pyproject.toml | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench,dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[bench,dev]'
 	@touch $@
 
 $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 $(VENV)/.sdks-installed: pyproject.toml | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,sdks]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev,sdks]'
 	@touch $@
 
 $(VENV)/.tox-installed: pyproject.toml tox.ini | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check 'tox>=4.30' 'tox-uv>=1.20'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check 'tox>=4.30' 'tox-uv>=1.20'
 	@touch $@
 
 clean:

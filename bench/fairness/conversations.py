@@ -21,6 +21,7 @@ from testbed.running import wait_until
 
 CALLING, FLOODING = "call", "flood"
 PAUSE_SECONDS = 0.02
+"""Between two messages of contacts who write one after another."""
 
 
 def call_webhook(url: str) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from persistence.database import Database, Transaction
 from persistence.errors import LOCK_NOT_AVAILABLE
 from persistence.sql.columns import UtcDateTime, columns_for
 from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
 AWAIT_MS = 250
+"""How long a worker waits for whoever is changing a contact; the next sweep comes after two seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeas
     return ContactLeases(frozenset(contact_id for (contact_id,) in _TAKING.rows(tx, wanted)), until)
 
 
-def await_contacts(database: Database, contact_ids: Collection[int]) -> bool:
+def await_contacts(database: Database, workspace_id: int, contact_ids: Collection[int]) -> bool:
     """Waits until nobody else is changing these contacts, for a quarter of a second at most; returns whether that came.
     Nobody wakes a worker when somebody else's unit of work ends, and most end at once.
     """
@@ -64,7 +66,7 @@ def await_contacts(database: Database, contact_ids: Collection[int]) -> bool:
     try:
         with database.writing() as tx:
             tx.connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{AWAIT_MS}ms'")
-            _AWAITING.rows(tx, {"wanted": sorted(contact_ids)})
+            _AWAITING.rows(tx, {"owner": workspace_id, "wanted": sorted(contact_ids)})
     except DBAPIError as error:
         if getattr(error.orig, "pgcode", None) == LOCK_NOT_AVAILABLE:
             return False
@@ -119,7 +121,8 @@ def _lock(_is_sqlite: bool) -> Executable:
 
 
 def _await(_is_sqlite: bool) -> Executable:
-    return select(contact.c.id).where(_ARE_WANTED).order_by(contact.c.id).with_for_update(key_share=True)
+    mine = (beside_index(contact.c.workspace_id) == param("owner")) & _ARE_WANTED
+    return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
 
 
 _TAKING, _RENEWING, _RELEASING, _LOCKING = Fixed(_take), Fixed(_renew), Fixed(_release), Fixed(_lock)

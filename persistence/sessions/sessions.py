@@ -5,14 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    Executable,
-    bindparam,
-    delete,
-    null,
-    select,
-    update,
-)
+from sqlalchemy import Executable, bindparam, delete, null, select, update
 
 from persistence.changes import note_moves
 from persistence.database import Transaction

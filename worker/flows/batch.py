@@ -29,7 +29,7 @@ def run_batch(runner: FlowRunner, workspace_id: int, kind: str, find: Find, plan
 
     found, leases = runner.database.write(take)
     if not leases.contact_ids:
-        return bool(found) and await_contacts(runner.database, found)
+        return bool(found) and await_contacts(runner.database, workspace_id, found)
     ids = sorted(leases.contact_ids)
     with runner.database.reading() as tx:
         context = runner.open_context(tx, workspace_id, ids)

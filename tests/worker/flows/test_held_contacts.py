@@ -13,12 +13,12 @@ from persistence.workspaces import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.run_rows import add_people
+from tests.waits_for_locks import backend_of, is_awaited
 from worker.flows.batch import run_batch
 from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.runtime import Runtime
 
-BLOCKED = text("select count(*) from pg_stat_activity where :holder = any(pg_blocking_pids(pid))")
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
 
@@ -59,16 +59,12 @@ def test_what_is_due_for_a_contact_that_is_just_changed_is_done_when_that_has_en
     monkeypatch.setattr(leases, "AWAIT_MS", int(PATIENCE_SECONDS * 1000))
     due = Due(runtime, workspace, contact_id)
 
-    def is_awaited() -> bool:
-        with database.reading() as tx:
-            return bool(tx.execute(BLOCKED, {"holder": holder}).scalar_one())
-
     with ThreadPoolExecutor(1) as threads:
         with database.writing() as changing:
             lock(changing, contact_id)
-            holder = changing.execute(text("select pg_backend_pid()")).scalar_one()
+            holder = backend_of(changing)
             working = threads.submit(due.work)
-            wait_until(is_awaited, "the worker to wait for the contact")
+            wait_until(lambda: is_awaited(database, holder), "the worker to wait for the contact")
             assert due.planned == []
         working.result(PATIENCE_SECONDS)
 

@@ -2,7 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from sqlalchemy import func, select, text
+import pytest
+from sqlalchemy import func, select
 
 from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
@@ -17,15 +18,15 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.definition_files import bring_in, make_definition, make_file, say
 from tests.run_rows import add_flow, add_people, add_run
+from tests.waits_for_locks import backend_of, is_awaited
 
-BLOCKED = text("select count(*) from pg_stat_activity where :holder = any(pg_blocking_pids(pid))")
+# On SQLite one unit of work writes at a time.
+pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 
 
 def test_rows_of_a_contact_are_stored_while_a_worker_holds_the_contact(
     database: Database, workspace: Workspace
 ) -> None:
-    if database.sqlite:  # where one writes at a time
-        return
     flow_id = add_flow(database, workspace)
     [contact_id] = add_people(database, workspace, 1)
     leases = database.write(lambda tx: acquire_leases(tx, [contact_id]))
@@ -41,15 +42,13 @@ def test_rows_of_a_contact_are_stored_while_a_worker_holds_the_contact(
 def test_whoever_archives_a_flow_waits_for_workers_that_found_it_living_and_interrupts_its_runs(
     database: Database, workspace: Workspace
 ) -> None:
-    if database.sqlite:  # where one writes at a time
-        return
     flow_id = add_flow(database, workspace)
     [contact_id] = add_people(database, workspace, 1)
 
     with ThreadPoolExecutor(1) as threads:
         with database.writing() as recording:
             assert find_archived(recording, workspace.id, [flow_id]) == set()
-            holder = recording.execute(text("select pg_backend_pid()")).scalar_one()
+            holder = backend_of(recording)
             archiving = threads.submit(archive_flow, database, workspace.id, flow_id)
             wait_until(lambda: is_awaited(database, holder), "the archiving to wait")
             run = RunState(new_uuid(), flow_id, contact_id, WAITING, created_on=recording.now)
@@ -61,16 +60,9 @@ def test_whoever_archives_a_flow_waits_for_workers_that_found_it_living_and_inte
         assert find_archived(tx, workspace.id, [flow_id]) == {flow_id}
 
 
-def is_awaited(database: Database, holder: int) -> bool:
-    with database.reading() as tx:
-        return bool(tx.execute(BLOCKED, {"holder": holder}).scalar_one())
-
-
 def test_a_flow_is_renamed_beside_workers_that_store_and_count_its_runs(
     database: Database, workspace: Workspace
 ) -> None:
-    if database.sqlite:  # where one writes at a time
-        return
     welcome = make_definition(say("hi"), name="Welcome")
     bring_in(database, workspace, make_file(welcome))
     [contact_id] = add_people(database, workspace, 1)
@@ -81,7 +73,7 @@ def test_a_flow_is_renamed_beside_workers_that_store_and_count_its_runs(
         with database.writing() as recording:
             run = RunState(new_uuid(), flow_id, contact_id, WAITING, created_on=recording.now)
             save_runs(recording, workspace.id, [run])
-            holder = recording.execute(text("select pg_backend_pid()")).scalar_one()
+            holder = backend_of(recording)
             renaming = threads.submit(bring_in, database, workspace, make_file({**welcome, "name": "Hello"}))
             wait_until(lambda: is_awaited(database, holder), "the import to wait")
             # Its end counts the run: with an import that holds the flow already, one of the two would have to give up.
