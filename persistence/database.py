@@ -220,9 +220,12 @@ class Database:
 
     @contextlib.contextmanager
     def glancing(self, timeout_seconds: float) -> Iterator[Transaction]:
-        """A unit of work that only reads; each of its statements gives up after a timeout (on PostgreSQL)."""
+        """A unit of work that only reads what is of one moment; each of its statements gives up after a timeout (on
+        PostgreSQL).
+        """
         with self.engine.connect() as connection, connection.begin():
             if not self.sqlite:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(timeout_seconds * 1000)}")
             yield Transaction(connection, self.clock)
 

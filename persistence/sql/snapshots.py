@@ -8,8 +8,8 @@ from persistence.database import Transaction
 
 @contextmanager
 def one_snapshot(tx: Transaction) -> Iterator[None]:
-    """What the block reads is of one moment. A unit of work that only reads has this on SQLite anyway. One that writes
-    on PostgreSQL is left as it is: what it shows are rows that it has locked.
+    """What the block reads is of one moment. A unit of work that only reads has this on SQLite anyway, and where it
+    glances. One that writes on PostgreSQL is left as it is: what it shows are rows that it has locked.
     """
     if not tx.is_alone:
         yield

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from handlers import read_lanes
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.field_editing import change_field, delete_field
@@ -50,11 +51,19 @@ def once_contacts_are_read(database: Database, change: Callable[[], object]) -> 
     event.remove(database.engine, "after_cursor_execute", note)
 
 
+@pytest.mark.parametrize("slow_seconds", [60, 0], ids=["quick", "slow"])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("read", READS)
 def test_a_page_shows_the_fields_of_the_moment_of_its_contacts(
-    api: Api, database: Database, workspace: Workspace, read: str, change: str
+    api: Api,
+    database: Database,
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    read: str,
+    change: str,
+    slow_seconds: float,
 ) -> None:
+    monkeypatch.setattr(read_lanes, "SLOW_SECONDS", slow_seconds)  # in which lane the second read is
     make_field(database, workspace, "Village")
     uuid = make_contact(database, workspace)
     assert api.post(CONTACTS, {"fields": {"village": "Kabuga"}}, uuid=uuid).status_code == 200
