@@ -50,8 +50,9 @@ def filled(relayboard: RunningService) -> RunningService:
         assert flow_id is not None
         add_run(database, workspace, flow_id, id_of(database, uuid), path=path, visits=visits, exits=[""])
     add_ticket(database, workspace, id_of(database, uuids[0]))
-    with database.writing() as tx:  # what changes there in the second in which a move begins is not compared
-        tx.execute(contact.update().values(modified_on=tx.now - timedelta(hours=1)))
+    with database.writing() as tx:  # what begins or changes there in the second in which a move begins is not compared
+        an_hour_ago = tx.now - timedelta(hours=1)
+        tx.execute(contact.update().values(created_on=an_hour_ago, modified_on=an_hour_ago))
     return relayboard
 
 
