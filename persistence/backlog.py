@@ -104,8 +104,9 @@ def _read_queue(tx: Transaction, queue: _Queue) -> Waiting:
     if queue.due is None:
         owners = list_workspaces(tx, queue.owner, queue.waits)
     else:
-        conditions.append(queue.due <= tx.now)
-        owners = list_due_workspaces(tx, queue.owner, *conditions)
+        is_due = queue.due <= tx.now
+        conditions.append(is_due)
+        owners = list_due_workspaces(tx, queue.owner, queue.waits, is_due, queue.due)
     if not owners:
         return Waiting(0, 0.0)
     most = max(MOST // len(owners), LEAST)

@@ -1,5 +1,5 @@
-"""The processes of `relayboard worker`: one that runs jobs, and senders, forked from a parent that supervises them and
-does nothing else. They share the memory of the program, which was loaded before.
+"""The processes of `relayboard worker`: one that runs the jobs that somebody waits for, and senders, forked from a
+parent that supervises them and does nothing else. They share the memory of the program, which was loaded before.
 """
 
 import contextlib
@@ -28,14 +28,12 @@ from relayboard.processes import (
 )
 from relayboard.waiting import SchemaWatch, leave_node, wait_until_usable
 from worker.bell import Bell
-from worker.jobs import SENDING
+from worker.jobs import BEHIND
 from worker.process import END_SIGNALS, run_sender_process, run_worker_process
 
 ALONE_SECONDS = 10.0
 """A worker without a supervisor gives up after this long without a database or a queue, and says why."""
 POLL_SECONDS = 0.02
-SMALL = 2
-"""So many processors are busy with the jobs and the database when a flood comes."""
 
 Shown = contextlib.AbstractContextManager[object]
 
@@ -47,12 +45,12 @@ def run_worker_processes(
     which does everything. None stands for as many as fit the machine.
     """
     if senders is None:
-        senders = choose_senders(settings.database_url, len(os.sched_getaffinity(0)))
+        senders = choose_senders(settings.database_url)
     patience_seconds = None if is_supervised() else ALONE_SECONDS
     if not senders:
         follow_lifeline()
         return _work(settings, threads, patience_seconds, show_metrics)
-    bell, pid = Bell(SENDING), os.getpid()
+    bell, pid = Bell(BEHIND), os.getpid()
 
     def work() -> int:
         return _work(settings, threads, patience_seconds, show_metrics, bell, pid)
@@ -70,11 +68,9 @@ def run_worker_processes(
         return supervisor.run()
 
 
-def choose_senders(database_url: str, processors: int) -> int:
-    """None with SQLite, where only one process can write at a time, and none on small machines, where another process
-    would take turns with the API, the database and the jobs.
-    """
-    return 1 if processors > SMALL and sqlite_file(database_url) is None else 0
+def choose_senders(database_url: str) -> int:
+    """None with SQLite, where only one process can write at a time."""
+    return 1 if sqlite_file(database_url) is None else 0
 
 
 def _work(

@@ -91,6 +91,14 @@ def declare_sweeps(queue: Huey, run: Run, jobs: "Iterable[Job]") -> None:
         task(_sweep(run, work.kind))
 
 
+def declare_others(queue: Huey, run: Run, jobs: "Iterable[Job]") -> None:
+    """The tasks of jobs that this process leaves to others: it begins no sweep of them, but other workers of the same
+    queue do, and any process may take one out of the queue.
+    """
+    for work in jobs:
+        queue.task(name=f"{SWEEP}{work.kind}")(_sweep(run, work.kind))
+
+
 def _sweep(run: Run, kind: str) -> Callable[[], None]:
     def sweep() -> None:
         run(kind)

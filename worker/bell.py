@@ -1,13 +1,17 @@
-"""The bell by which a worker's process wakes its senders: a pipe that all forked processes of the worker share."""
+"""The bell by which a worker's processes wake its senders: a pipe that all forked processes of the worker share."""
 
 import contextlib
+import logging
 import os
 import select
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Executor
 
 from relayboard.base.tracing import Causes, carried, caused_by, join_causes
+
+logger = logging.getLogger("relayboard.worker")
 
 NO_TRACE = bytes(24)
 RING_BYTES = 1 + len(NO_TRACE)
@@ -15,6 +19,7 @@ RING_BYTES = 1 + len(NO_TRACE)
 RINGS_AT_ONCE = 4_096
 
 Run = Callable[[str], None]
+Wake = Callable[[frozenset[str]], None]
 
 
 class Bell:
@@ -47,23 +52,34 @@ class Bell:
                 heard[kind] = join_causes(heard.get(kind, ()), _unpacked(rings[start + 1 : start + RING_BYTES]))
         return heard
 
-    def answer(self, run: Run, every_seconds: Mapping[str, float]) -> None:
-        """From now on, in a thread, runs a job when it rings, at once, and after so many seconds without a ring."""
-        threading.Thread(target=self._answer, args=(run, every_seconds), name="bell", daemon=True).start()
+    def answer(self, run: Run, every_seconds: Mapping[str, float], threads: Executor) -> None:
+        """From now on, in threads, runs a job when it rings, at once, and after so many seconds without a ring."""
+        threading.Thread(target=self._answer, args=(run, every_seconds, threads), name="bell", daemon=True).start()
 
-    def _answer(self, run: Run, every_seconds: Mapping[str, float]) -> None:
+    def _answer(self, run: Run, every_seconds: Mapping[str, float], threads: Executor) -> None:
         due_at = dict.fromkeys(every_seconds, time.monotonic())
         while True:
             rung = self.hear(max(min(due_at.values()) - time.monotonic(), 0.0))
             now = time.monotonic()
             for kind in {*rung, *(kind for kind, moment in due_at.items() if moment <= now)}:
-                with caused_by(rung.get(kind, ())):
-                    run(kind)
                 due_at[kind] = now + every_seconds[kind]
+                try:
+                    threads.submit(_run_caused, run, kind, rung.get(kind, ()))
+                except RuntimeError:  # the threads have ended, because this process ends
+                    return
 
     def close(self) -> None:
         os.close(self._hearing)
         os.close(self._ringing)
+
+
+def _run_caused(run: Run, kind: str, rung: Causes) -> None:
+    try:
+        with caused_by(rung):
+            run(kind)
+    except Exception:
+        # The next ring or sweep tries again.
+        logger.exception("the job %s failed", kind)
 
 
 def _packed(cause: str) -> bytes:
@@ -76,21 +92,35 @@ def _unpacked(trace: bytes) -> Causes:
 
 
 def ring_first(bell: Bell, run: Run) -> Run:
-    """Rings for the senders' jobs; runs others."""
+    """Rings for the senders' jobs, and runs what this process knows of them."""
 
-    def ring_or_run(kind: str) -> None:
-        if not bell.ring(kind):
-            run(kind)
+    def ring_and_run(kind: str) -> None:
+        bell.ring(kind)
+        run(kind)
 
-    return ring_or_run
+    return ring_and_run
 
 
-def ring_at_wake(bell: Bell, wake: Callable[[frozenset[str]], None]) -> Callable[[frozenset[str]], None]:
-    """Wakes the senders of this worker at once, and others by `wake`."""
+def ring_at_wake(bell: Bell, wake: Wake, shared: Collection[str]) -> Wake:
+    """Wakes the senders of this worker at once, and by `wake` the process of jobs, which also does those that are
+    shared with senders."""
 
     def ring_and_wake(kinds: frozenset[str]) -> None:
-        others = frozenset(kind for kind in kinds if not bell.ring(kind))
+        others = frozenset(kind for kind in kinds if not bell.ring(kind) or kind in shared)
         if others:
             wake(others)
 
     return ring_and_wake
+
+
+def run_at_wake(kinds: Collection[str], run: Run, wake: Wake) -> Wake:
+    """Runs these jobs, whose steps take no time, and wakes others by `wake`."""
+
+    def run_or_wake(woken: frozenset[str]) -> None:
+        for kind in woken.intersection(kinds):
+            run(kind)
+        others = woken.difference(kinds)
+        if others:
+            wake(others)
+
+    return run_or_wake

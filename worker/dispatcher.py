@@ -22,6 +22,7 @@ from typing import Generic, TypeVar
 from persistence.database import Transaction
 from persistence.errors import DATABASE_AWAY
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes
+from worker.handover import HandOver
 from worker.receiver_slots import ReceiverSlots
 from worker.runtime import Runtime
 
@@ -68,6 +69,8 @@ class LeasedQueue(ABC, Generic[Item, Result]):
     """The queue of a dispatcher. Leasing and recording run in the dispatcher's transactions, calls in other threads."""
 
     name: str
+    is_shared = False
+    """Whether a sender does only what is much of it, and the process of jobs the rest."""
 
     @abstractmethod
     def list_due(self, tx: Transaction) -> list[str]:
@@ -101,6 +104,7 @@ class Dispatcher(Generic[Item, Result]):
         self._runtime = runtime
         self._work = work
         self._slots = slots
+        self._hand_over = HandOver(runtime, work.name)
         self._pool = ThreadPoolExecutor(slots.total, thread_name_prefix=work.name)
         self._thread = threading.Thread(target=self._run, name=f"{work.name} dispatcher", daemon=True)
         self._news: queue.SimpleQueue[Finished[Item, Result] | Woken] = queue.SimpleQueue()
@@ -175,9 +179,11 @@ class Dispatcher(Generic[Item, Result]):
         """Records all other calls and starts due calls."""
         if not self._unrecorded and not self._is_anything_due():
             self._causes = ()
+            self._hand_over.finish()
             return
         done, asked_by = list(self._unrecorded), self._causes
         after_commit, leased = self._runtime.database.write(partial(self._exchange, done))
+        self._hand_over.finish()
         self._mark_recorded(done, after_commit)
         if leased.items:
             self._causes = ()
@@ -191,7 +197,7 @@ class Dispatcher(Generic[Item, Result]):
         after_commit = self._work.record(tx, done)
         if self._runtime.stopping.is_set():
             return after_commit, Leased()
-        rooms = self._slots.share(self._work.list_due(tx))
+        rooms = self._slots.share(self._list_due(tx))
         return after_commit, self._work.lease(tx, rooms) if rooms else Leased()
 
     def _mark_recorded(self, done: Sequence[Finished[Item, Result]], after_commit: AfterCommit) -> None:
@@ -221,7 +227,13 @@ class Dispatcher(Generic[Item, Result]):
     def _is_anything_due(self) -> bool:
         # Read outside of a writing transaction, which on SQLite would block all other writers.
         with self._runtime.database.reading() as tx:
-            return bool(self._slots.share(self._work.list_due(tx)))
+            return bool(self._slots.share(self._list_due(tx)))
+
+    def _list_due(self, tx: Transaction) -> list[str]:
+        due = self._work.list_due(tx)
+        if self._work.is_shared:
+            self._hand_over.see(due)
+        return due
 
     def _call(self, receiver: str, item: Item, asked_by: Causes) -> None:
         """One call in a thread of the pool. It always reports its end, or the slot would stay busy forever."""

@@ -211,8 +211,28 @@ JOBS = (
     Job("trimming", begin_trimming, every_seconds=600),
 )
 
-SENDING = ("sending", "webhooks")
-"""The jobs that call gateways and receivers, which senders do."""
+CALLING = ("sending",)
+"""The job that calls gateways: its step wakes a dispatcher and returns at once."""
+SHARED = ("incoming", *CALLING)
+"""The jobs that the process of jobs does for those who have little to do, and senders for those who have much."""
+LATER = (
+    "webhooks",
+    "starts",
+    "broadcasts",
+    "campaigns",
+    "counts",
+    "touches",
+    "groups",
+    "data",
+    "expiry",
+    "statistics",
+    "learning",
+    "archives",
+    "trimming",
+)
+"""The jobs that senders do alone: nobody waits for their next step, and only one process knows which receivers of
+webhooks are slow."""
+BEHIND = (*SHARED, *LATER)
 
 BATCH = 1000
 

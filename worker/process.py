@@ -1,24 +1,28 @@
 """The processes of a worker, which stop gracefully on SIGINT, SIGTERM and SIGHUP: a Huey consumer that runs jobs, and
-senders, which call gateways and receivers. Python computes in one thread of a process at a time: in processes of their
-own, thousands of calls of one workspace take no time from conversations of others.
+senders, which do the work of workspaces that have much to do, and what nobody waits for. Python computes in one thread
+of a process at a time: in processes of their own, thousands of messages and calls of one workspace take no time from
+conversations of others.
 """
 
 import logging
+import os
 import resource
 import signal
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from persistence.serving import open_serving_database
+from persistence.sql.due_work import Share
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
-from worker.app import create_queue, declare_run, declare_sweeps
-from worker.bell import Bell, ring_at_wake, ring_first
+from worker.app import create_queue, declare_others, declare_run, declare_sweeps
+from worker.bell import Bell, ring_at_wake, ring_first, run_at_wake
 from worker.heartbeat import beating
 from worker.job_pool import JobPool
-from worker.jobs import JOBS, SENDING, Job
+from worker.jobs import BEHIND, CALLING, JOBS, LATER, SHARED, Job
 from worker.metrics import connections
 from worker.queue_drivers import Consumer, Scheduler
 from worker.runtime import Runtime, open_http
@@ -32,8 +36,10 @@ END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SWITCH_SECONDS = 0.001
 """A thread that has computed for so long lets another go on: work of one workspace waits less for that of another."""
 SPARE_CONNECTIONS = 5
-SENDER_CONNECTIONS = 3
-"""Two dispatchers, and one for what is recorded alone."""
+"""For dispatchers. Of a worker with senders they have these."""
+SENDER_THREADS = 8
+NICENESS = 4
+"""Of a sender: while processors are short, it gets two fifths of what a process gets that others wait for."""
 OPEN_FILES = 16_384
 
 
@@ -49,8 +55,8 @@ def run_worker_process(
 ) -> int:
     """Works until SIGINT or SIGTERM: then starts nothing new, finishes running jobs, and returns 0. `threads` is the
     number of jobs that run at the same time. `prepare` is called first, with the signals that arrive meanwhile; after a
-    signal no work begins. `on_ready` is called when work begins. With a bell, senders call gateways and receivers, and
-    this process only wakes them. `pid` is that of the worker, this process if nothing else is said.
+    signal no work begins. `on_ready` is called when work begins. With a bell, this process leaves much work, and what
+    nobody waits for, to senders, and wakes them. `pid` is that of the worker, this process if nothing else is said.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -60,18 +66,21 @@ def run_worker_process(
         prepare(early)
         if early:
             return 0
-    jobs = tuple(job for job in jobs if bell is None or job.kind not in SENDING)
+    left = tuple(job for job in jobs if bell is not None and job.kind in LATER)
+    jobs = tuple(job for job in jobs if job not in left)
     queue = create_queue(settings.queue_url)
-    database = open_serving_database(settings, pool_size=threads + SPARE_CONNECTIONS)
-    runtime = Runtime(settings, database, open_http(settings))
+    share, spare = (Share.ALL, SPARE_CONNECTIONS) if bell is None else (Share.LITTLE, 0)
+    database = open_serving_database(settings, pool_size=threads + spare)
+    runtime = Runtime(settings, database, open_http(settings), share=share)
     with runtime.closing:
         runtime.closing.callback(database.close)
         connections.follow("worker", database.watch_connections)
         pool = JobPool(jobs, runtime)
         run = pool.run if bell is None else ring_first(bell, pool.run)
         wake = Waker(declare_run(queue, run)).wake
-        database.wake = wake if bell is None else ring_at_wake(bell, wake)
+        database.wake = wake if bell is None else ring_at_wake(bell, run_at_wake(CALLING, pool.run, wake), SHARED)
         declare_sweeps(queue, pool.run, jobs)
+        declare_others(queue, run, left)
         consumer = GracefulConsumer(
             queue,
             workers=threads,
@@ -90,24 +99,26 @@ def run_worker_process(
 
 
 def run_sender_process(settings: Settings, bell: Bell, *, on_ready: Callable[[], None]) -> int:
-    """Calls gateways and receivers until SIGINT or SIGTERM; then starts no further calls, records those that run, and
+    """Does what others need not wait for until SIGINT or SIGTERM; then starts nothing new, finishes what runs, and
     returns 0. Needs no queue: the bell wakes it, and without being woken it looks as often as these jobs need.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
     _allow_many_files()
     stopping = threading.Event()
+    os.nice(NICENESS)
     for number in END_SIGNALS:
         signal.signal(number, lambda _number, _frame: stopping.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
-    jobs = [job for job in JOBS if job.kind in SENDING]
-    database = open_serving_database(settings, pool_size=SENDER_CONNECTIONS)
-    runtime = Runtime(settings, database, open_http(settings), stopping)
+    jobs = [job for job in JOBS if job.kind in BEHIND]
+    database = open_serving_database(settings, pool_size=SENDER_THREADS)
+    runtime = Runtime(settings, database, open_http(settings), stopping, share=Share.MUCH)
     with runtime.closing:
         runtime.closing.callback(database.close)
         connections.follow("worker", database.watch_connections)
         pool = JobPool(jobs, runtime)
-        database.wake = ring_at_wake(bell, make_wake(settings))
-        bell.answer(pool.run, {job.kind: job.every_seconds for job in jobs})
+        database.wake = ring_at_wake(bell, make_wake(settings), SHARED)
+        answering = runtime.closing.enter_context(ThreadPoolExecutor(SENDER_THREADS, thread_name_prefix="job"))
+        bell.answer(pool.run, {job.kind: job.every_seconds for job in jobs}, answering)
         on_ready()
         settle_collection()
         stopping.wait()

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from persistence.database import Database
+from persistence.sql.due_work import Share
 from relayboard.base.settings import Settings
 from worker.http.safe_http import SafeHttp
 
@@ -21,6 +22,7 @@ class Runtime:
     http: SafeHttp
     stopping: threading.Event = field(default_factory=threading.Event)
     closing: ExitStack = field(default_factory=ExitStack)
+    share: Share = Share.ALL
     chance: Callable[[], float] = random.random
 
 

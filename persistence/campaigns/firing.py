@@ -55,7 +55,8 @@ class _Batch:
 
 def list_firing_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a due fire."""
-    return list_due_workspaces(tx, campaign_fire.c.workspace_id, IS_UNFIRED, campaign_fire.c.due_on <= tx.now)
+    rows = campaign_fire.c
+    return list_due_workspaces(tx, rows.workspace_id, IS_UNFIRED, rows.due_on <= tx.now, rows.due_on)
 
 
 def fire_next(tx: Transaction, workspace_id: int) -> bool:

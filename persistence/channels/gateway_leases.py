@@ -34,7 +34,7 @@ from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, WIRED
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
-from persistence.sql.due_work import has_row
+from persistence.sql.due_work import Share, has_row, is_in_share
 from persistence.stamps import later
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
@@ -122,20 +122,21 @@ class _DuePart(QueuedPart):
         return waits and self.visibility == VISIBLE
 
 
-def list_due_gateways(tx: Transaction) -> list[tuple[int, int]]:
+def list_due_gateways(tx: Transaction, share: Share = Share.ALL) -> list[tuple[int, int]]:
     """Active gateways with at least one due part, each with its workspace; one index seek per gateway."""
-    return [(workspace_id or 0, channel_id) for workspace_id, channel_id in tx.execute(_due_gateways(), _at(tx))]
+    return [(workspace_id or 0, channel_id) for workspace_id, channel_id in tx.execute(_due_gateways(share), _at(tx))]
 
 
 @cache
-def _due_gateways() -> Select[int | None, int]:
+def _due_gateways(share: Share) -> Select[int | None, int]:
     rows = gateway_send.c
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
     gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
     theirs = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
     one = select(literal(1)).select_from(gateway_send).correlate(channel)
-    has_due = or_(*(has_row(one.where(theirs, *_is_due(gateway_send, each))) for each in PRIORITIES))
+    due = [one.where(theirs, *_is_due(gateway_send, each)).order_by(rows.due_on) for each in PRIORITIES]
+    has_due = or_(*map(has_row, due)) & is_in_share(share, *due)
     known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
     return select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
 

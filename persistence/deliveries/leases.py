@@ -131,7 +131,7 @@ def _move_all() -> Update:
 def list_due_receivers(tx: Transaction) -> list[tuple[int, str]]:
     """The workspaces and receivers with at least one due delivery, found by one index seek for each of them."""
     is_due = delivery.c.due_on <= tx.now
-    return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, _IS_PENDING, is_due)
+    return list_receivers(tx, delivery.c.workspace_id, delivery.c.receiver, _IS_PENDING, is_due, delivery.c.due_on)
 
 
 def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], lease: timedelta) -> list[DueDelivery]:

@@ -56,7 +56,7 @@ class StartBatch:
 def list_starting_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a due batch."""
     rows = flow_start_batch.c
-    return list_due_workspaces(tx, rows.workspace_id, IS_PENDING_BATCH, _is_free(tx.now))
+    return list_due_workspaces(tx, rows.workspace_id, IS_PENDING_BATCH, _is_free(tx.now), rows.number)
 
 
 def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:

@@ -34,7 +34,8 @@ BATCH = 200
 
 def list_expanding_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with an unfinished start."""
-    return list_due_workspaces(tx, flow_start.c.workspace_id, IS_UNFINISHED, ~flow_start.c.is_expanded)
+    rows = flow_start.c
+    return list_due_workspaces(tx, rows.workspace_id, IS_UNFINISHED, ~rows.is_expanded, rows.modified_on)
 
 
 def lease_start(tx: Transaction, workspace_id: int) -> StartRow | None:

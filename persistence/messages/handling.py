@@ -14,7 +14,7 @@ from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
 from persistence.sessions.parking import find_free_contacts
 from persistence.sessions.states import IS_WAITING
-from persistence.sql.due_work import list_workspaces
+from persistence.sql.due_work import Share, list_workspaces_in_share
 from persistence.stamps import later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -38,9 +38,9 @@ class UnhandledMessage:
     created_on: datetime
 
 
-def list_receiving_workspaces(tx: Transaction) -> list[int]:
+def list_receiving_workspaces(tx: Transaction, share: Share = Share.ALL) -> list[int]:
     """The workspaces with unhandled messages."""
-    return list_workspaces(tx, message.c.workspace_id, IS_UNHANDLED)
+    return list_workspaces_in_share(tx, message.c.workspace_id, IS_UNHANDLED, message.c.created_on, share)
 
 
 def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int:

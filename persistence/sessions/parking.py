@@ -88,7 +88,7 @@ def park_leased(
 def list_parked_receivers(tx: Transaction) -> list[tuple[int, str]]:
     """The workspaces and receivers that have parked contacts."""
     rows = parked_sprint.c
-    return list_receivers(tx, rows.workspace_id, rows.receiver, true(), true())
+    return list_receivers(tx, rows.workspace_id, rows.receiver, true(), true(), rows.id)
 
 
 def take_parked(tx: Transaction, rooms: Mapping[tuple[int, str], int]) -> tuple[list[ParkedSprint], ContactLeases]:

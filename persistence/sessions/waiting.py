@@ -66,7 +66,8 @@ def list_waiting_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a session whose wait has timed out or expired."""
     owner = flow_session.c.workspace_id
     moments = (flow_session.c.timeout_on, flow_session.c.expires_on)
-    return sorted({each for due_on in moments for each in list_due_workspaces(tx, owner, IS_WAITING, due_on <= tx.now)})
+    due = (list_due_workspaces(tx, owner, IS_WAITING, due_on <= tx.now, due_on) for due_on in moments)
+    return sorted({each for workspaces in due for each in workspaces})
 
 
 def find_due_waits(tx: Transaction, workspace_id: int, limit: int) -> list[int]:

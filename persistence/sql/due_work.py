@@ -4,10 +4,25 @@ is spread over several machines by workspace needs only one of them. Workers ask
 built once: the conditions `waits` are objects that exist once.
 """
 
-from sqlalchemy import CTE, Column, ColumnElement, Select, String, and_, case, func, literal, select
+from enum import Enum, auto
+from typing import Any
+
+from sqlalchemy import CTE, Column, ColumnElement, Select, String, and_, case, func, literal, or_, select, true
 
 from persistence.database import Transaction
 from persistence.sql.kept_statements import execute_kept
+
+MUCH = 50
+"""So many rows are a flood: others are served before it."""
+
+
+class Share(Enum):
+    """The part of the due work that a process takes: that of workspaces and receivers with less than `MUCH` of it, with
+    as much or more, or all."""
+
+    ALL = auto()
+    LITTLE = auto()
+    MUCH = auto()
 
 
 def list_workspaces(tx: Transaction, workspace_id: Column[int], *waits: ColumnElement[bool]) -> list[int]:
@@ -20,14 +35,31 @@ def list_workspaces(tx: Transaction, workspace_id: Column[int], *waits: ColumnEl
     return [owner for (owner,) in execute_kept(tx, (workspace_id, *waits), ("waits",), (), build, {})]
 
 
-def list_due_workspaces(
-    tx: Transaction, workspace_id: Column[int], waits: ColumnElement[bool], is_due: ColumnElement[bool]
+def list_workspaces_in_share(
+    tx: Transaction, workspace_id: Column[int], waits: ColumnElement[bool], by: Column[Any], share: Share
 ) -> list[int]:
-    """The workspaces that also have a due row: `is_due` compares the next column of the index."""
+    """Those of them with as many rows as the share says; `by` is the next column of the index."""
 
     def build() -> Select[int]:
         owners = _owners(workspace_id, waits)
-        due = select(literal(1)).where(waits, is_due, workspace_id == owners.c.id).correlate(owners)
+        theirs = select(literal(1)).where(waits, workspace_id == owners.c.id).correlate(owners).order_by(by)
+        return select(owners.c.id).where(owners.c.id.is_not(None), is_in_share(share, theirs))
+
+    return [owner for (owner,) in execute_kept(tx, (workspace_id, waits), ("waits", share), (), build, {})]
+
+
+def list_due_workspaces(
+    tx: Transaction,
+    workspace_id: Column[int],
+    waits: ColumnElement[bool],
+    is_due: ColumnElement[bool],
+    by: Column[Any],
+) -> list[int]:
+    """The workspaces that also have a due row; `by` is the next column of the index."""
+
+    def build() -> Select[int]:
+        owners = _owners(workspace_id, waits)
+        due = select(literal(1)).where(waits, is_due, workspace_id == owners.c.id).correlate(owners).order_by(by)
         return select(owners.c.id).where(has_row(due))
 
     return [owner for (owner,) in execute_kept(tx, (workspace_id, waits), ("due",), (is_due,), build, {})]
@@ -46,9 +78,10 @@ def list_receivers(
     receiver: Column[str],
     waits: ColumnElement[bool],
     is_due: ColumnElement[bool],
+    by: Column[Any],
 ) -> list[tuple[int, str]]:
-    """The workspaces and receivers with a due row; the index begins with both. An empty name sorts before the receivers
-    of each workspace.
+    """The workspaces and receivers with a due row; the index begins with both and goes on with `by`. An empty name
+    sorts before the receivers of each workspace.
     """
 
     def build() -> Select[int, str]:
@@ -60,7 +93,7 @@ def list_receivers(
         owner = case((following.is_not(None), pairs.c.owner), else_=beyond.correlate(pairs).scalar_subquery())
         pairs = pairs.union_all(select(owner, func.coalesce(following, "")).where(pairs.c.owner.is_not(None)))
         mine = and_(waits, is_due, workspace_id == pairs.c.owner, receiver == pairs.c.name)
-        due = select(literal(1)).where(mine).correlate(pairs)
+        due = select(literal(1)).where(mine).correlate(pairs).order_by(by)
         return select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_row(due))
 
     found = execute_kept(tx, (workspace_id, receiver, waits), ("receivers",), (is_due,), build, {})
@@ -69,6 +102,16 @@ def list_receivers(
 
 def has_row(found: Select[int]) -> ColumnElement[bool]:
     """Whether there is one, by a seek for each row of the outer query. EXISTS could become a join, for which PostgreSQL
-    reads everything that is due: by its statistics, which it mostly takes while little waits, that is one row.
+    reads everything that is due: by its statistics, which it mostly takes while little waits, that is one row. The
+    statement is in the order of the index: for any row PostgreSQL would read the table from its beginning once most of
+    it is due, and for whom nothing is due the whole table.
     """
     return found.limit(1).scalar_subquery().is_not(None)
+
+
+def is_in_share(share: Share, *found: Select[int]) -> ColumnElement[bool]:
+    """Whether one of these statements finds as much, or as little, as the share says; none looks at more rows."""
+    if share is Share.ALL:
+        return true()
+    is_much = or_(*(has_row(each.offset(MUCH - 1)) for each in found))
+    return is_much if share is Share.MUCH else ~is_much

@@ -4,6 +4,7 @@ statistics are mostly taken while little waits, and say so when a flood comes.""
 import contextlib
 import re
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from sqlalchemy import event, update
@@ -11,12 +12,15 @@ from sqlalchemy import event, update
 from persistence.channels.gateway_leases import lease_sends, list_due_gateways
 from persistence.deliveries.leases import lease_deliveries, list_due_receivers
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.sql.due_work import MUCH, Share
 from persistence.tables.deliveries import DELIVERED, delivery
+from persistence.tables.messages import gateway_send
+from persistence.workspace_setup import create_workspace
 from testbed.gateways import add_gateway, queue_messages
 
 pytestmark = [pytest.mark.plans, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]
 
-LEASE = timedelta(seconds=30)
+LEASE, LATER = timedelta(seconds=30), timedelta(hours=1)
 RECEIVERS, ROOM = 5, 4
 
 
@@ -101,3 +105,40 @@ def test_messages_to_gateways_are_found_at_the_same_cost_however_many_wait(datab
     flood(200)
 
     assert Meter(database).count(lease) < 1.5 * few
+
+
+def queue_broadcast(database, workspace, count, *, is_later=False):
+    gateway = add_gateway(database, workspace, "http://one.example/send")
+    ids = queue_messages(database, workspace, gateway, count, is_bulk=True)
+    if is_later:
+        with database.writing() as tx:
+            tx.execute(update(gateway_send).where(gateway_send.c.message_id.in_(ids)).values(due_on=tx.now + LATER))
+
+
+def queue_events(database, workspace, count, *, is_later=False):
+    events = [NewDelivery("mo_sms", "http://one.example/in", "text/plain", b"x=1") for _ in range(count)]
+    with database.writing() as tx:
+        uuids = record_deliveries(tx, workspace.id, events)
+        if is_later:
+            tx.execute(update(delivery).where(delivery.c.uuid.in_(uuids)).values(due_on=tx.now + LATER))
+
+
+@pytest.mark.parametrize(
+    ("table", "queue", "list_due", "looked_at"),
+    [
+        ("gateway_send", queue_broadcast, list_due_gateways, 0),
+        ("gateway_send", queue_broadcast, partial(list_due_gateways, share=Share.LITTLE), MUCH),
+        ("gateway_send", queue_broadcast, partial(list_due_gateways, share=Share.MUCH), MUCH),
+        ("delivery", queue_events, list_due_receivers, 0),
+    ],
+)
+def test_for_whom_nothing_is_due_nothing_is_read_beside_a_flood(database, workspace, table, queue, list_due, looked_at):
+    with database.writing() as tx:
+        other = create_workspace(tx, "Mountain School", country="RW", timezone="Africa/Kigali")
+    queue(database, other, 1, is_later=True)
+    queue(database, workspace, MUCH)
+    few = Meter(database).count(list_due)
+    queue(database, workspace, 4000)
+    analyze(database, table)
+
+    assert Meter(database).count(list_due) < 2 * few + 3 * looked_at

@@ -15,7 +15,7 @@ from relayboard.base.tracing import causes
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database
-from worker.app import QUEUE_NAME, TablesInTurn, create_queue, declare_run, declare_sweeps
+from worker.app import QUEUE_NAME, TablesInTurn, create_queue, declare_others, declare_run, declare_sweeps
 from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer
 
@@ -200,6 +200,20 @@ def test_two_processes_that_open_a_new_queue_at_once_both_get_it(postgres_url):
 
             assert first.result(PATIENCE_SECONDS).queue_size() == 0
             assert second.result(PATIENCE_SECONDS).pending_count() == 0
+
+
+def test_a_sweep_of_another_worker_is_run_by_a_process_that_begins_none(queue_url, consume):
+    job, ran = Job("often", lambda _: bool, every_seconds=3600), Ran()
+    theirs, ours = create_queue(queue_url), create_queue(queue_url)
+    declare_sweeps(theirs, pytest.fail, [job])
+    declare_others(ours, ran, [job])
+
+    assert ours.read_periodic(datetime.now()) == []
+    (sweep,) = theirs.read_periodic(datetime.now())
+    theirs.enqueue(sweep)
+    consume(ours)
+
+    assert ran.wait_for(1)
 
 
 def test_every_kind_of_work_has_one_name():

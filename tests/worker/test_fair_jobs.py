@@ -1,5 +1,7 @@
 """A workspace that floods has its turns like every other, in each job that takes due work."""
 
+from dataclasses import replace
+
 from sqlalchemy import func, select
 
 from flows.urns import Urn
@@ -8,6 +10,7 @@ from persistence.database import Database
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.states import HANDLED
 from persistence.sql.columns import new_uuid
+from persistence.sql.due_work import MUCH, Share
 from persistence.tables.messages import broadcast, message
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
@@ -50,6 +53,28 @@ def test_a_message_is_handled_after_one_turn_of_a_workspace_with_thousands(
 
     assert count_handled(database, other) == 1
     assert count_handled(database, workspace) < 3 * PLAIN_BATCH, "the flood goes on after that"
+
+
+def test_a_process_for_little_work_leaves_a_flood_to_the_one_for_much(
+    database: Database, workspace: Workspace, runtime: Runtime, woken: list[str]
+) -> None:
+    other = begin_other(database)
+    receive(database, workspace, PLAIN_BATCH + MUCH)
+    receive(database, other, 1)
+
+    step = begin_incoming(replace(runtime, share=Share.LITTLE))
+    while step():
+        pass
+
+    assert (count_handled(database, other), count_handled(database, workspace)) == (1, 0)
+
+    woken.clear()
+    step = begin_incoming(replace(runtime, share=Share.MUCH))
+    while step():
+        pass
+
+    assert PLAIN_BATCH <= count_handled(database, workspace) < PLAIN_BATCH + MUCH
+    assert woken == ["incoming"], "the rest is no flood any more"
 
 
 def test_a_broadcast_does_not_wait_for_all_those_of_another_workspace(

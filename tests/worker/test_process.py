@@ -17,7 +17,7 @@ from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
 from worker import process as worker_process
 from worker.bell import Bell
-from worker.jobs import SENDING, Job
+from worker.jobs import BEHIND, Job
 from worker.process import OPEN_FILES, run_sender_process, run_worker_process
 from worker.wake import make_wake
 
@@ -173,7 +173,7 @@ def work_until_a_signal():
 
 
 def send_until_a_signal():
-    return run_sender_process(load_settings(), Bell(SENDING), on_ready=lambda: signal.raise_signal(signal.SIGTERM))
+    return run_sender_process(load_settings(), Bell(BEHIND), on_ready=lambda: signal.raise_signal(signal.SIGTERM))
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

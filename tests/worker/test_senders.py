@@ -11,16 +11,24 @@ from pathlib import Path
 import pytest
 import requests
 
-from persistence.database import Database
 from persistence.deliveries.ledger import Ledger
+from persistence.messages.states import WIRED
+from persistence.sql.due_work import MUCH
+from persistence.workspace_setup import create_workspace
 from relayboard import cli
 from relayboard.worker_processes import choose_senders
+from testbed.databases import open_database
 from testbed.forked import fork
+from testbed.gateways import add_gateway, queue_messages, states_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
+from testbed.tokens import SECRET_KEY
 from tests.console_script import started
 from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
+from worker.jobs import BEHIND, CALLING, LATER, SHARED
+from worker.jobs import JOBS as JOBS_OF_A_WORKER
+from worker.process import NICENESS
 
 JOBS, SENDER = 0, 1
 
@@ -31,7 +39,7 @@ def environment(database_url, tmp_path):
         **os.environ,
         "RELAYBOARD_DATABASE_URL": database_url,
         "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
-        "RELAYBOARD_SECRET_KEY": "a-key-for-tests-only",
+        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
         "RELAYBOARD_MEDIA_URL": f"file://{tmp_path / 'media'}",
         "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.05,0.05,0.05",
@@ -42,7 +50,7 @@ def environment(database_url, tmp_path):
 @pytest.fixture
 def real_database(database_url):
     """The database under the real clock."""
-    database = Database(database_url)
+    database = open_database(database_url)
     yield database
     database.close()
 
@@ -138,11 +146,34 @@ def test_without_senders_one_process_does_everything(start_worker, real_database
         assert children_of(worker.pid) == []
 
 
-def test_a_worker_has_a_sender_where_processors_and_database_let_it_work_beside_the_jobs():
-    url = "postgresql://localhost/x"
+def test_a_worker_has_a_sender_where_the_database_lets_it_work_beside_the_jobs():
+    assert choose_senders("postgresql://localhost/x") == 1
+    assert choose_senders("sqlite:///x.db") == 0
 
-    assert [choose_senders(url, processors) for processors in (1, 2, 3, 64)] == [0, 0, 1, 1]
-    assert choose_senders("sqlite:///x.db", 64) == 0
+
+def test_when_processors_are_short_a_sender_comes_after_those_for_whom_others_wait(start_worker):
+    worker = start_worker("--senders", "1")
+    jobs, sender = wait_for_children(worker.pid, 2)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+
+    wait_until(lambda: os.getpriority(os.PRIO_PROCESS, sender) == own + NICENESS, "the sender to give way")
+    assert os.getpriority(os.PRIO_PROCESS, jobs) == os.getpriority(os.PRIO_PROCESS, worker.pid) == own
+
+
+def test_little_and_much_are_done_and_every_job_by_somebody(real_database, start_worker):
+    kinds = {job.kind for job in JOBS_OF_A_WORKER}
+    assert set(BEHIND) < kinds
+    assert set(CALLING) < set(SHARED) < set(BEHIND)
+    assert not set(SHARED) & set(LATER)
+    with real_database.writing() as tx:
+        workspace = create_workspace(tx, "Riverside Health")
+    with receiving() as receiver:
+        much, little = (add_gateway(real_database, workspace, f"{receiver.url}?{name}") for name in ("much", "little"))
+        ids = queue_messages(real_database, workspace, much, 3 * MUCH)
+        start_worker("--senders", "1")
+        ids += queue_messages(real_database, workspace, little)
+
+        wait_until(lambda: {state for state, _ in states_of(real_database, ids)} == {WIRED}, "all messages to go out")
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -31,14 +31,16 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
     """The queue of message parts; each gateway is a receiver."""
 
     name = "sending"
+    is_shared = True
 
     def __init__(self, runtime: Runtime) -> None:
         self._http = runtime.http
+        self._share = runtime.share
         self._sampler = CallSampler()
         self._lease = timedelta(seconds=runtime.http.total_timeout_seconds * LEASE_FACTOR)
 
     def list_due(self, tx: Transaction) -> list[str]:
-        return [f"{workspace_id} {channel_id}" for workspace_id, channel_id in list_due_gateways(tx)]
+        return [f"{workspace_id} {channel_id}" for workspace_id, channel_id in list_due_gateways(tx, self._share)]
 
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[GatewaySend]:
         leased = lease_sends(tx, {int(receiver.split()[1]): room for receiver, room in rooms.items()}, self._lease)

@@ -20,6 +20,7 @@ from worker.flows.batch import run_batch
 from worker.flows.runner import BatchContext, FlowRunner
 from worker.flows.sprints import Task
 from worker.flows.trigger_choice import choose_keyword_trigger, choose_trigger, message_kinds
+from worker.handover import HandOver
 from worker.runtime import Runtime
 from worker.turns import begin_turns
 
@@ -30,13 +31,25 @@ PLAIN_BATCH = 200
 def begin_incoming(runtime: Runtime) -> Callable[[], bool]:
     """The step that handles incoming messages: first those that no flow needs in bulk, then one message of each contact
     of a batch."""
-    runner = FlowRunner(runtime)
+    runner, hand_over = FlowRunner(runtime), HandOver(runtime, INCOMING)
+
+    def list_due(tx: Transaction) -> list[int]:
+        due = list_receiving_workspaces(tx, runtime.share)
+        hand_over.see(due)
+        return due
 
     def work(workspace_id: int) -> bool:
         finished = runtime.database.write(lambda tx: finish_plain_messages(tx, workspace_id, PLAIN_BATCH))
         return run_batch(runner, workspace_id, INCOMING, find_senders, plan_messages) or finished == PLAIN_BATCH
 
-    return begin_turns(runtime, list_receiving_workspaces, work)
+    serve = begin_turns(runtime, list_due, work)
+
+    def step() -> bool:
+        is_more_due = serve()
+        hand_over.finish()
+        return is_more_due
+
+    return step
 
 
 def plan_messages(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:

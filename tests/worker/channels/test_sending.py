@@ -15,6 +15,7 @@ from sqlalchemy import func, select, text, update
 from persistence.changes import ERRORS
 from persistence.channels.gateway_leases import lease_sends
 from persistence.database import Database
+from persistence.sql.due_work import MUCH, Share
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel, gateway_call
 from persistence.tables.messages import gateway_send, message
@@ -111,6 +112,19 @@ class TestOutcomes:
 
         wait_for(database, sent, WIRED)
         wait_for(database, lost, ERRORED)
+
+    def test_a_sender_leaves_the_rest_of_a_flood_to_the_process_of_jobs_at_once(
+        self, runtime: Runtime, workspace: Workspace, receiver: Receiver, woken: list[str]
+    ) -> None:
+        ids = queue_messages(runtime.database, workspace, add_gateway(runtime.database, workspace, receiver.url), MUCH)
+        woken.clear()
+
+        begin_sending(replace(runtime, share=Share.MUCH))
+        wait_until(lambda: "sending" in woken, "the sender to leave the rest")
+        assert set(states_of(runtime.database, ids)) == {WIRED, ("queued", None)}
+        begin_sending(replace(runtime, share=Share.LITTLE))
+
+        wait_for(runtime.database, ids, WIRED)
 
     def test_messages_of_a_released_gateway_are_not_sent(
         self, runtime: Runtime, workspace: Workspace, receiver: Receiver
