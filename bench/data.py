@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from sqlalchemy import Table, insert, select, text
 
@@ -41,8 +42,10 @@ def build(database: Database, secret_key: str, messages: int, contacts: int) -> 
         create_gateway(tx, workspace.id, DEFAULT_GATEWAY, name="Gateway", address="+250788000000", **options)
         label_id = create_label(tx, workspace.id, "Question")
         first_label = tx.execute(select(label.c.uuid).where(label.c.id == label_id)).scalar_one()
-    columns = "[progress.description]{task.description}"
-    with Progress(TextColumn(columns), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as progress:
+    name = TextColumn("[progress.description]{task.description}")
+    shown = (name, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # What the commands of bench print is JSON.
+    with Progress(*shown, console=Console(stderr=True)) as progress:
         write_rows(database, contact, contact_rows(workspace.id, contacts), contacts, progress, "contacts")
         write_rows(database, contact_urn, urn_rows(workspace.id, contacts), contacts, progress, "URNs")
         write_rows(database, message, message_rows(workspace.id, messages, contacts), messages, progress, "messages")

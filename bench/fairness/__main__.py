@@ -6,7 +6,7 @@ median and 99th percentile of both, and their ratio.
 import argparse
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench.fairness.conversations import measure_flood, measure_silent_webhook
@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 }
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.fairness", description=__doc__)
     parser.add_argument("experiment", choices=EXPERIMENTS)
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="postgresql")
@@ -38,10 +38,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5.0, help="how long the phones do")
     parser.add_argument("--deliveries", type=int, default=2000, help="events that wait for their receiver")
     parser.add_argument("--queued", type=int, default=2000, help="messages that wait for the gateway")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     print(json.dumps(EXPERIMENTS[options.experiment](options), indent=1))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
