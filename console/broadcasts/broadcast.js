@@ -4,7 +4,7 @@ import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get, post } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
@@ -20,7 +20,7 @@ export function BroadcastPage({ uuid }) {
   const [broadcast, setBroadcast] = useState(/** @type {import("./page.js").Broadcast | null | undefined} */ (undefined));
   const [progress, setProgress] = useState(/** @type {import("../shared/contract.js").Found<"broadcast_progress"> | null} */ (null));
   const [problem, setProblem] = useState("");
-  const load = async () => {
+  const load = useInTurn(async () => {
     try {
       const page = await get("broadcasts", { uuid });
       setProgress(page.results.length ? await get("broadcast_progress", { uuid }) : null);
@@ -29,7 +29,7 @@ export function BroadcastPage({ uuid }) {
     } catch (error) {
       setProblem(explain(error));
     }
-  };
+  });
   useEffect(() => void load(), [uuid]);
   useChanges(["broadcast"], load, (record) => record.uuid === uuid);
   useChanges(["message"], load, (record) => !broadcast || record.broadcast === broadcast.id);

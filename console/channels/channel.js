@@ -5,7 +5,7 @@ import { Icon } from "../parts/icons.js";
 import { Empty, Field, Problem, Waiting } from "../parts/small.js";
 import { notify } from "../parts/notices.js";
 import { get, newKey, post, remove } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
@@ -22,7 +22,7 @@ export function ChannelPage({ uuid }) {
   const [channel, setChannel] = useState(/** @type {import("./page.js").Channel | null | undefined} */ (undefined));
   const [problem, setProblem] = useState("");
   const [testing, setTesting] = useState(false);
-  const load = () => get("channels", { uuid }).then((page) => (setChannel(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
+  const load = useInTurn(() => get("channels", { uuid }).then((page) => (setChannel(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error))));
   useEffect(() => void load(), [uuid]);
   useChanges(["channel", "channel_gone"], load);
   if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("channels.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;

@@ -4,7 +4,7 @@ import { Chart } from "../parts/chart.js";
 import { Badge, Problem } from "../parts/small.js";
 import { useFigures } from "../overview/figures.js";
 import { get } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { duration, fullTime, number, t, word } from "../shared/texts.js";
 import { html, useEffect, useMemo, useState } from "../shared/ui.js";
@@ -20,7 +20,7 @@ const DAYS = 30;
 export function HealthCard({ uuid }) {
   const [health, setHealth] = useState(/** @type {Health | null} */ (null));
   const [problem, setProblem] = useState("");
-  const load = () => get("channel_health", { uuid }).then((found) => (setHealth(found), setProblem("")), (error) => setProblem(explain(error)));
+  const load = useInTurn(() => get("channel_health", { uuid }).then((found) => (setHealth(found), setProblem("")), (error) => setProblem(explain(error))));
   useEffect(() => void load(), [uuid]);
   useChanges(["channel"], load);
   const { figures } = useFigures(DAYS);

@@ -5,7 +5,7 @@ import { Icon } from "../parts/icons.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get, post, remove } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { useAll } from "../shared/lists.js";
 import { addressOf, displayName } from "../shared/names.js";
@@ -25,7 +25,7 @@ export function ContactPage({ uuid }) {
   const [merging, setMerging] = useState(false);
   const groups = useAll("groups");
   const fields = useAll("fields");
-  const load = () => get("contacts", { uuid }).then((page) => (setContact(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
+  const load = useInTurn(() => get("contacts", { uuid }).then((page) => (setContact(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error))));
   useEffect(() => void load(), [uuid]);
   useChanges(["run", "ticket", "message"], load, (record) => record.contact?.uuid === uuid);
   if (problem) return html`<main id="main" class="page" tabindex="-1"><${Problem} text=${problem} onRetry=${load} /></main>`;

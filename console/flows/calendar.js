@@ -3,7 +3,7 @@
 import { Icon } from "../parts/icons.js";
 import { Empty, Problem, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { link } from "../shared/router.js";
 import { clock, dayKey, dayLabel, language, number, t } from "../shared/texts.js";
@@ -21,7 +21,7 @@ export function CalendarPage() {
   const [calendar, setCalendar] = useState(/** @type {Calendar | null} */ (null));
   const [problem, setProblem] = useState("");
   const days = listDays();
-  const load = () => get("calendar", { days: WEEKS * 7 }).then((found) => (setCalendar(found), setProblem("")), (error) => setProblem(explain(error)));
+  const load = useInTurn(() => get("calendar", { days: WEEKS * 7 }).then((found) => (setCalendar(found), setProblem("")), (error) => setProblem(explain(error))));
   useEffect(() => void load(), []);
   useChanges(["broadcast"], load);
   const today = dayKey(new Date().toISOString());

@@ -3,7 +3,7 @@
 import { Icon } from "../parts/icons.js";
 import { Avatar, Problem, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { may } from "../shared/session.js";
 import { dayKey, dayName, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
@@ -55,7 +55,7 @@ export function Thread({ contact, back, children }) {
 /** @param {string} uuid */
 function useContact(uuid) {
   const [contact, setContact] = useState(/** @type {Contact | null} */ (null));
-  const refresh = () => get("contacts", { uuid }).then((page) => setContact(page.results[0] ?? null), () => {});
+  const refresh = useInTurn(() => get("contacts", { uuid }).then((page) => setContact(page.results[0] ?? null), () => {}));
   useEffect(() => {
     refresh();
   }, [uuid]);

@@ -12,6 +12,30 @@ const APART_MS = 500;
 /** @typedef {import("./contract.js").Records} Records */
 
 /**
+ * The same work, of which one runs at a time, whoever asks for it: asked for while it runs, it runs once more.
+ * @param {() => Promise<void>} work
+ */
+export function useInTurn(work) {
+  const present = useRef(work);
+  present.current = work;
+  const turn = useRef({ isAsked: false, running: /** @type {Promise<void> | null} */ (null) });
+  const run = async () => {
+    try {
+      while (turn.current.isAsked) {
+        turn.current.isAsked = false;
+        await present.current();
+      }
+    } finally {
+      turn.current.running = null;
+    }
+  };
+  return () => {
+    turn.current.isAsked = true;
+    return (turn.current.running ??= run());
+  };
+}
+
+/**
  * Does the work when records of these kinds change, while the caller is drawn.
  * @template {keyof Records} K
  * @param {K[]} kinds
