@@ -9,11 +9,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import chdir
+from functools import cache
 from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 
 from relayboard import api_process, cli
 
+ROOT = Path(__file__).parents[1]
 _CONTEXT: ForkServerContext = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["testbed.uncollected", "testbed.preloaded"])
 
@@ -53,9 +57,19 @@ def fork(
 
     `main` is a function of a module; arguments are pickled, and of a socket the process gets a copy.
     """
+    _load_program()
     process = _CONTEXT.Process(target=_run, args=(main, arguments, dict(environment), log))
     process.start()
     return ForkedProcess(process)
+
+
+@cache
+def _load_program() -> None:
+    """Starts the process from which others are forked. It looks for modules where it starts, and says nothing if it
+    finds none; a test may have gone elsewhere.
+    """
+    with chdir(ROOT):
+        ensure_running()
 
 
 def run_api(listener: socket.socket) -> int:
