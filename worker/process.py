@@ -121,8 +121,24 @@ def run_sender_process(settings: Settings, bell: Bell, *, on_ready: Callable[[],
         bell.answer(pool.run, {job.kind: job.every_seconds for job in jobs}, answering)
         on_ready()
         settle_collection()
-        stopping.wait()
+        wait_for_signals(stopping)
     return 0
+
+
+def wait_for_signals(stopping: threading.Event) -> None:
+    """Waits in the main thread until a handler of signals sets the event. Handlers only run in this thread, which does
+    not notice a signal that another thread takes while it waits for a lock; so it waits for what any signal writes.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        while not stopping.is_set():
+            os.read(reading, 1)
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reading)
+        os.close(writing)
 
 
 def _allow_many_files() -> None:

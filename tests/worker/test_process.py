@@ -13,12 +13,13 @@ from persistence.deliveries.ledger import Ledger
 from relayboard.base.settings import load_settings
 from testbed.forked import fork, run_worker
 from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
 from worker import process as worker_process
 from worker.bell import Bell
 from worker.jobs import BEHIND, Job
-from worker.process import OPEN_FILES, run_sender_process, run_worker_process
+from worker.process import OPEN_FILES, run_sender_process, run_worker_process, wait_for_signals
 from worker.wake import make_wake
 
 UNLIMITED = resource.RLIM_INFINITY
@@ -176,9 +177,31 @@ def send_until_a_signal():
     return run_sender_process(load_settings(), Bell(BEHIND), on_ready=lambda: signal.raise_signal(signal.SIGTERM))
 
 
+def wait_for_a_signal_that_another_thread_takes():
+    stopping, main, looks = threading.Event(), threading.get_ident(), []
+    signal.signal(signal.SIGTERM, lambda _number, _frame: stopping.set())
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+
+    def is_waiting():
+        looks.append(sys._current_frames()[main].f_code.co_name)
+        return len(looks) > 3 and set(looks[-3:]) <= {"wait", "wait_for_signals"}
+
+    def take():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+        wait_until(is_waiting, "the wait")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=take, daemon=True).start()
+    wait_for_signals(stopping)
+    return 0
+
+
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 class TestEnds:
     """What processes say at their end, in their status, to those who started them."""
+
+    def test_a_sender_notices_a_signal_that_another_of_its_threads_takes(self, fork_worker):
+        assert fork_worker(wait_for_a_signal_that_another_thread_takes).wait(PATIENCE_SECONDS) == 0
 
     def test_after_a_signal_that_comes_while_a_worker_prepares_no_work_begins(self, fork_worker):
         assert fork_worker(begin_nothing).wait(PATIENCE_SECONDS) == 0
