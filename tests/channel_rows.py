@@ -5,7 +5,10 @@ from typing import Any
 
 from sqlalchemy import insert, update
 
+from flows.urns import Urn
+from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
+from persistence.messages.incoming import Received, store_received
 from persistence.messages.states import OUTGOING, QUEUED
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn
@@ -73,3 +76,13 @@ def add_outgoing(
             "modified_on": created_on,
         }
         return tx.execute(insert(message).values(row | values).returning(message.c.id)).scalar_one()
+
+
+def receive_messages(database: Database, workspace: Workspace, count: int) -> None:
+    """Messages of one contact that came in through a phone of the workspace and are not handled yet."""
+    channel_id = add_channel(database, workspace)
+    with database.writing() as tx:
+        urn = Urn("tel", "+250788123456")
+        owner = ensure_owners(tx, workspace.id, [urn], channel_id=channel_id)[urn.identity]
+        reports = [Received(owner, "Hello", tx.now, f"report {number}") for number in range(count)]
+        store_received(tx, workspace.id, channel_id, reports)

@@ -230,8 +230,8 @@ LATER = (
     "archives",
     "trimming",
 )
-"""The jobs that senders do alone: nobody waits for their next step, and only one process knows which receivers of
-webhooks are slow."""
+"""The jobs that senders do alone: nobody waits for their next step. Webhooks are among them because a dispatcher has to
+remember which receivers are slow."""
 BEHIND = (*SHARED, *LATER)
 
 BATCH = 1000

@@ -1,10 +1,10 @@
 /** What happened in a conversation: messages, and everything else that happened between them. */
 
 import { cursorOf, get } from "../shared/api.js";
-import { useChanges } from "../shared/changes.js";
+import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { onChange } from "../shared/live.js";
-import { useEffect, useRef, useState } from "../shared/ui.js";
+import { useEffect, useState } from "../shared/ui.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"messages">} Message
@@ -19,7 +19,6 @@ export function useThread(contact) {
   const [cursor, setCursor] = useState(/** @type {string | null | undefined} */ (undefined));
   const [loading, setLoading] = useState(true);
   const [problem, setProblem] = useState("");
-  const loaded = useRef(Promise.resolve());
 
   const load = async (/** @type {string | undefined} */ from) => {
     try {
@@ -35,8 +34,7 @@ export function useThread(contact) {
   const add = (/** @type {Message | null} */ message) => {
     if (message) setItems((old) => merged(old, [{ type: "message", time: message.created_on, message }]));
   };
-  // One that is under way may have been asked for before what happened now.
-  const refresh = () => (loaded.current = loaded.current.then(() => load(undefined)));
+  const refresh = useInTurn(() => load(undefined));
   useEffect(() => {
     void refresh();
     return onChange((change) => {

@@ -4,17 +4,14 @@ from dataclasses import replace
 
 from sqlalchemy import func, select
 
-from flows.urns import Urn
-from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
-from persistence.messages.incoming import Received, store_received
 from persistence.messages.states import HANDLED
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import MUCH, Share
 from persistence.tables.messages import broadcast, message
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
-from tests.channel_rows import add_channel
+from tests.channel_rows import receive_messages
 from worker.flows.incoming import PLAIN_BATCH, begin_incoming
 from worker.jobs import begin_broadcasts
 from worker.runtime import Runtime
@@ -23,15 +20,6 @@ from worker.runtime import Runtime
 def begin_other(database: Database) -> Workspace:
     with database.writing() as tx:
         return create_workspace(tx, "Mountain School", country="RW", timezone="Africa/Kigali")
-
-
-def receive(database: Database, workspace: Workspace, count: int) -> None:
-    channel_id = add_channel(database, workspace)
-    with database.writing() as tx:
-        urn = Urn("tel", "+250788123456")
-        owner = ensure_owners(tx, workspace.id, [urn], channel_id=channel_id)[urn.identity]
-        reports = [Received(owner, "Hello", tx.now, f"report {number}") for number in range(count)]
-        store_received(tx, workspace.id, channel_id, reports)
 
 
 def count_handled(database: Database, workspace: Workspace) -> int:
@@ -44,8 +32,8 @@ def test_a_message_is_handled_after_one_turn_of_a_workspace_with_thousands(
     database: Database, workspace: Workspace, runtime: Runtime
 ) -> None:
     other = begin_other(database)
-    receive(database, workspace, 3 * PLAIN_BATCH)
-    receive(database, other, 1)
+    receive_messages(database, workspace, 3 * PLAIN_BATCH)
+    receive_messages(database, other, 1)
 
     step = begin_incoming(runtime)
     step()
@@ -59,8 +47,8 @@ def test_a_process_for_little_work_leaves_a_flood_to_the_one_for_much(
     database: Database, workspace: Workspace, runtime: Runtime, woken: list[str]
 ) -> None:
     other = begin_other(database)
-    receive(database, workspace, PLAIN_BATCH + MUCH)
-    receive(database, other, 1)
+    receive_messages(database, workspace, PLAIN_BATCH + MUCH)
+    receive_messages(database, other, 1)
 
     step = begin_incoming(replace(runtime, share=Share.LITTLE))
     while step():

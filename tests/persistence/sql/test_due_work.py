@@ -4,26 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from flows.urns import Urn
 from persistence.channels.gateway_leases import list_due_gateways
-from persistence.contacts.urns import ensure_owners
 from persistence.database import Database, Transaction
 from persistence.messages.handling import list_receiving_workspaces
-from persistence.messages.incoming import Received, store_received
 from persistence.sql.due_work import MUCH, Share
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from testbed.gateways import add_gateway, queue_messages
-from tests.channel_rows import add_channel
-
-
-def receive(database: Database, workspace: Workspace, count: int) -> None:
-    channel_id = add_channel(database, workspace)
-    with database.writing() as tx:
-        urn = Urn("tel", "+250788123456")
-        owner = ensure_owners(tx, workspace.id, [urn], channel_id=channel_id)[urn.identity]
-        reports = [Received(owner, "Hello", tx.now, f"report {number}") for number in range(count)]
-        store_received(tx, workspace.id, channel_id, reports)
+from tests.channel_rows import receive_messages
 
 
 def list_receiving(tx: Transaction, share: Share) -> list[int]:
@@ -46,7 +34,7 @@ def list_owners_of_gateways(tx: Transaction, share: Share) -> list[int]:
 @pytest.mark.parametrize(
     ("fill", "list_due"),
     [
-        (receive, list_receiving),
+        (receive_messages, list_receiving),
         (queue_replies, list_owners_of_gateways),
         (queue_broadcast, list_owners_of_gateways),
     ],
