@@ -21,6 +21,7 @@ from rich.progress import Progress
 from sqlalchemy import func, insert, select, text
 
 from bench.data import Row, contact_rows, urn_rows, write_rows
+from bench.soak.samples import family
 from persistence.audience import Audience
 from persistence.broadcasts.v2 import COMPLETED
 from persistence.broadcasts.writes import NewBroadcast, create_broadcast
@@ -200,11 +201,12 @@ def check_each_once(database: Database, broadcast_ids: Sequence[int], made: int)
 
 
 def memory_megabytes(process_id: int, name: str) -> int:
-    """A figure of a process's memory: `VmRSS` now, `VmHWM` at its peak."""
-    for line in Path(f"/proc/{process_id}/status").read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1]) // 1024
-    raise RuntimeError(f"the system tells no {name}")
+    """A figure of the memory of a worker's largest process: `VmRSS` now, `VmHWM` at its peak."""
+    lines = [line for pid in family(process_id) for line in Path(f"/proc/{pid}/status").read_text().splitlines()]
+    found = [int(line.split()[1]) // 1024 for line in lines if line.startswith(name)]
+    if not found:
+        raise RuntimeError(f"the system tells no {name}")
+    return max(found)
 
 
 @contextlib.contextmanager

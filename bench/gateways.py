@@ -9,7 +9,6 @@ python -m bench.gateways callbacks          # what can be stored with and withou
 import argparse
 import asyncio
 import contextlib
-import os
 import random
 import re
 import statistics
@@ -25,6 +24,7 @@ from typing import Any
 import requests
 from sqlalchemy import func, select
 
+from bench.fairness.tenants import processor_seconds
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send, message
 from testbed.gateways import SECRET, THREE_PARTS, add_gateway, queue_messages
@@ -178,9 +178,7 @@ def measure_speed(kind: str, count: int) -> None:
         channel_id = add_gateway(running.database, running.workspace, gateway.url)
         queue_messages(running.database, running.workspace, channel_id, count)
         rate = _time(running, gateway, channel_id, count)
-        pid = running.processes["worker"].pid
-        ticks = sum(int(part) for part in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13])
-        cpu_ms = 1000 * ticks / os.sysconf("SC_CLK_TCK") / count
+        cpu_ms = 1000 * processor_seconds(running, "worker") / count
         print(f"{kind}: 50 ms: {rate:.0f} messages/s, {cpu_ms:.2f} ms CPU of the worker for each", flush=True)
 
 

@@ -39,8 +39,8 @@ WORKER = Action(
     ),
     option(
         "--senders",
-        "number of processes for those who have much to do and for what may wait, 0 to have the worker's one process "
-        "do it; default: 1, with SQLite 0",
+        "number of processes for floods, webhooks, broadcasts, flow starts and what else can wait, 0 to have one "
+        "process do everything; default: 1, with SQLite 0",
         kind=WholeNumber(0, MOST_SENDERS),
         metavar="N",
     ),
