@@ -63,7 +63,7 @@ def main() -> int:
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
-    with postgres_server() as server, postgres_database(server) as url:
+    with postgres_server(is_durable=True) as server, postgres_database(server) as url:
         yield url
 
 

@@ -119,7 +119,7 @@ One API process and one worker take about 350 MB; leave what is left to PostgreS
 4. **A standby for lists**, when the database is busy first (pages): it takes the PostgreSQL part of every list that a
    token reads, less a small statement.
 5. **More workers**, when `relayboard_waiting_oldest_seconds` grows while the database is not busy.
-6. **A pooler**, when connections come near `max_connections`: an API process keeps up to 17, a worker up to 20.
+6. **A pooler**, when connections come near `max_connections`: an API process keeps up to 17, a worker up to 28.
 7. **More database machines**, when writes alone fill the largest one.
 """
 
@@ -139,7 +139,7 @@ def main(arguments: Sequence[str], page: Path = PAGE) -> int:
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--write", action="store_true", help="write docs/capacity.md")
     options = parser.parse_args(arguments)
-    with postgres_server() as server:
+    with postgres_server(is_durable=True) as server:
         sizes, length = measure_rows(prepare_data(server, options.messages))
     sheet = render(sizes, options.messages, length)
     print(sheet)

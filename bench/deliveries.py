@@ -41,7 +41,7 @@ def main() -> int:
     options = parser.parse_args()
     with (
         TemporaryDirectory(prefix="bench") as folder,
-        postgres_server() as server,
+        postgres_server(is_durable=True) as server,
         postgres_database(server) as url,
         running_service(url, Path(folder), ["api"]) as running,
     ):

@@ -100,7 +100,7 @@ def service(kind: str, **settings: str) -> Iterator[RunningService]:
                 yield running
             return
         with (
-            postgres_server() as server,
+            postgres_server(is_durable=True) as server,
             postgres_database(server) as url,
             running_service(url, Path(folder), **settings) as running,
         ):

@@ -97,7 +97,7 @@ def main() -> int:
     options = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="bench") as name,
-        postgres_server() as server,
+        postgres_server(is_durable=True) as server,
         postgres_database(server) as there,
         postgres_database(server) as here,
     ):

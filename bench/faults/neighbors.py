@@ -63,7 +63,7 @@ def compare(seconds: float, pairs: int, per_second: int = PER_SECOND) -> dict[st
     """
     with (
         tempfile.TemporaryDirectory(prefix="bench") as folder,
-        postgres_server() as server,
+        postgres_server(is_durable=True) as server,
         postgres_database(server) as url,
         running_service(url, Path(folder), **SETTINGS) as service,
     ):

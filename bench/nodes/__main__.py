@@ -16,11 +16,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
-
-import psycopg2
 
 from bench.ending import ended_by_signals
 from bench.faults.surroundings import Redis
@@ -68,8 +66,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     outside = Arrivals()
     try:
         with ExitStack() as ending:
-            server = ending.enter_context(postgres_server())
-            make_durable(server)
+            server = ending.enter_context(postgres_server(is_durable=True))
             url = ending.enter_context(postgres_database(server))
             database = open_database(url)
             ending.callback(database.close)
@@ -98,15 +95,6 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     finally:
         outside.close()
         redis.kill()
-
-
-def make_durable(server_url: str) -> None:
-    """Lets commits wait for the disk, as a server does that nobody has told otherwise."""
-    with closing(psycopg2.connect(server_url.replace("+psycopg2", ""))) as connection, connection.cursor() as cursor:
-        connection.set_session(autocommit=True)
-        for setting in ("fsync", "full_page_writes", "synchronous_commit"):
-            cursor.execute(f"ALTER SYSTEM SET {setting} = on")
-        cursor.execute("SELECT pg_reload_conf()")
 
 
 def load_and_kill(

@@ -19,6 +19,7 @@ from relayboard.base.probe import PROBE_PATH
 from relayboard.base.settings import NO_SETTINGS, Settings, load_settings
 from relayboard.processes import STOP_TIMEOUT_SECONDS
 from relayboard.usage.program import build_program
+from testbed.servers import ADVISED
 from tests.deploy.files import (
     DEPLOY,
     ROOT,
@@ -94,6 +95,16 @@ def test_compose_asks_for_what_its_example_names_and_nothing_else() -> None:
     asked = set(re.findall(r"\$\{(\w+)", text)) - {"RELAYBOARD_VERSION"}
 
     assert asked == set(read_env((DEPLOY / "compose.env.example").read_text()))
+
+
+def test_compose_starts_postgresql_with_what_scaling_advises() -> None:
+    _program, *given = read_compose()["services"]["postgres"]["command"]
+    started = dict(each.split("=") for each in given if each != "-c")
+    table = re.findall(r"^\| `(\w+)` \| .*?`(\w+)`", (ROOT / "docs" / "scaling.md").read_text(), re.MULTILINE)
+    advised = {name: value for name, value in table if name.islower()}
+
+    assert advised == ADVISED
+    assert started == ADVISED | {"shared_buffers": "512MB"}
 
 
 def test_only_the_proxy_of_compose_can_be_reached_and_it_alone_is_trusted() -> None:
