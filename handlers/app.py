@@ -46,6 +46,7 @@ from handlers.service import Service
 from handlers.stopping import Stopping
 from handlers.threads import process_threads
 from handlers.token_notes import TokenNotes
+from handlers.write_lanes import WriteLanes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.signing_in import TooManyAttempts
@@ -104,6 +105,7 @@ def create_app(
         uploads,
         pool,
         ReadLanes(threads, pool),
+        WriteLanes(threads, pool),
         listeners,
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),

@@ -5,13 +5,13 @@ Searches count as slow until one was quick. So expensive requests delay only the
 
 import threading
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 from typing import TypeVar
 
 import anyio
 
 from handlers.asgi.refusals import Refusal
+from handlers.lanes import Lanes
 from handlers.threads import Threads, process_threads
 
 SLOW_SECONDS = 0.25
@@ -27,70 +27,13 @@ Result = TypeVar("Result")
 Kind = Hashable
 
 
-class _Lane:
-    """The places of one workspace; requests to a full lane wait in order of arrival."""
-
-    __slots__ = ("_places", "busy", "waiting")
-
-    def __init__(self, places: int) -> None:
-        self._places = places
-        self.busy = 0
-        self.waiting: deque[anyio.Event] = deque()
-
-    async def enter(self) -> None:
-        if self.busy < self._places:
-            self.busy += 1
-            return
-        turn = anyio.Event()
-        self.waiting.append(turn)
-        try:
-            await turn.wait()
-        except BaseException:
-            if turn.is_set():
-                self.leave()
-            else:
-                self.waiting.remove(turn)
-            raise
-
-    def leave(self) -> None:
-        """Gives the place to the next waiting request."""
-        if self.waiting:
-            self.waiting.popleft().set()
-        else:
-            self.busy -= 1
-
-
-class _Lanes:
-    """A lane for each workspace with requests in it."""
-
-    def __init__(self, places: int) -> None:
-        self._places = places
-        self._lanes: dict[int, _Lane] = {}
-
-    def count_waiting(self, workspace_id: int) -> int:
-        lane = self._lanes.get(workspace_id)
-        return 0 if lane is None else len(lane.waiting)
-
-    async def run(self, workspace_id: int, work: Callable[[], Awaitable[Result]]) -> Result:
-        lane = self._lanes.setdefault(workspace_id, _Lane(self._places))
-        try:
-            await lane.enter()
-            try:
-                return await work()
-            finally:
-                lane.leave()
-        finally:
-            if not lane.busy:
-                self._lanes.pop(workspace_id, None)
-
-
 class ReadLanes:
     """The lanes of one process. The quick one has `threads`, one of which is always left to other workspaces."""
 
     def __init__(self, threads: int, pool: Threads | None = None) -> None:
         self._pool = pool or process_threads()
-        self._quick = _Lanes(max(threads - 1, 1))
-        self._slow = _Lanes(1)
+        self._quick = Lanes(max(threads - 1, 1))
+        self._slow = Lanes(1)
         self._slow_threads: anyio.CapacityLimiter | None = None
         self._lock = threading.Lock()
         self._known: dict[Kind, bool] = {}

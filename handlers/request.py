@@ -1,7 +1,7 @@
 """What the layers of the service know about one request, and what a handler may read of it."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -127,7 +127,8 @@ class PersonRequest:
 
 @dataclass(frozen=True, slots=True)
 class RelayRequest:
-    """A request of a phone: the exact bytes that it sent, without a token. The phone's id determines the workspace."""
+    """A request of a phone: the exact bytes that it sent, without a token. The phone's id determines the workspace, of
+    which the handler tells the service (`note_workspace`)."""
 
     database: Database
     settings: Settings
@@ -135,3 +136,4 @@ class RelayRequest:
     query: dict[str, str]
     path_parameters: dict[str, str]
     client_address: str
+    note_workspace: Callable[[int], object]

@@ -11,6 +11,7 @@ from handlers.listeners import Listeners
 from handlers.read_lanes import ReadLanes
 from handlers.threads import Threads
 from handlers.token_notes import TokenNotes
+from handlers.write_lanes import WriteLanes
 from persistence.accounts.ages import Ages
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.sign_ins import find_by_sign_in
@@ -39,6 +40,7 @@ class Service:
     uploads: UploadPlaces
     pool: Threads
     lanes: ReadLanes
+    write_lanes: WriteLanes
     listeners: Listeners
     passwords: Passwords
     standby: Standby | None = None

@@ -41,7 +41,8 @@ class Noted:
     """Changed records of a workspace: ids by kind, new messages, messages that change conversations, those that were
     handled. `seen` are contacts whose conversations change, `came` how many messages came into the inbox of each,
     `ended` those who may have no conversation any more. Also what runs did, by flow, kind, key and value, failed
-    attempts to send, by channel, rows of new runs, and the flows into which contacts came, by contact.
+    attempts to send, by channel, rows of new runs, the flows into which contacts came, by contact, and the contacts who
+    are present: who were just seen, and whether this makes stopped ones active.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
@@ -55,6 +56,7 @@ class Noted:
     errors: Counter[int] = field(default_factory=Counter)
     runs: list[Mapping[str, Any]] = field(default_factory=list)
     moves: dict[int, int | None] = field(default_factory=dict)
+    present: dict[int, bool] = field(default_factory=dict)
 
     def see(self, contact_id: int, unread: Unread, came: int = 0) -> None:
         """The conversation of this contact changes; so many messages came into the inbox."""
@@ -68,7 +70,8 @@ class Noted:
         for each in self.new_messages:
             counts[CAME if each.direction == INCOMING else WENT, _day_of(each), each.channel_id or 0] += 1
         counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})
-        return Beside(records, counts, self.flows, list(self._talks().values()), self.runs, self.moves)
+        assert self.moves.keys().isdisjoint(self.present), "a statement changes a contact only once"
+        return Beside(records, counts, self.flows, list(self._talks().values()), self.runs, self.moves, self.present)
 
     def _talks(self) -> dict[int, Talk]:
         """The newest new message of each contact whose conversation needs no more than that."""
@@ -193,6 +196,13 @@ def note_moves(tx: Transaction, workspace_id: int, moves: Mapping[int, int | Non
     """These contacts, which are locked, came into flows; their leases end."""
     if moves:
         tx.before_commit(Changes).of(tx, workspace_id).moves.update(moves)
+
+
+def note_present(tx: Transaction, workspace_id: int, present: Mapping[int, bool]) -> None:
+    """These contacts, which are locked, were just seen; true if this makes a stopped one active. They come into no flow
+    in this unit of work. PostgreSQL."""
+    if present:
+        tx.before_commit(Changes).of(tx, workspace_id).present.update(present)
 
 
 def note_errors(tx: Transaction, workspace_id: int, channel_id: int, number: int) -> None:

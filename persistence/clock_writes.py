@@ -23,7 +23,7 @@ from persistence.tables.stamps import record_stamp
 
 TICK = timedelta(microseconds=1)
 QUICK = timedelta(milliseconds=100)
-MOVED = "moved"
+MOVED, SEEN = "moved", "seen"
 
 ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on)
 VALUES (CAST(:workspace_id AS integer), CAST(:wanted AS timestamptz))
@@ -61,7 +61,14 @@ WHERE (excluded.last_on, excluded.message_id) > (conversation.last_on, conversat
 MOVING = """UPDATE contact SET current_flow_id = noted.flow_id, handling_until = NULL, modified_on = moment.stamped_on
 FROM moment, unnest(CAST(:moved AS bigint[]), CAST(:moved_to AS bigint[])) AS noted (contact_id, flow_id)
 WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
-UNLESS_MOVED = " AND NOT (contact.id = ANY(CAST(:moved AS bigint[])))"
+SEEING = """UPDATE contact SET last_seen_on = CAST(:provisional AS timestamptz), modified_on = moment.stamped_on,
+status = CASE WHEN noted.is_revived AND contact.status = 'stopped' THEN 'active' ELSE contact.status END
+FROM moment, unnest(CAST(:present AS bigint[]), CAST(:revived AS boolean[])) AS noted (contact_id, is_revived)
+WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
+UNLESS = {
+    MOVED: " AND NOT (contact.id = ANY(CAST(:moved AS bigint[])))",
+    SEEN: " AND NOT (contact.id = ANY(CAST(:present AS bigint[])))",
+}
 """A statement changes a row only once."""
 
 
@@ -79,7 +86,8 @@ class Talk:
 class Beside:
     """What is written with the clock: which records changed, by kind and id; counts by kind, day and subject, to which
     these are added; what runs did on this day, by flow, kind, key and value; the last messages of conversations; rows
-    of new runs, without their time; the flows into which contacts came, whose leases end, by contact.
+    of new runs, without their time; the flows into which contacts came, whose leases end, by contact; contacts who were
+    just seen, and whether this makes stopped ones active.
     """
 
     records: Sequence[tuple[str, int]] = ()
@@ -88,6 +96,7 @@ class Beside:
     talks: Sequence[Talk] = ()
     runs: Sequence[Mapping[str, Any]] = ()
     moves: Mapping[int, int | None] = field(default_factory=dict)
+    present: Mapping[int, bool] = field(default_factory=dict)
 
     @property
     def flow_counts(self) -> list[tuple[tuple[int, str, str, str], int]]:
@@ -138,8 +147,12 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside:
     if beside.moves:
         moved = sorted(beside.moves.items())
         values |= {"moved": [contact_id for contact_id, _ in moved], "moved_to": [flow_id for _, flow_id in moved]}
+    if beside.present:
+        ids = sorted(beside.present)
+        values |= {"present": ids, "revived": [beside.present[one] for one in ids]}
     parts = (
         (MOVED, MOVING, beside.moves),
+        (SEEN, SEEING, beside.present),
         ("runs_stored", WITH_CLOCK, beside.runs),
         ("stamped", STAMPING, beside.records),
         ("counted", COUNTING, beside.counts),
@@ -155,7 +168,7 @@ def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -
     parts = ["moment AS (" + ADVANCING + ")"]
     for table in tables:
         mine = f"workspace_id = :workspace_id AND modified_on = :provisional AND {found_by(table)}"
-        mine += UNLESS_MOVED if table is contact and (MOVED, MOVING) in others else ""
+        mine += "".join(UNLESS.get(name, "") for name, _ in others) if table is contact else ""
         changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
         parts.append(f"in_{table.name} AS ({changing})")
     parts += [f"{name} AS ({statement})" for name, statement in others]

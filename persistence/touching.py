@@ -6,7 +6,7 @@ next one continues.
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, bindparam, case, literal, or_, select, tuple_, update
@@ -40,6 +40,8 @@ PORTION = 400
 workspace live is not told to load its lists again."""
 CONTACTS_AT_ONCE = 50
 FLOWS_AT_ONCE = 200
+AMPLE = timedelta(seconds=1)
+"""How much later than its place on the clock of the workspace the time of a message may be, at the very most."""
 
 _row = pending_touch.c
 
@@ -305,14 +307,17 @@ def _move_messages(tx: Transaction, workspace_id: int, ids: Collection[int]) -> 
 
 
 def _read_page(tx: Transaction, workspace_id: int, row: Any) -> Sequence[Any]:
-    """The next messages, of a channel those of all channels: nothing finds its own in an order."""
+    """The next messages, of a channel those of all channels: nothing finds its own in an order. Those that changed
+    after the name show the new one already, and a channel that has just come gets more of them all the time.
+    """
     shows = MESSAGES[row.subject](row.record)
     columns = message.c
+    is_shown = shows & (columns.modified_on <= (row.pass_on or row.changed_on) + AMPLE)
     chosen = [columns.workspace_id == workspace_id]
     if row.subject != CHANNEL:
         chosen.append(shows)
     if row.reached_on is not None:
         place = tuple_(literal(row.reached_on, UtcDateTime()), literal(row.reached_id))
         chosen.append(tuple_(columns.created_on, columns.id) > place)
-    page = select(columns.id, columns.created_on, case((shows, 1), else_=0).label("is_shown")).where(*chosen)
+    page = select(columns.id, columns.created_on, case((is_shown, 1), else_=0).label("is_shown")).where(*chosen)
     return tx.execute(page.order_by(columns.created_on, columns.id).limit(PORTION)).all()

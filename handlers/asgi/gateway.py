@@ -72,10 +72,12 @@ class GatewayCalls:
         secret = found.groupdict().get("secret") or bearer_in(authorization)
         try:
             caller = Caller(channel_type, found["uuid"], secret)
-            page = await anyio.to_thread.run_sync(refuse, service, caller, limiter=service.limiter)
-            if page is None:
+            admitted = await anyio.to_thread.run_sync(admit, service, caller, limiter=service.limiter)
+            if isinstance(admitted, PlainResponse):
+                page = admitted
+            else:
                 call = partial(carry_out, caller, found["action"], await read_values(Request(scope, receive)))
-                page = await anyio.to_thread.run_sync(answer, service, call, limiter=service.write_limiter)
+                page = await service.write_lanes.run(admitted, service.write_limiter, partial(answer, service, call))
         except Refused as error:
             page = detail_response(400, str(error))
         except DatabaseError as error:
@@ -107,8 +109,8 @@ def bearer_in(authorization: str) -> str | None:
     return secret.strip() or None if scheme.lower() == "bearer" else None
 
 
-def refuse(service: Service, caller: Caller) -> PlainResponse | None:
-    """The response to a call that is not allowed, decided before its body is read; None for other calls. Raises
+def admit(service: Service, caller: Caller) -> PlainResponse | int:
+    """The workspace of a call, or the response to one that is not allowed, decided before its body is read. Raises
     Refused. Calls without the secret do not count towards the limit: strangers must not block the gateway.
     """
     try:
@@ -118,7 +120,7 @@ def refuse(service: Service, caller: Caller) -> PlainResponse | None:
         return _ask_for_secret(error)
     allowance = service.callback_limiter.spend(source.workspace_id, f"callback{source.id}"[:SCOPE_LENGTH])
     if allowance.is_granted:
-        return None
+        return source.workspace_id
     seconds = str(allowance.reset_seconds)
     return detail_response(429, f"Too many calls; try again in {seconds} seconds.", {"Retry-After": seconds})
 

@@ -1,6 +1,7 @@
 """Calls the handler of an operation of the contract, inside one transaction."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 import anyio.to_thread
@@ -27,6 +28,8 @@ from persistence.workspaces import hold_workspace
 
 SLOW_TIMEOUT_SECONDS = 15.0
 """For each statement of a request that is known to be slow."""
+PHONE = "relayer_id"
+"""The part of a path that is the id of a phone."""
 USUAL_PORTS = {"http": 80, "https": 443}
 
 
@@ -81,10 +84,12 @@ async def _run_in_thread(
     service = context.service
     if rules.runs_itself:
         return await anyio.to_thread.run_sync(_run_itself, rules, http, context, limiter=service.password_limiter)
-    if rules.is_writing or rules.generation == "relay":
-        limiter = service.write_limiter if rules.is_writing else service.limiter
-        return await service.pool.run(lambda: run(rules, http, context), limiter)
+    if rules.generation == "relay":
+        owner = service.write_lanes.owner_of(str(http.path_params.get(PHONE, "")))
+        return await service.write_lanes.run(owner, service.write_limiter, lambda: run(rules, http, context))
     workspace_id = context.credentials.workspace.id
+    if rules.is_writing:
+        return await service.write_lanes.run(workspace_id, service.write_limiter, lambda: run(rules, http, context))
     return await service.lanes.run(
         workspace_id,
         rules.id,
@@ -240,13 +245,15 @@ def _run_itself(rules: OperationRules, http: HttpRequest, context: RequestContex
 
 
 def _run_relay(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+    path_parameters = {name: str(value) for name, value in http.path_params.items()}
     request = RelayRequest(
         database=context.service.database,
         settings=context.service.settings,
         raw_body=context.raw_body or b"",
         query=dict(http.query_params),
-        path_parameters={name: str(value) for name, value in http.path_params.items()},
+        path_parameters=path_parameters,
         client_address=http.client.host if http.client else "",
+        note_workspace=partial(context.service.write_lanes.note_phone, path_parameters.get(PHONE, "")),
     )
     answer: Answer = rules.function(request)
     return answer

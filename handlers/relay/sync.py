@@ -58,7 +58,7 @@ def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Ans
         commands = read_commands(request.raw_body) if request.raw_body else []
     except MalformedBody as error:
         return answer_error(400, WRONG_REQUEST, str(error))
-    return _exchange(tx, signer, commands, is_empty=not request.raw_body)
+    return _exchange(tx, request, signer, commands)
 
 
 def _release(channel_id: int | None) -> Answer:
@@ -85,15 +85,16 @@ def _find_signer(tx: Transaction, phones: Sequence[Phone], ts: str, request: Rel
     return next((each for each in beside if is_signed(each.secret, ts, request.raw_body, signature)), None)
 
 
-def _exchange(tx: Transaction, signer: _Signer, commands: list[Any], *, is_empty: bool) -> Answer:
+def _exchange(tx: Transaction, request: RelayRequest, signer: _Signer, commands: list[Any]) -> Answer:
     first = commands[0] if commands and isinstance(commands[0], dict) else {}
-    if not is_empty and first.get("cmd") not in ("fcm", "gcm"):
+    if request.raw_body and first.get("cmd") not in ("fcm", "gcm"):
         return answer_error(401, WRONG_REQUEST, "The first command must be fcm.")
     phone = signer.phone
     if signer.waiting is not None or phone.workspace_id is None:
         if read_device_uuid(first) != phone.device_uuid:
             return answer_error(401, WRONG_REQUEST, "This registration belongs to another phone.")
         return _tell_registration(tx, signer)
+    request.note_workspace(phone.workspace_id)
     if signer.secret == phone.secret:
         phone_sync.note_secret_used(tx, phone)
     return answer_commands(phone_sync.apply_sync(tx, phone.source, read_upload(commands)))

@@ -8,10 +8,11 @@ from sqlalchemy import Executable, bindparam, case, select, update
 
 from flows.phones import normalize_number
 from flows.urns import Urn
+from persistence.changes import note_present
 from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
 from persistence.errors import LostRace
-from persistence.groups.smart_groups import follow_contacts, follow_new
+from persistence.groups.smart_groups import find_followers, follow_contacts, follow_new
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
@@ -121,12 +122,18 @@ def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], c
 
 
 def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
-    """Something was just received from these contacts: updates the last-seen time. A message makes a stopped contact
-    active."""
+    """Something was just received from these contacts, which the caller has locked: updates the last-seen time. A
+    message makes a stopped contact active. Where nobody looks at that before the end, PostgreSQL writes it with the
+    clock, so that a contact is written once.
+    """
+    followers = find_followers(tx, workspace_id, contact_ids)
+    if not (tx.sqlite or any(followers)):
+        note_present(tx, workspace_id, dict.fromkeys(contact_ids, revives))
+        return
     moment = stamped(tx, contact, workspace_id)
     values = {"owner": workspace_id, "theirs": contact_ids, "now": tx.now, "moment": moment}
     _SEEING[revives].run_later(tx, values)
-    follow_contacts(tx, workspace_id, contact_ids)
+    follow_contacts(tx, workspace_id, contact_ids, followers)
 
 
 _THEIRS = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")

@@ -9,7 +9,7 @@ commands to run.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import ColumnElement, Executable, case, exists, literal, select, update
 
@@ -70,17 +70,30 @@ def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: 
     return group_id
 
 
-def follow_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+class Followers(NamedTuple):
+    """Who looks at changes of some contacts: smart groups of users, and campaigns of their groups."""
+
+    has_groups: bool
+    has_campaigns: bool
+
+
+def find_followers(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Followers:
+    return Followers(*_FOLLOWING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})[0])
+
+
+def follow_contacts(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], followers: Followers | None = None
+) -> None:
     """Update smart groups and campaigns after changes of contacts that do not concern tickets. One statement if there
-    is no smart group of users and no campaign for these contacts.
+    is no smart group of users and no campaign for these contacts, none if the caller has the `followers`.
     """
     if not contact_ids:
         return
-    ((has_groups, has_campaigns),) = _FOLLOWING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})
-    workspace = find_workspace(tx, workspace_id) if has_groups else None
+    followers = followers or find_followers(tx, workspace_id, contact_ids)
+    workspace = find_workspace(tx, workspace_id) if followers.has_groups else None
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)
-    if has_groups or has_campaigns:
+    if any(followers):
         schedule_contacts(tx, workspace_id, contact_ids)
 
 

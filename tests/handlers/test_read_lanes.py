@@ -1,8 +1,5 @@
 """Reading requests: a large one delays only itself."""
 
-import threading
-from collections.abc import Callable
-
 import anyio
 import pytest
 
@@ -10,37 +7,13 @@ from handlers import read_lanes
 from handlers.asgi.refusals import Refusal
 from handlers.read_lanes import WAITING_SLOW, ReadLanes
 from testbed.patience import PATIENCE_SECONDS
+from tests.handlers.held import Held, until
 
 THREADS = 4
 
 
-class Held:
-    """Work that goes on until it is let go, and says how many are at it."""
-
-    def __init__(self) -> None:
-        self.go_on = threading.Event()
-        self.lock = threading.Lock()
-        self.now = self.most = self.begun = 0
-
-    def __call__(self, _is_slow: bool) -> str:
-        with self.lock:
-            self.begun += 1
-            self.now += 1
-            self.most = max(self.most, self.now)
-        assert self.go_on.wait(PATIENCE_SECONDS)
-        with self.lock:
-            self.now -= 1
-        return "held"
-
-
 def is_slow(seen: bool) -> bool:
     return seen
-
-
-async def until(is_true: Callable[[], bool]) -> None:
-    with anyio.fail_after(PATIENCE_SECONDS):
-        while not is_true():
-            await anyio.sleep(0.005)
 
 
 def test_one_thread_is_left_to_others_whatever_a_workspace_asks() -> None:

@@ -3,7 +3,7 @@
 import threading
 from datetime import timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
 from flows.urns import Urn
 from persistence.channels.channels import Source
@@ -84,3 +84,35 @@ def test_who_stores_messages_of_a_sender_leaves_the_contact_to_others_until_the_
 
     with database.reading() as tx:
         assert tx.execute(select(func.count()).select_from(message)).scalar_one() == 2 * SENDERS
+
+
+class Updates:
+    """How many rows of contacts were written anew, when all else of a unit of work is done."""
+
+    is_last = True
+    found = 0
+
+    def flush(self, tx: Transaction) -> None:
+        Updates.found = count_updates(tx)
+
+
+def count_updates(tx: Transaction) -> int:
+    """The rows of contacts that this connection has written anew lately."""
+    counted = text("SELECT pg_stat_get_xact_tuples_updated(CAST('contact' AS regclass))")
+    return int(tx.execute(counted).scalar_one())
+
+
+def test_a_sync_writes_each_sender_once(database: Database, workspace: Workspace) -> None:
+    if database.sqlite:  # which writes in place
+        return
+    make_senders(database, workspace)
+    source = open_source(database, workspace, 0)
+
+    with database.writing() as tx:
+        before = count_updates(tx)
+        report(tx, source, 1)
+        tx.before_commit(Updates)
+
+    assert Updates.found - before == SENDERS
+    with database.reading() as tx:
+        assert tx.execute(select(func.count()).where(contact.c.last_seen_on.is_not(None))).scalar_one() == SENDERS

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -263,6 +264,30 @@ class TestPortions:
             )
         assert self.waiting(scene) == []
         assert min(map(time_text, stamps)) > newest
+
+    def test_a_message_that_came_after_the_change_is_left_alone(self, scene: Scene) -> None:
+        """Those that come in all the time while a walk goes on would make it endless."""
+        self.change(scene, FLOW)
+        hour = timedelta(hours=1)
+        with scene.database.writing() as tx:
+            flow_id = select(flow.c.id).limit(1).scalar_subquery()
+            tx.execute(update(message).values(flow_id=flow_id, modified_on=tx.now))
+            tx.execute(update(pending_touch).values(changed_on=tx.now - hour))
+            (old, *new) = tx.execute(select(message.c.id).order_by(message.c.id)).scalars()
+            tx.execute(update(message).where(message.c.id == old).values(modified_on=tx.now - 2 * hour))
+        before = self.stamps(scene)
+        drain(scene.runtime)
+        after = self.stamps(scene)
+
+        assert self.waiting(scene) == []
+        assert after[old] > before[old] and [after[each] for each in new] == [before[each] for each in new]
+
+    def stamps(self, scene: Scene) -> dict[int, datetime]:
+        """When messages changed, by the clock of the workspace."""
+        rows = record_stamp.c
+        with scene.database.reading() as tx:
+            found = tx.execute(select(rows.record, rows.stamped_on).where(rows.kind == "message")).all()
+        return {row.record: row.stamped_on for row in found}
 
     def test_a_portion_takes_all_contacts_whose_messages_it_has_room_for(self, scene: Scene) -> None:
         database, workspace = scene.database, scene.workspace
