@@ -4,9 +4,9 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.util import create_urllib3_context
 
 from worker.http.deadlines import Deadline
 
@@ -14,23 +14,26 @@ Connect = Callable[[str, int], socket.socket]
 CurrentDeadline = Callable[[], Deadline]
 
 
-class CheckedAdapter(HTTPAdapter):
-    """Makes a session open connections with `connect`; `deadline` returns the deadline of each request."""
+HOSTS_KEPT = 100
+CONNECTIONS_OF_HOST = 256
+"""As many as may be called at a time; those that are idle are used again, the last one first."""
 
-    def __init__(self, connect: Connect, deadline: CurrentDeadline) -> None:
-        self._connect = connect
-        self._deadline = deadline
-        super().__init__(pool_connections=20, pool_maxsize=1, max_retries=0)
 
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        hooks = {"open_line": staticmethod(self._connect), "deadline": staticmethod(self._deadline)}
-        plain = type("CheckedConnection", (_Watched, HTTPConnection), hooks)
-        secure = type("CheckedSecureConnection", (_Watched, HTTPSConnection), hooks)
-        self.poolmanager.pool_classes_by_scheme = {
-            "http": type("CheckedPool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
-            "https": type("CheckedSecurePool", (HTTPSConnectionPool,), {"ConnectionCls": secure}),
-        }
+def checked_pools(connect: Connect, deadline: CurrentDeadline, trusted: str) -> PoolManager:
+    """Pools whose connections are opened by `connect`; `deadline` returns that of the calling thread's exchange.
+    `trusted` is a file of authorities.
+    """
+    hooks = {"open_line": staticmethod(connect), "deadline": staticmethod(deadline)}
+    plain = type("CheckedConnection", (_Watched, HTTPConnection), hooks)
+    secure = type("CheckedSecureConnection", (_Watched, HTTPSConnection), hooks)
+    context = create_urllib3_context()
+    context.load_verify_locations(trusted)
+    pools = PoolManager(HOSTS_KEPT, maxsize=CONNECTIONS_OF_HOST, retries=False, ssl_context=context)
+    pools.pool_classes_by_scheme = {
+        "http": type("CheckedPool", (HTTPConnectionPool,), {"ConnectionCls": plain}),
+        "https": type("CheckedSecurePool", (HTTPSConnectionPool,), {"ConnectionCls": secure}),
+    }
+    return pools
 
 
 class _Watched:

@@ -10,17 +10,18 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlsplit
 
-import requests
-from urllib3 import HTTPResponse
-from urllib3.exceptions import HTTPError, SSLError
+from certifi import where
+from urllib3 import BaseHTTPResponse, PoolManager, Timeout
+from urllib3.exceptions import HTTPError, SSLError, TimeoutError
 
 from flows.engine.webhook_calls import FORBIDDEN_HEADERS
 from flows.header_values import is_header_value
 from relayboard.base.tracing import CLIENT, span
 from worker.http.addresses import Network
-from worker.http.checked_connections import CheckedAdapter
+from worker.http.checked_connections import checked_pools
 from worker.http.deadlines import Deadline, Watchdog
 from worker.http.dialing import Resolve, dial, resolve
 from worker.http.errors import SendFailed
@@ -72,7 +73,7 @@ def check_headers(headers: Mapping[str, str]) -> None:
 
 
 class SafeHttp:
-    """Sends requests with one set of limits; many threads may use it, each with its own connections."""
+    """Sends requests with one set of limits; many threads may use it, and share its connections."""
 
     def __init__(
         self,
@@ -93,8 +94,9 @@ class SafeHttp:
         self.connect_timeout_seconds = min(connect_timeout_seconds, total_timeout_seconds)
         self.total_timeout_seconds = total_timeout_seconds
         self.response_limit_bytes = response_limit_bytes
-        self.certificates = certificates
+        self.certificates = certificates or where()
         self.resolve = resolve
+        self._timeout = Timeout(connect=self.connect_timeout_seconds, read=total_timeout_seconds)
         self._thread = _ThreadState()
         self._watchdog = Watchdog()
 
@@ -119,18 +121,22 @@ class SafeHttp:
         with Deadline(self._watchdog, self.total_timeout_seconds) as deadline:
             self._thread.deadline = deadline
             try:
-                with self._request(method, url, headers, body) as response:
+                response = self._request(method, url, headers, body)
+                try:
                     if deadline.has_expired:  # headers that end with the connection count as complete
-                        raise requests.ReadTimeout
+                        raise TimeoutError
                     content, is_complete = _read_body(response, self.response_limit_bytes)
+                finally:
+                    # What is left of a response would be taken for the beginning of the next one.
+                    response.close()
             except SendFailed:
                 raise
-            except (requests.RequestException, HTTPError, http.client.HTTPException, OSError, ValueError) as error:
+            except (HTTPError, http.client.HTTPException, OSError, ValueError) as error:
                 raise self._explain(error, url, deadline) from error
             finally:
                 self._thread.deadline = None
         duration_seconds = time.monotonic() - started
-        return HttpResponse(response.status_code, response.headers, content, is_complete, duration_seconds)
+        return HttpResponse(response.status, response.headers, content, is_complete, duration_seconds)
 
     def _connect(self, host: str, port: int) -> socket.socket:
         if self.allowed_ports and port not in self.allowed_ports:
@@ -143,47 +149,46 @@ class SafeHttp:
         assert deadline is not None, "connections are only used inside `send`"
         return deadline
 
-    def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> requests.Response:
-        # Not by a session: it would add cookies, redirects and credentials of the environment, and looking for them
-        # costs as much as the call.
-        prepared = requests.PreparedRequest()
+    def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> BaseHTTPResponse:
+        # Not by a session of `requests`: it would add cookies, redirects and credentials of the environment, and what
+        # it does for a call takes as long as the call.
         sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
-        prepared.prepare(method.upper(), url, headers=sent, data=body)
-        return self._adapter().send(
-            prepared,
-            stream=True,
-            timeout=(self.connect_timeout_seconds, self.total_timeout_seconds),
-            verify=self.certificates or True,
+        return self._pools.urlopen(
+            method.upper(),
+            url,
+            headers=sent,
+            body=body,
+            redirect=False,
+            retries=False,
+            timeout=self._timeout,
+            preload_content=False,
         )
 
-    def _adapter(self) -> CheckedAdapter:
-        if self._thread.adapter is None:
-            self._thread.adapter = CheckedAdapter(self._connect, self._deadline)
-        return self._thread.adapter
+    @cached_property
+    def _pools(self) -> PoolManager:
+        return checked_pools(self._connect, self._deadline, self.certificates)
 
     def _explain(self, error: Exception, url: str, deadline: Deadline) -> SendFailed:
         host = urlsplit(url).hostname
-        if deadline.has_expired or isinstance(error, requests.Timeout):
+        if deadline.has_expired or isinstance(error, TimeoutError):
             return SendFailed("timeout", f"{host} did not respond within {self.total_timeout_seconds:g} seconds.")
-        if isinstance(error, requests.exceptions.SSLError | SSLError):
+        if isinstance(error, SSLError):
             return SendFailed("tls", f"The secure connection to {host} failed: {_tls_reason(error)}.")
-        if isinstance(error, ValueError) and not isinstance(error, requests.exceptions.JSONDecodeError | OSError):
+        if isinstance(error, ValueError) and not isinstance(error, OSError):
             return SendFailed("url", "The URL or a header is not valid.")
         return SendFailed("broken", f"{host} closed the connection without a valid response.")
 
 
 class _ThreadState(threading.local):
-    adapter: CheckedAdapter | None = None
     deadline: Deadline | None = None
 
 
-def _read_body(response: requests.Response, limit_bytes: int) -> tuple[bytes, bool]:
+def _read_body(response: BaseHTTPResponse, limit_bytes: int) -> tuple[bytes, bool]:
     # Only the status says whether an event was accepted, so an incomplete body is not a failure.
-    raw: HTTPResponse = response.raw
     chunks: list[bytes] = []
     size = 0
     try:
-        while size <= limit_bytes and (chunk := raw.read(limit_bytes + 1 - size, decode_content=False)):
+        while size <= limit_bytes and (chunk := response.read(limit_bytes + 1 - size, decode_content=False)):
             chunks.append(chunk)
             size += len(chunk)
     except (HTTPError, http.client.HTTPException, OSError, ValueError):
