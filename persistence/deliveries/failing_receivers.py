@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import bindparam, delete, exists, or_, select, update
+from sqlalchemy import Executable, bindparam, delete, exists, or_, select, update
 
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
+from persistence.sql.fixed_statements import Fixed, among
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import resthook_subscriber, webhook_receiver, webhook_trouble
 
@@ -138,17 +139,21 @@ def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoi
     """The rows of these endpoints, locked in one order to avoid deadlocks."""
     if not endpoints:
         return {}
+    channels = _numbers(each.channel_id for each in endpoints)
+    subscribers = _numbers(each.subscriber_id for each in endpoints)
+    found = _LOCKING.rows(tx, {"channels": channels, "subscribers": subscribers})
+    return {Endpoint(*row[:3]): _Trouble(*row[3:]) for row in found}
+
+
+def _lock(_is_sqlite: bool) -> Executable:
     rows = webhook_trouble.c
-    theirs = or_(
-        rows.channel_id.in_(_numbers(each.channel_id for each in endpoints)),
-        rows.subscriber_id.in_(_numbers(each.subscriber_id for each in endpoints)),
-    )
-    found = tx.execute(select(webhook_trouble).where(theirs).order_by(rows.id).with_for_update())
-    return {
-        each: _Trouble(row.id, row.began_on, row.last_failed_on, row.given_up, row.switched_off_on, row.reason)
-        for row in found
-        for each in [Endpoint(row.workspace_id, row.channel_id, row.subscriber_id)]
-    }
+    theirs = or_(among(rows.channel_id, "channels"), among(rows.subscriber_id, "subscribers"))
+    columns = (rows.id, rows.began_on, rows.last_failed_on, rows.given_up, rows.switched_off_on, rows.reason)
+    chosen = select(rows.workspace_id, rows.channel_id, rows.subscriber_id, *columns)
+    return chosen.where(theirs).order_by(rows.id).with_for_update()
+
+
+_LOCKING = Fixed(_lock, is_prepared=False)
 
 
 def _numbers(ids: Iterable[int | None]) -> list[int]:

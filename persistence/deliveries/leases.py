@@ -12,7 +12,6 @@ from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
     Integer,
-    RowMapping,
     Select,
     TableValuedAlias,
     Text,
@@ -22,7 +21,6 @@ from sqlalchemy import (
     cast,
     column,
     func,
-    insert,
     literal,
     or_,
     select,
@@ -36,8 +34,10 @@ from persistence.database import Transaction
 from persistence.deliveries.hiding import hide_in_text, hide_in_url
 from persistence.deliveries.ledger import count_moved
 from persistence.resthooks.subscribers import end_subscriptions
-from persistence.sql.columns import UtcDateTime
+from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.listed_rows import ROWS, inserting
 from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
@@ -141,13 +141,16 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
     wanted = [(workspace_id, receiver, room) for (workspace_id, receiver), room in rooms.items() if room > 0]
     if not wanted:
         return []
-    found = tx.execute(_pick_each(wanted, tx.now)) if tx.sqlite else tx.execute(_PICK_AND_LOCK, _arrays(wanted, tx.now))
+    picked: Sequence[Sequence[Any]]
+    if tx.sqlite:
+        picked = tx.execute(_pick_each(wanted, tx.now)).all()
+    else:
+        picked = _PICKING.rows(tx, _arrays(wanted, tx.now))
     due_on = tx.now + lease
-    leased = [_from_row(row, due_on) for row in found.mappings()]
+    leased = [_from_row(row, due_on) for row in picked]
     if leased:
-        theirs = delivery.c.workspace_id.in_(sorted({each.workspace_id for each in leased}))
-        mine = delivery.c.id.in_([each.id for each in leased])
-        tx.execute(update(delivery).where(theirs, mine).values(due_on=due_on))
+        owners = sorted({each.workspace_id for each in leased})
+        _LEASING.run_later(tx, {"owners": owners, "leased": [each.id for each in leased], "until": due_on})
     return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
 
 
@@ -162,7 +165,7 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
     """The same for many at once; returns how many deliveries were updated."""
     if not attempts:
         return 0
-    tx.execute(insert(delivery_attempt), [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
+    _ATTEMPTING.run_later(tx, {ROWS: [_attempt_row(tx, leased, outcome) for leased, outcome in attempts]})
     moves = [_move(leased, outcome) for leased, outcome in attempts]
     moved = _update_each(tx, moves) if tx.sqlite else _update_all(tx, moves)
     for state, count in Counter(moved).items():
@@ -180,7 +183,7 @@ def _update_each(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[st
 
 def _update_all(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
     arrays = {name: [move[name] for move in moves] for name in _MOVED}
-    return [state for _, state in tx.execute(_MOVE_ALL, {**arrays, "now": tx.now})]
+    return [state for _, state in _MOVING.rows(tx, {**arrays, "now": tx.now})]
 
 
 def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:
@@ -212,26 +215,43 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
     """
     wanted = _rows_of("wanted", {"workspace_id": BigInteger(), "receiver": Text(), "room": Integer()})
     theirs = (delivery.c.workspace_id == wanted.c.workspace_id, delivery.c.receiver == wanted.c.receiver)
-    due = _select_due(bindparam("now", type_=delivery.c.due_on.type)).where(*theirs).limit(wanted.c.room)
+    due = _select_due(param("now", delivery.c.due_on.type)).where(*theirs).limit(wanted.c.room)
     locked = due.correlate(wanted).with_for_update(skip_locked=True).lateral("due")
     return select(locked).select_from(wanted.join(locked, true()))
 
 
-_LEASED = [delivery.c[name] for name in DueDelivery.__slots__ if name not in ("attempt", "due_on")]
-_LEASED.append(delivery.c.attempts)
+_NAMES = tuple(name for name in DueDelivery.__slots__ if name not in ("attempt", "due_on"))
+_LEASED = [*(delivery.c[name] for name in _NAMES), delivery.c.attempts]
 
 
 def _rows_of(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
     """Rows from one array parameter for each column, so that a statement's text does not depend on their number."""
-    arrays: list[ColumnElement[Any]] = [cast(bindparam(each), ARRAY(of)) for each, of in columns.items()]
+    arrays: list[ColumnElement[Any]] = [cast(param(each, ARRAY(of)), ARRAY(of)) for each, of in columns.items()]
     typed = [column(each, of) for each, of in columns.items()]
     return func.unnest(*arrays).table_valued(*typed, name=name).render_derived()
 
 
-_NOW = bindparam("now", type_=delivery.c.due_on.type)
-_PICK_AND_LOCK = _pick_and_lock()
+_NOW = param("now", delivery.c.due_on.type)
 _MOVE_EACH = _move_each()
-_MOVE_ALL = _move_all()
+_PICKING = Fixed(lambda _is_sqlite: _pick_and_lock(), is_prepared=False)
+_MOVING = Fixed(lambda _is_sqlite: _move_all(), is_prepared=False)
+
+
+def _hold_until(_is_sqlite: bool) -> Update:
+    mine = among(delivery.c.workspace_id, "owners") & among(delivery.c.id, "leased")
+    return update(delivery).where(mine).values(due_on=param("until", UtcDateTime))
+
+
+_LEASING = Fixed(_hold_until, is_prepared=False)
+_ATTEMPTING = inserting(
+    delivery_attempt,
+    (
+        *("uuid", "workspace_id", "delivery_id", "number", "scheduled_on", "finished_on", "duration_ms", "status"),
+        *("error", "answer", "started_on", "url", "signed", "answer_headers"),
+    ),
+)
+"""Those that are not prepared look for rows that soon are others: a plan for a short queue would be slow for a long
+one."""
 
 
 def _arrays(wanted: Sequence[tuple[int, str, int]], now: datetime) -> dict[str, Any]:
@@ -239,15 +259,17 @@ def _arrays(wanted: Sequence[tuple[int, str, int]], now: datetime) -> dict[str, 
     return {"workspace_id": list(workspace_ids), "receiver": list(receivers), "room": list(rooms), "now": now}
 
 
-def _from_row(row: RowMapping, due_on: datetime) -> DueDelivery:
-    values = {**row, "body": row["body"].encode(), "attempt": row["attempts"] + 1, "due_on": due_on}
-    del values["attempts"]
-    return DueDelivery(**values)
+def _from_row(row: Sequence[Any], due_on: datetime) -> DueDelivery:
+    """`row` has the columns of _LEASED."""
+    *known, attempts = row
+    values = dict(zip(_NAMES, known, strict=True))
+    return DueDelivery(**values | {"body": values["body"].encode()}, attempt=attempts + 1, due_on=due_on)
 
 
 def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
     answer = outcome.answer[:ANSWER_LENGTH].decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     return {
+        "uuid": new_uuid(),
         "workspace_id": leased.workspace_id,
         "delivery_id": leased.id,
         "number": leased.attempt,

@@ -3,8 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
 
-from sqlalchemy import Column, and_, select, update
+from sqlalchemy import Column, Executable, and_, select, update
 
 from persistence.channels.webhooks import new_webhook_secret
 from persistence.database import Transaction
@@ -12,6 +14,7 @@ from persistence.deliveries.leases import DueDelivery
 from persistence.errors import RecordMissing, Refused
 from persistence.resthooks.subscribers import find_subscribers_at
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.sql.fixed_statements import Fixed, among
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import SYMMETRIC, resthook_subscriber, webhook_receiver
 
@@ -57,28 +60,12 @@ Signers = dict[tuple[int, int | None], Signer]
 
 def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]) -> Signers:
     """The secrets of channels or subscribers; one that cannot be decrypted affects only its own receiver."""
-    table = key.table
     wanted = sorted(each for each in ids if each is not None)
     if not wanted:
         return {}
-    secret, previous, own = table.c.webhook_secret, table.c.webhook_previous_secret, webhook_receiver.c
-    columns = (
-        table.c.workspace_id,
-        key.label("key"),
-        sealed_text(secret).label("secret"),
-        sealed_text(previous).label("previous"),
-        table.c.webhook_rotated_on,
-        own.signature,
-        own.signature_chosen_on,
-        sealed_text(own.private_key).label("private_key"),
-        sealed_text(own.previous_private_key).label("previous_private_key"),
-        own.key_rotated_on,
-        own.retry_delays,
-    )
-    owner = own.subscriber_id if table is resthook_subscriber else own.channel_id
-    source = table.outerjoin(webhook_receiver, and_(owner == key, own.workspace_id == table.c.workspace_id))
+    secret, previous, own = key.table.c.webhook_secret, key.table.c.webhook_previous_secret, webhook_receiver.c
     signers: Signers = {}
-    for row in tx.execute(select(*columns).select_from(source).where(key.in_(wanted))):
+    for row in map(_Row._make, _READING[key].rows(tx, {"wanted": wanted})):
         opened = open_or_none(tx.dialect, secret, row.secret)
         private_key = open_or_none(tx.dialect, own.private_key, row.private_key)
         signing, sealed = (opened, row.secret) if row.signature in (None, SYMMETRIC) else (private_key, row.private_key)
@@ -95,6 +82,48 @@ def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]
             retry_delays=None if row.retry_delays is None else tuple(row.retry_delays),
         )
     return signers
+
+
+class _Row(NamedTuple):
+    """What is read of a channel or subscriber; secrets as they are stored."""
+
+    workspace_id: int
+    key: int
+    secret: Any
+    previous: Any
+    webhook_rotated_on: datetime | None
+    signature: str | None
+    signature_chosen_on: datetime | None
+    private_key: Any
+    previous_private_key: Any
+    key_rotated_on: datetime | None
+    retry_delays: Sequence[float] | None
+
+
+def _read(key: Column[int], _is_sqlite: bool) -> Executable:
+    table, own = key.table, webhook_receiver.c
+    owner = own.subscriber_id if table is resthook_subscriber else own.channel_id
+    source = table.outerjoin(webhook_receiver, and_(owner == key, own.workspace_id == table.c.workspace_id))
+    columns = (
+        table.c.workspace_id,
+        key,
+        sealed_text(table.c.webhook_secret),
+        sealed_text(table.c.webhook_previous_secret),
+        table.c.webhook_rotated_on,
+        own.signature,
+        own.signature_chosen_on,
+        sealed_text(own.private_key),
+        sealed_text(own.previous_private_key),
+        own.key_rotated_on,
+        own.retry_delays,
+    )
+    return select(*columns).select_from(source).where(among(key, "wanted"))
+
+
+_READING = {
+    key: Fixed(partial(_read, key), is_prepared=False)
+    for key in (channel.c.id, former_channel.c.channel_id, resthook_subscriber.c.id)
+}
 
 
 def find_subscriber_signer(tx: Transaction, workspace_id: int, slug: str, url: str) -> Signer | None:

@@ -27,7 +27,7 @@ from worker.webhooks.reply import may_be_answered, send_reply
 
 logger = logging.getLogger("relayboard.webhooks")
 
-SLOTS = 64
+SLOTS = 128
 SLOTS_PER_RECEIVER = 8
 
 Judged = Sequence[tuple[DueDelivery, AttemptOutcome]]
