@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,12 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 class Gateway:
-    """A gateway on a thread of its own that answers each request after a while (None: never), and counts parts."""
+    """A gateway on a thread of its own that answers each request after a while (None: never), and counts parts. It lets
+    `hear` have each request."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, seconds: float | None, hear: Callable[[bytes], object] | None = None) -> None:
         self.seconds = seconds
+        self.hear = hear
         self.parts: Counter[str] = Counter()
         self.port = 0
         self._ready = threading.Event()
@@ -81,6 +83,8 @@ class _Connection(asyncio.Protocol):
             whole = end + 4 + (int(length.group(1)) if length else 0)
             if len(self.received) < whole:
                 return
+            if self.gateway.hear is not None:
+                self.gateway.hear(self.received[:whole])
             self.received = self.received[whole:]
             part = PART.search(head)
             self.gateway.parts[part.group(1).decode() if part else ""] += 1

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Date, Executable, delete, exists, func, literal, select
+from sqlalchemy import ColumnElement, Date, Executable, delete, func, literal, select
 
 from persistence.changes import ACTIVE, MESSAGE, Noted
 from persistence.conversations.writes import (
@@ -17,6 +17,7 @@ from persistence.conversations.writes import (
 from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.columns import UtcDateTime
+from persistence.sql.due_work import has_row
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
 from persistence.tables.changes import conversation, day_count
@@ -52,7 +53,8 @@ def _count_active(is_sqlite: bool) -> Executable:
     rows, owner = message.c, param("owner")
     theirs = (beside_index(rows.workspace_id) == owner) & (rows.contact_id == contact.c.id)
     that_day = (rows.created_on >= param("begin", UtcDateTime)) & (rows.created_on < param("until", UtcDateTime))
-    others = exists().where(theirs, rows.direction == INCOMING, that_day, ~among(rows.id, "new"))
+    other = select(rows.id).where(theirs, rows.direction == INCOMING, that_day, ~among(rows.id, "new"))
+    others = has_row(other.correlate(contact).order_by(rows.created_on))
     mine = (beside_index(contact.c.workspace_id) == owner) & among(contact.c.id, "theirs")
     number = func.count().label("number")
     subject: list[ColumnElement[Any]] = [owner, literal(ACTIVE), param("day", Date), literal(0), number]

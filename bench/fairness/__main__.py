@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.fairness.conversations import measure_flood, measure_silent_webhook
 from bench.fairness.groups import measure_evaluation, measure_smart_groups
-from bench.fairness.phones import measure_phones
+from bench.fairness.phones import measure_new_senders, measure_phones
 from bench.fairness.searches import measure_searches
 
 Experiment = Callable[[argparse.Namespace], dict[str, Any]]
@@ -21,6 +21,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "searches": measure_searches,
     "evaluation": measure_evaluation,
     "phones": measure_phones,
+    "new-senders": measure_new_senders,
     "smart-groups": measure_smart_groups,
 }
 

@@ -18,19 +18,32 @@ from relayboard.phone.wire import HttpTransport, sign_body, write_body
 from testbed.running import RunningService
 
 SENDERS = 50
+"""As many as a phone reports in one sync."""
+NUMBERS = 10_000_000
 
 
 def measure_phones(options: argparse.Namespace) -> dict[str, Any]:
     """SMS per second of twenty phones whose syncs all bring one SMS of each of the same fifty senders."""
+    return {"experiment": "phones", **_measure(options, SENDERS)}
+
+
+def measure_new_senders(options: argparse.Namespace) -> dict[str, Any]:
+    """The same with SMS of people who never wrote before."""
+    return {"experiment": "new-senders", **_measure(options, NUMBERS)}
+
+
+def _measure(options: argparse.Namespace, people: int) -> dict[str, Any]:
+    """What phones relay when so many people write, in turns."""
     with service(options.database) as running:
         tenant = Tenant.begin(running, "A", Gateway(0.0).url)
         phones = [_claim(tenant, number) for number in range(options.phones)]
         numbers = itertools.count()
-        _sync(running.url, phones[0], numbers)
+        _sync(running.url, phones[0], numbers, people)
         waits: list[float] = []
         ends_at = time.monotonic() + options.seconds
         threads = [
-            threading.Thread(target=_sync_until, args=(running.url, phone, numbers, ends_at, waits)) for phone in phones
+            threading.Thread(target=_sync_until, args=(running.url, phone, numbers, people, ends_at, waits))
+            for phone in phones
         ]
         began, used = time.monotonic(), processor_seconds(running)
         for thread in threads:
@@ -42,7 +55,7 @@ def measure_phones(options: argparse.Namespace) -> dict[str, Any]:
             "sms_per_processor_second": round(len(waits) * SENDERS / (processor_seconds(running) - used)),
             "deadlocks": _count_deadlocks(running),
         }
-        return {"experiment": "phones", "phones": options.phones, **rates, "syncs": describe(waits)}
+        return {"phones": options.phones, **rates, "syncs": describe(waits)}
 
 
 def _count_deadlocks(running: RunningService) -> int:
@@ -62,23 +75,28 @@ def _claim(tenant: Tenant, number: int) -> Phone:
     return phone
 
 
-def _sync_until(url: str, phone: Phone, numbers: "itertools.count[int]", ends_at: float, waits: list[float]) -> None:
+def _sync_until(
+    url: str, phone: Phone, numbers: "itertools.count[int]", people: int, ends_at: float, waits: list[float]
+) -> None:
     session = requests.Session()
     while time.monotonic() < ends_at:
         began = time.monotonic()
-        _sync(url, phone, numbers, session)
+        _sync(url, phone, numbers, people, session)
         waits.append(time.monotonic() - began)
 
 
-def _sync(url: str, phone: Phone, numbers: "itertools.count[int]", session: requests.Session | None = None) -> None:
+def _sync(
+    url: str, phone: Phone, numbers: "itertools.count[int]", people: int, session: requests.Session | None = None
+) -> None:
     moment = int(time.time() * 1000)
     identity = {"cmd": "fcm", "fcm_id": phone.state.push_token, "uuid": phone.state.device_uuid}
     # Each phone has read its own SMS in an order of its own.
-    first = next(numbers) % SENDERS
+    turn = next(numbers)
+    first = turn if people == SENDERS else turn * SENDERS
     reports = [
         {
             "cmd": "mo_sms",
-            "phone": f"+2507{(first + index) % SENDERS:08}",
+            "phone": f"+2507{(first + index) % people:08}",
             "ts": moment,
             "msg": f"sms {next(numbers)}",
             "p_id": index,

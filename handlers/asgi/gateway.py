@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Protocol, cast
 from urllib.parse import parse_qsl
 
-import anyio.to_thread
 from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -72,7 +71,7 @@ class GatewayCalls:
         secret = found.groupdict().get("secret") or bearer_in(authorization)
         try:
             caller = Caller(channel_type, found["uuid"], secret)
-            admitted = await anyio.to_thread.run_sync(admit, service, caller, limiter=service.limiter)
+            admitted = await service.pool.run(partial(admit, service, caller), service.limiter)
             if isinstance(admitted, PlainResponse):
                 page = admitted
             else:

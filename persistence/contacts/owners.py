@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import orjson
 from sqlalchemy import (
+    ARRAY,
     JSON,
+    BigInteger,
     ColumnElement,
     Executable,
+    FromClause,
+    TableValuedAlias,
     Text,
     TypeDecorator,
     and_,
@@ -19,15 +22,16 @@ from sqlalchemy import (
     literal_column,
     or_,
     select,
+    true,
     tuple_,
-    union_all,
+    union,
 )
 from sqlalchemy.engine import Dialect
 
 from flows.urns import Urn
 from persistence.database import Transaction
 from persistence.errors import LostRace
-from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.fixed_statements import Fixed, ListOf, param
 from persistence.tables.contacts import contact, contact_urn
 
 
@@ -53,6 +57,7 @@ def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
     return or_(false(), *(and_(rows.scheme == scheme, rows.path.in_(listed)) for scheme, listed in paths.items()))
 
 
+ONE: ColumnElement[int] = literal_column("1")
 ADDRESSES = "addresses"
 """The parameter with URNs, as pairs of scheme and path, of fixed statements."""
 
@@ -72,36 +77,53 @@ def addresses_of(urns: Iterable[Urn]) -> list[tuple[str, str]]:
     return [(urn.scheme, urn.path) for urn in urns]
 
 
-def is_listed(is_sqlite: bool) -> ColumnElement[bool]:
+def _is_listed_on_sqlite() -> ColumnElement[bool]:
     """Whether a row is one of the URNs in the parameter ADDRESSES."""
-    rows, listed = contact_urn.c, param(ADDRESSES, _Pairs())
-    first: ColumnElement[Any]
-    second: ColumnElement[Any]
-    if is_sqlite:
-        pair = func.json_each(listed).table_valued("value")
-        first, second = (func.json_extract(pair.c.value, literal_column(f"'$[{place}]'")) for place in (0, 1))
-    else:
-        pair = func.json_array_elements(cast(listed, JSON)).table_valued("value")
-        first, second = (pair.c.value.op("->>")(literal_column(place)) for place in ("0", "1"))
+    rows = contact_urn.c
+    pair = func.json_each(param(ADDRESSES, _Pairs())).table_valued("value")
+    first, second = (func.json_extract(pair.c.value, literal_column(f"'$[{place}]'")) for place in (0, 1))
     return tuple_(rows.scheme, rows.path).in_(select(first, second))
+
+
+def _seek_urns() -> tuple[TableValuedAlias, FromClause]:
+    """The URNs in the parameter ADDRESSES on PostgreSQL, each with the row that has it. Each is a seek, which no plan
+    turns into a join: before PostgreSQL knows a table it takes it for small, and would read it again for each URN.
+    """
+    rows = contact_urn.c
+    pairs = func.json_array_elements(cast(param(ADDRESSES, _Pairs()), JSON)).table_valued("value")
+    scheme, path = (pairs.c.value.op("->>")(literal_column(place)) for place in ("0", "1"))
+    mine = (rows.workspace_id == param("owner"), rows.scheme == scheme, rows.path == path)
+    found = select(rows.id, rows.scheme, rows.path, rows.contact_id).where(*mine).limit(ONE).correlate(pairs)
+    return pairs, found.lateral("urn")
 
 
 def _find(is_sqlite: bool) -> Executable:
     rows = contact_urn.c
-    return (
-        select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
-        .join(contact, contact.c.id == rows.contact_id)
-        .where(rows.workspace_id == param("owner"), is_listed(is_sqlite))
-    )
+    if is_sqlite:
+        return (
+            select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
+            .join(contact, contact.c.id == rows.contact_id)
+            .where(rows.workspace_id == param("owner"), _is_listed_on_sqlite())
+        )
+    pairs, urn = _seek_urns()
+    theirs = (contact.c.workspace_id == param("owner"), contact.c.id == urn.c.contact_id)
+    columns = (contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
+    owner = select(*columns).where(*theirs).limit(ONE).correlate(urn).lateral("owner")
+    found = pairs.join(urn, true()).join(owner, true())
+    return select(urn.c.id, urn.c.scheme, urn.c.path, *owner.c).select_from(found)
 
 
-def _hold(is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
-    rows = contact_urn.c
-    owning = select(rows.contact_id).where(rows.workspace_id == param("owner"), is_listed(is_sqlite))
-    named = select(contact.c.id).where(contact.c.workspace_id == param("owner"), among(contact.c.id, "beside"))
-    held = contact.c.id.in_(union_all(owning, named) if has_others else owning)
-    holding = select(contact.c.id).where(contact.c.workspace_id == param("owner"), held).order_by(contact.c.id)
-    return holding.with_for_update(read=not changes, key_share=not changes)
+def _hold(_is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
+    """For PostgreSQL: on SQLite only one transaction writes at a time."""
+    pairs, urn = _seek_urns()
+    owning = select(urn.c.contact_id.label("id")).select_from(pairs.join(urn, true()))
+    named = select(func.unnest(cast(param("beside", ListOf()), ARRAY(BigInteger))).label("id"))
+    wanted = (union(owning, named) if has_others else owning.distinct()).subquery("wanted")
+    in_order = select(wanted.c.id).order_by(wanted.c.id).subquery("in_order")
+    theirs = (contact.c.workspace_id == param("owner"), contact.c.id == in_order.c.id)
+    holding = select(contact.c.id).where(*theirs).correlate(in_order)
+    held = holding.with_for_update(read=not changes, key_share=not changes).lateral("held")
+    return select(held.c.id).select_from(in_order.join(held, true()))
 
 
 _FINDING = Fixed(_find)

@@ -9,10 +9,14 @@ from functools import partial
 import pytest
 from sqlalchemy import event, update
 
+from flows.urns import Urn
 from persistence.channels.gateway_leases import lease_sends, list_due_gateways
+from persistence.contacts.owners import hold_owners
+from persistence.contacts.urns import ensure_owners
 from persistence.deliveries.leases import lease_deliveries, list_due_receivers
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.sql.due_work import MUCH, Share
+from persistence.sql.fixed_statements import PREPARED_AFTER
 from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import gateway_send
 from persistence.workspace_setup import create_workspace
@@ -37,7 +41,7 @@ class Meter:
 
             def explain(_connection, cursor, statement, parameters, _context, _is_many):
                 nonlocal pages
-                if statement.lstrip().startswith(("SELECT", "WITH", "UPDATE")):
+                if statement.lstrip().startswith(("SELECT", "WITH", "UPDATE", "EXECUTE")):
                     with cursor.connection.cursor() as other:
                         other.execute("SAVEPOINT meter")
                         other.execute(f"EXPLAIN (ANALYZE, BUFFERS) {statement}", parameters)
@@ -142,3 +146,20 @@ def test_for_whom_nothing_is_due_nothing_is_read_beside_a_flood(database, worksp
     analyze(database, table)
 
     assert Meter(database).count(list_due) < 2 * few + 3 * looked_at
+
+
+def test_senders_are_found_by_seeks_while_the_database_takes_contacts_for_few(database, workspace):
+    """A plan of the first minutes would read all contacts again for each sender, until the next statistics."""
+    senders = [Urn("tel", f"+25078{number:07}") for number in range(3000)]
+
+    def hold(tx):
+        assert len(hold_owners(tx, workspace.id, senders[:PREPARED_AFTER], changes=False)) == PREPARED_AFTER
+
+    with database.writing() as tx:
+        ensure_owners(tx, workspace.id, senders[:PREPARED_AFTER])
+    for _ in range(2 * PREPARED_AFTER):
+        database.write(hold)
+    with database.writing() as tx:
+        ensure_owners(tx, workspace.id, senders)
+
+    assert Meter(database).count(hold) < 100 * PREPARED_AFTER, "a hundred pages for each sender"

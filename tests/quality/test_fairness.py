@@ -32,4 +32,4 @@ def test_each_experiment_says_what_it_measured(
 
     found = json.loads(capsys.readouterr().out)
     assert found["experiment"] == experiment
-    assert found["sms_per_second" if experiment == "phones" else "ratio"] > 0
+    assert found["sms_per_second" if "phones" in found else "ratio"] > 0

@@ -1,0 +1,95 @@
+"""`python -m bench.replies`: how long contacts wait for the reply of a flow, at so many messages per second, with one
+API process and one worker, on PostgreSQL. Contacts write on time, however long others wait. Prints JSON: median and
+99th percentile, in milliseconds, from the moment at which a message is due until the gateway has the reply.
+"""
+
+import argparse
+import itertools
+import json
+import re
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import requests
+
+from bench.fairness.tenants import GREETING, Tenant, describe, processor_seconds, service
+from bench.gateways import Gateway
+from testbed.running import wait_until
+
+CONTACTS = 500
+WRITERS = 16
+WARM_UP_SECONDS = 3.0
+PATIENCE_SECONDS = 120.0
+TO = re.compile(rb"\bto=%2B25078(\d{7})")
+
+
+class Waits:
+    """When a contact wrote last, and how long each has waited; the gateway tells when it has a reply."""
+
+    def __init__(self) -> None:
+        self.wrote: dict[int, float] = {}
+        self.seconds: list[float] = []
+
+    def hear(self, call: bytes) -> None:
+        found = TO.search(call)
+        if found is not None:
+            began = self.wrote.pop(int(found.group(1)), None)
+            if began is not None:
+                self.seconds.append(time.monotonic() - began)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.replies", description=__doc__)
+    parser.add_argument("--per-second", type=float, default=100.0, help="messages per second")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="postgresql")
+    options = parser.parse_args(arguments)
+    print(json.dumps(measure(options.database, options.per_second, options.seconds), indent=1))
+    return 0
+
+
+def measure(kind: str, per_second: float, seconds: float) -> dict[str, Any]:
+    waits = Waits()
+    with service(kind) as running:
+        tenant = Tenant.begin(running, "A", Gateway(0.0, hear=waits.hear).url)
+        tenant.greet()
+        write_on_time(tenant, waits, per_second, min(WARM_UP_SECONDS, seconds))
+        wait_until(lambda: not waits.wrote, "the replies", PATIENCE_SECONDS)
+        waits.seconds.clear()
+        used = processor_seconds(running)
+        write_on_time(tenant, waits, per_second, seconds)
+        wait_until(lambda: not waits.wrote, "the replies", PATIENCE_SECONDS)
+        spent = processor_seconds(running) - used
+    replies = describe(waits.seconds)
+    return {"per_second": per_second, "replies": replies, "processor_ms": round(spent / replies["count"] * 1000, 2)}
+
+
+def write_on_time(tenant: Tenant, waits: Waits, per_second: float, seconds: float) -> None:
+    """Lets contacts write in turns, each at its time."""
+    numbers, began, lock = itertools.count(), time.monotonic(), threading.Lock()
+
+    def write() -> None:
+        own = replace(tenant, session=requests.Session())
+        while True:
+            with lock:
+                number = next(numbers)
+            due = began + number / per_second
+            if due >= began + seconds:
+                return
+            time.sleep(max(due - time.monotonic(), 0.0))
+            waits.wrote[number % CONTACTS] = due
+            own.write(number % CONTACTS, GREETING)
+
+    threads = [threading.Thread(target=write) for _ in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

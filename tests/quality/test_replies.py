@@ -1,0 +1,21 @@
+"""`python -m bench.replies` in small: each message on time has a reply, whose wait is told."""
+
+import json
+
+import pytest
+
+from bench.fairness import tenants
+from bench.replies import main
+from testbed.running import forked_service
+
+
+def test_it_tells_how_long_contacts_wait_for_replies(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenants, "running_service", forked_service)
+
+    assert main(["--per-second", "20", "--seconds", "0.5", "--database", "sqlite"]) == 0
+
+    found = json.loads(capsys.readouterr().out)
+    assert found["replies"]["count"] == 10
+    assert 0 < found["replies"]["p50_ms"] <= found["replies"]["longest_ms"]
