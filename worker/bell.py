@@ -43,7 +43,9 @@ class Bell:
 
     def hear(self, seconds: float) -> dict[str, Causes]:
         """The jobs for which it rang, and what caused it; waits so long for a ring."""
-        select.select([self._hearing], [], [], seconds)
+        waiting = select.poll()  # unlike select() it knows numbers beyond 1,023, which a process with many calls has
+        waiting.register(self._hearing, select.POLLIN)
+        waiting.poll(max(seconds, 0.0) * 1000)
         heard: dict[str, Causes] = {}
         with contextlib.suppress(BlockingIOError):  # another sender heard it
             rings = os.read(self._hearing, RINGS_AT_ONCE * RING_BYTES)

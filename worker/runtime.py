@@ -25,6 +25,9 @@ class Runtime:
     share: Share = Share.ALL
     chance: Callable[[], float] = random.random
 
+    def __post_init__(self) -> None:
+        self.closing.callback(self.http.close)
+
 
 def open_http(settings: Settings) -> SafeHttp:
     """The HTTP client for calls to other systems, with the limits in the settings."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Executable, String, select, update
+from sqlalchemy import select, update
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, from_parts, read_phone_urn
 from persistence.channels.channels import Source
@@ -21,8 +21,7 @@ from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
 from persistence.relayers.reports import announce_received, find_senders
-from persistence.sql.columns import UuidText, is_uuid, new_uuid
-from persistence.sql.fixed_statements import Fixed, param
+from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
@@ -52,26 +51,19 @@ class GatewayMessage:
 
 def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | None) -> Gateway:
     """The active gateway of a type with this UUID, for a call with its secret. Raises Refused, WrongSecret."""
-    found = _FINDING.rows(tx, {"uuid": uuid.lower(), "type": channel_type}) if is_uuid(uuid) else []
-    if not found:
+    rows = channel.c
+    columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country)
+    kept = (rows.schemes, rows.config, rows.secret, rows.previous_secret, rows.secret_rotated_on)
+    known = (rows.uuid == uuid) & (rows.type == channel_type) & rows.is_active
+    row = tx.execute(select(*columns, *kept).where(known)).first() if is_uuid(uuid) else None
+    if row is None:
         raise Refused("There is no such channel.")
-    channel_id, channel_uuid, workspace_id, address, country, schemes, config, present, former, rotated_on = found[0]
+    channel_id, channel_uuid, workspace_id, address, country, schemes, config, present, former, rotated_on = row
     has_former = rotated_on is not None and tx.now < rotated_on + OVERLAP
     if not is_one_of([present, former if has_former else None], secret):
         raise WrongSecret("The secret of this channel is missing or wrong.")
     assert workspace_id is not None, "gateways are created in a workspace"
     return Gateway(Source(channel_id, channel_uuid, workspace_id, address, country), schemes[0], config or {})
-
-
-def _find(_is_sqlite: bool) -> Executable:
-    rows = channel.c
-    columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country)
-    kept = (rows.schemes, rows.config, rows.secret, rows.previous_secret, rows.secret_rotated_on)
-    known = (rows.uuid == param("uuid", UuidText), rows.type == param("type", String), rows.is_active)
-    return select(*columns, *kept).where(*known)
-
-
-_FINDING = Fixed(_find)
 
 
 def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -> int | None:

@@ -113,8 +113,10 @@ def _find(is_sqlite: bool) -> Executable:
     return select(urn.c.id, urn.c.scheme, urn.c.path, *owner.c).select_from(found)
 
 
-def _hold(_is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
-    """For PostgreSQL: on SQLite only one transaction writes at a time."""
+def _hold(is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
+    """For PostgreSQL: on SQLite, where one transaction writes at a time, nothing is locked."""
+    if is_sqlite:
+        return _find(is_sqlite)
     pairs, urn = _seek_urns()
     owning = select(urn.c.contact_id.label("id")).select_from(pairs.join(urn, true()))
     named = select(func.unnest(cast(param("beside", ListOf()), ARRAY(BigInteger))).label("id"))

@@ -10,13 +10,11 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     ColumnElement,
-    CompoundSelect,
     Integer,
     Select,
     TableValuedAlias,
     Text,
     Update,
-    bindparam,
     case,
     cast,
     column,
@@ -25,7 +23,6 @@ from sqlalchemy import (
     or_,
     select,
     true,
-    union_all,
     update,
 )
 from sqlalchemy.types import TypeEngine
@@ -101,8 +98,7 @@ def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -
         update(delivery)
         .where(
             delivery.c.id == given["moved_id"],
-            # A normal parameter: the row is found by its id, and a literal could not be executed for many rows at once.
-            delivery.c.status == PENDING,
+            _IS_PENDING,
             or_(given["state"] == DELIVERED, delivery.c.due_on == given["leased_until"]),
         )
         .values(
@@ -119,7 +115,7 @@ def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -
 
 def _move_each() -> Update:
     """For SQLite, one at a time."""
-    return _move_on({name: bindparam(name, type_=of) for name, of in _MOVED.items()}, _NOW)
+    return _move_on({name: param(name, of) for name, of in _MOVED.items()}, _NOW)
 
 
 def _move_all() -> Update:
@@ -141,11 +137,7 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
     wanted = [(workspace_id, receiver, room) for (workspace_id, receiver), room in rooms.items() if room > 0]
     if not wanted:
         return []
-    picked: Sequence[Sequence[Any]]
-    if tx.sqlite:
-        picked = tx.execute(_pick_each(wanted, tx.now)).all()
-    else:
-        picked = _PICKING.rows(tx, _arrays(wanted, tx.now))
+    picked = [row for values in _pick(tx, wanted) for row in _PICKING.rows(tx, {**values, "now": tx.now})]
     due_on = tx.now + lease
     leased = [_from_row(row, due_on) for row in picked]
     if leased:
@@ -177,7 +169,7 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
 
 def _update_each(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
     """The new states of the deliveries that were updated."""
-    done = [(move["state"], tx.execute(_MOVE_EACH, {**move, "now": tx.now}).rowcount) for move in moves]
+    done = [(move["state"], _MOVING.run(tx, {**move, "now": tx.now})) for move in moves]
     return [state for state, count in done if count]
 
 
@@ -199,14 +191,18 @@ def _select_due(now: Any) -> Select[*tuple[Any, ...]]:
     return select(*_LEASED).where(_IS_PENDING, delivery.c.due_on <= now).order_by(delivery.c.due_on, delivery.c.id)
 
 
-def _pick_each(wanted: Sequence[tuple[int, str, int]], now: datetime) -> CompoundSelect[*tuple[Any, ...]]:
-    """For SQLite, where nobody else writes meanwhile."""
-    due = _select_due(now)
-    picks = [
-        due.where(delivery.c.workspace_id == workspace_id, delivery.c.receiver == receiver).limit(room).subquery()
-        for workspace_id, receiver, room in wanted
-    ]
-    return union_all(*(select(pick) for pick in picks))
+def _pick(tx: Transaction, wanted: Sequence[tuple[int, str, int]]) -> list[dict[str, Any]]:
+    """The values of the statement that picks deliveries: on SQLite once for each receiver."""
+    names = ("workspace_id", "receiver", "room")
+    if tx.sqlite:
+        return [dict(zip(names, each, strict=True)) for each in wanted]
+    return [dict(zip(names, map(list, zip(*wanted, strict=True)), strict=True))]
+
+
+def _pick_on_sqlite() -> Select[*tuple[Any, ...]]:
+    """Those of one receiver; nobody else writes meanwhile."""
+    theirs = (delivery.c.workspace_id == param("workspace_id"), delivery.c.receiver == param("receiver", Text))
+    return _select_due(_NOW).where(*theirs).limit(param("room"))
 
 
 def _pick_and_lock() -> Select[*tuple[Any, ...]]:
@@ -215,7 +211,7 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
     """
     wanted = _rows_of("wanted", {"workspace_id": BigInteger(), "receiver": Text(), "room": Integer()})
     theirs = (delivery.c.workspace_id == wanted.c.workspace_id, delivery.c.receiver == wanted.c.receiver)
-    due = _select_due(param("now", delivery.c.due_on.type)).where(*theirs).limit(wanted.c.room)
+    due = _select_due(_NOW).where(*theirs).limit(wanted.c.room)
     locked = due.correlate(wanted).with_for_update(skip_locked=True).lateral("due")
     return select(locked).select_from(wanted.join(locked, true()))
 
@@ -232,9 +228,8 @@ def _rows_of(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAl
 
 
 _NOW = param("now", delivery.c.due_on.type)
-_MOVE_EACH = _move_each()
-_PICKING = Fixed(lambda _is_sqlite: _pick_and_lock(), is_prepared=False)
-_MOVING = Fixed(lambda _is_sqlite: _move_all(), is_prepared=False)
+_PICKING = Fixed(lambda is_sqlite: _pick_on_sqlite() if is_sqlite else _pick_and_lock(), is_prepared=False)
+_MOVING = Fixed(lambda is_sqlite: _move_each() if is_sqlite else _move_all(), is_prepared=False)
 
 
 def _hold_until(_is_sqlite: bool) -> Update:
@@ -252,11 +247,6 @@ _ATTEMPTING = inserting(
 )
 """Those that are not prepared look for rows that soon are others: a plan for a short queue would be slow for a long
 one."""
-
-
-def _arrays(wanted: Sequence[tuple[int, str, int]], now: datetime) -> dict[str, Any]:
-    workspace_ids, receivers, rooms = zip(*wanted, strict=True)
-    return {"workspace_id": list(workspace_ids), "receiver": list(receivers), "room": list(rooms), "now": now}
 
 
 def _from_row(row: Sequence[Any], due_on: datetime) -> DueDelivery:

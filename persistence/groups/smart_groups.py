@@ -93,7 +93,7 @@ def follow_contacts(
     workspace = find_workspace(tx, workspace_id) if followers.has_groups else None
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)
-    if any(followers):
+    if followers.has_groups or followers.has_campaigns:
         schedule_contacts(tx, workspace_id, contact_ids)
 
 

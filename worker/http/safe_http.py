@@ -106,6 +106,10 @@ class SafeHttp:
             raise ValueError("events are sent without an Authorization header")
         return self.send("POST", url, headers=headers, body=body)
 
+    def close(self) -> None:
+        """Ends the connections that are kept for the next call."""
+        self._pools.clear()
+
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> HttpResponse:
         """One request and its response, with any status. Raises SendFailed if there is no response."""
         with span(method, CLIENT) as call:
