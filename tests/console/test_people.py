@@ -7,7 +7,7 @@ from playwright.sync_api import FilePayload, expect
 from testbed.running import wait_until
 from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
-MANY = 20_000
+MANY = 60_000
 PEOPLE = "Phone,Name,Village\n+250788000801,Amina,Gasharu\n+250788000802,Bosco,Huye\nnonsense,Carine,Huye\n"
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
@@ -119,7 +119,7 @@ def test_an_import_is_stopped_and_what_it_has_imported_stays(somebody, clinic):
     means.select_option("ignore")
     page.reload()
     expect(means).to_have_value("ignore")
-    page.get_by_role("button", name="Import 20,000 rows").click()
+    page.get_by_role("button", name="Import 60,000 rows").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.get_by_role("button", name="Stop the import").click()
     page.get_by_role("dialog").get_by_role("button", name="Stop the import").click()
