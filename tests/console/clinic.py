@@ -44,11 +44,15 @@ class Clinic:
         return has_it
 
     def sync(self) -> None:
-        """What the phone does every few seconds: it fetches what to send, sends it, and reports."""
+        """What the phone does every few seconds: it fetches what to send, sends it, and reports, in portions."""
         self.phone.sync()
         self.phone.sync()
         self.phone.send_waiting()
         self.phone.sync()
+        left = 0
+        while len(self.phone.state.queue) != left:
+            left = len(self.phone.state.queue)
+            self.phone.sync()
 
 
 @contextmanager
