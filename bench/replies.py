@@ -10,6 +10,7 @@ import re
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -28,18 +29,25 @@ TO = re.compile(rb"\bto=%2B25078(\d{7})")
 
 
 class Waits:
-    """When a contact wrote last, and how long each has waited; the gateway tells when it has a reply."""
+    """When contacts wrote that have no reply yet, each in turn, and how long all others have waited; the gateway tells
+    when it has a reply.
+    """
 
     def __init__(self) -> None:
-        self.wrote: dict[int, float] = {}
+        self._wrote = [deque[float]() for _ in range(CONTACTS)]
         self.seconds: list[float] = []
+
+    def write(self, contact: int, due: float) -> None:
+        self._wrote[contact].append(due)
 
     def hear(self, call: bytes) -> None:
         found = TO.search(call)
         if found is not None:
-            began = self.wrote.pop(int(found.group(1)), None)
-            if began is not None:
-                self.seconds.append(time.monotonic() - began)
+            self.seconds.append(time.monotonic() - self._wrote[int(found.group(1))].popleft())
+
+    @property
+    def are_over(self) -> bool:
+        return not any(self._wrote)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -58,11 +66,11 @@ def measure(kind: str, per_second: float, seconds: float) -> dict[str, Any]:
         tenant = Tenant.begin(running, "A", Gateway(0.0, hear=waits.hear).url)
         tenant.greet()
         write_on_time(tenant, waits, per_second, min(WARM_UP_SECONDS, seconds))
-        wait_until(lambda: not waits.wrote, "the replies", PATIENCE_SECONDS)
+        wait_until(lambda: waits.are_over, "the replies", PATIENCE_SECONDS)
         waits.seconds.clear()
         used = processor_seconds(running)
         write_on_time(tenant, waits, per_second, seconds)
-        wait_until(lambda: not waits.wrote, "the replies", PATIENCE_SECONDS)
+        wait_until(lambda: waits.are_over, "the replies", PATIENCE_SECONDS)
         spent = processor_seconds(running) - used
     replies = describe(waits.seconds)
     return {"per_second": per_second, "replies": replies, "processor_ms": round(spent / replies["count"] * 1000, 2)}
@@ -80,8 +88,9 @@ def write_on_time(tenant: Tenant, waits: Waits, per_second: float, seconds: floa
             due = began + number / per_second
             if due >= began + seconds:
                 return
+            # The load itself: people write at their own pace, whatever the service does.
             time.sleep(max(due - time.monotonic(), 0.0))
-            waits.wrote[number % CONTACTS] = due
+            waits.write(number % CONTACTS, due)
             own.write(number % CONTACTS, GREETING)
 
     threads = [threading.Thread(target=write) for _ in range(WRITERS)]

@@ -17,7 +17,7 @@ from persistence.sql.columns import FOUND_BY, BigId, UtcDateTime, split
 from persistence.sql.fixed_statements import Fixed, param, parameters_of
 from persistence.sql.listed_rows import ROWS, rows_text
 from persistence.tables.changes import conversation, day_count, flow_count
-from persistence.tables.contacts import contact
+from persistence.tables.contacts import ACTIVE, STOPPED, contact
 from persistence.tables.service import workspace_clock
 from persistence.tables.stamps import record_stamp
 
@@ -61,8 +61,8 @@ WHERE (excluded.last_on, excluded.message_id) > (conversation.last_on, conversat
 MOVING = """UPDATE contact SET current_flow_id = noted.flow_id, handling_until = NULL, modified_on = moment.stamped_on
 FROM moment, unnest(CAST(:moved AS bigint[]), CAST(:moved_to AS bigint[])) AS noted (contact_id, flow_id)
 WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
-SEEING = """UPDATE contact SET last_seen_on = CAST(:provisional AS timestamptz), modified_on = moment.stamped_on,
-status = CASE WHEN noted.is_revived AND contact.status = 'stopped' THEN 'active' ELSE contact.status END
+SEEING = f"""UPDATE contact SET last_seen_on = CAST(:provisional AS timestamptz), modified_on = moment.stamped_on,
+status = CASE WHEN noted.is_revived AND contact.status = '{STOPPED}' THEN '{ACTIVE}' ELSE contact.status END
 FROM moment, unnest(CAST(:present AS bigint[]), CAST(:revived AS boolean[])) AS noted (contact_id, is_revived)
 WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
 UNLESS = {

@@ -92,10 +92,11 @@ def test_writes_that_wait_for_the_clock_of_their_workspace_do_not_keep_others_wa
         other = create_workspace(tx, "Other", country="RW", timezone="Africa/Kigali")
     neighbor = api.with_token(make_token(api.database, other, "administrator"))
     statuses: list[int] = []
-    threads = [
-        threading.Thread(target=lambda number=number: statuses.append(write(number)))  # type: ignore[misc]
-        for number in range(2 * POSTGRES_THREADS)
-    ]
+
+    def note(number: int) -> None:
+        statuses.append(write(number))
+
+    threads = [threading.Thread(target=note, args=(number,)) for number in range(2 * POSTGRES_THREADS)]
 
     with api.database.writing() as tx:
         if not api.database.sqlite:  # where one writes at a time, in all workspaces

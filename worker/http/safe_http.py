@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from urllib.parse import urlsplit
 
 from certifi import where
@@ -99,6 +98,8 @@ class SafeHttp:
         self._timeout = Timeout(connect=self.connect_timeout_seconds, read=total_timeout_seconds)
         self._thread = _ThreadState()
         self._watchdog = Watchdog()
+        self._making = threading.Lock()
+        self._made: PoolManager | None = None
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Sends an event. Raises SendFailed if there is no response, ValueError for an Authorization header."""
@@ -108,7 +109,9 @@ class SafeHttp:
 
     def close(self) -> None:
         """Ends the connections that are kept for the next call."""
-        self._pools.clear()
+        with self._making:
+            if self._made is not None:
+                self._made.clear()
 
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> HttpResponse:
         """One request and its response, with any status. Raises SendFailed if there is no response."""
@@ -157,7 +160,7 @@ class SafeHttp:
         # Not by a session of `requests`: it would add cookies, redirects and credentials of the environment, and what
         # it does for a call takes as long as the call.
         sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
-        return self._pools.urlopen(
+        return self._pools().urlopen(
             method.upper(),
             url,
             headers=sent,
@@ -168,9 +171,12 @@ class SafeHttp:
             preload_content=False,
         )
 
-    @cached_property
     def _pools(self) -> PoolManager:
-        return checked_pools(self._connect, self._deadline, self.certificates)
+        # Not made before the first call: to read the authorities takes hundredths of a second.
+        with self._making:
+            if self._made is None:
+                self._made = checked_pools(self._connect, self._deadline, self.certificates)
+            return self._made
 
     def _explain(self, error: Exception, url: str, deadline: Deadline) -> SendFailed:
         host = urlsplit(url).hostname

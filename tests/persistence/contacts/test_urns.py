@@ -1,11 +1,14 @@
-"""Contacts that are made for URNs without an owner."""
+"""Contacts that are made for URNs without an owner, and contacts who are seen."""
 
-from sqlalchemy import select
+from datetime import timedelta
+
+from sqlalchemy import select, update
 
 from flows.urns import Urn
-from persistence.contacts.urns import ensure_owners
+from persistence.contacts.urns import ensure_owners, hold_in_order, note_seen
 from persistence.database import Database
-from persistence.tables.contacts import contact, contact_urn
+from persistence.stamps import stamped
+from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
 from persistence.workspaces import Workspace
 
 
@@ -24,3 +27,29 @@ def test_a_new_urn_keeps_how_it_is_shown_and_only_who_wrote_was_seen(database: D
         "1234": ["amina", owners[shown.identity].contact_id, None],
         "+250788000111": [None, owners[bare.identity].contact_id, tx.now],
     }
+
+
+def test_who_is_changed_and_seen_in_one_unit_of_work_gets_both_and_one_time(
+    database: Database, workspace: Workspace
+) -> None:
+    with database.writing() as tx:
+        owners = ensure_owners(tx, workspace.id, [Urn("tel", f"+25078800011{number}") for number in range(3)])
+        changed, revived, only_seen = sorted(owner.contact_id for owner in owners.values())
+        tx.execute(update(contact).values(status=STOPPED, modified_on=tx.now - timedelta(hours=1)))
+    with database.writing() as tx:
+        hold_in_order(tx, workspace.id, [changed, revived, only_seen])
+        news = {"name": "Ann", "modified_on": stamped(tx, contact, workspace.id)}
+        tx.execute(update(contact).where(contact.c.id == changed).values(**news))
+        note_seen(tx, workspace.id, [changed, revived])
+        note_seen(tx, workspace.id, [only_seen], revives=False)
+        seen_on = tx.now
+
+    columns = (contact.c.id, contact.c.name, contact.c.status, contact.c.last_seen_on, contact.c.modified_on)
+    with database.reading() as tx:
+        rows = tx.execute(select(*columns).order_by(contact.c.id)).all()
+    assert [tuple(row[:4]) for row in rows] == [
+        (changed, "Ann", ACTIVE, seen_on),
+        (revived, None, ACTIVE, seen_on),
+        (only_seen, None, STOPPED, seen_on),
+    ]
+    assert len({row.modified_on for row in rows}) == 1 and rows[0].modified_on >= seen_on

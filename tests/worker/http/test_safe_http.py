@@ -1,5 +1,6 @@
 import ssl
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from ipaddress import ip_network
 
@@ -197,6 +198,19 @@ class TestLimits:
                 door.post(receiver.url, b"", {})
 
         assert asked == ["127.0.0.1"]
+
+    def test_threads_share_connections_until_the_client_is_closed(self, door):
+        asked = []
+        door.resolve = lambda host, port: asked.append(host) or ["127.0.0.1"]
+        with receiving() as receiver:
+            for _ in range(3):
+                with ThreadPoolExecutor(1) as thread:
+                    assert thread.submit(door.post, receiver.url, b"", {}).result().status == 200
+            assert len(asked) == 1
+            door.close()
+            assert door.post(receiver.url, b"", {}).status == 200
+
+        assert len(asked) == 2
 
 
 class TestCertificates:
