@@ -142,7 +142,12 @@ def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoi
     channels = _numbers(each.channel_id for each in endpoints)
     subscribers = _numbers(each.subscriber_id for each in endpoints)
     found = _LOCKING.rows(tx, {"channels": channels, "subscribers": subscribers})
-    return {Endpoint(*row[:3]): _Trouble(*row[3:]) for row in found}
+    return {
+        Endpoint(workspace_id, channel_id, subscriber_id): _Trouble(
+            number, began_on, failed_on, given_up, off_on, reason
+        )
+        for workspace_id, channel_id, subscriber_id, number, began_on, failed_on, given_up, off_on, reason in found
+    }
 
 
 def _lock(_is_sqlite: bool) -> Executable:

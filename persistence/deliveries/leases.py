@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
@@ -59,6 +59,24 @@ class DueDelivery:
     attempt: int
     scheduled_on: datetime
     due_on: datetime
+
+
+class _Picked(NamedTuple):
+    """The columns of a delivery that is due."""
+
+    id: int
+    uuid: str
+    workspace_id: int
+    event: str
+    channel_id: int | None
+    subscriber_id: int | None
+    contact_id: int | None
+    receiver: str
+    url: str
+    content_type: str
+    body: str
+    attempts: int
+    scheduled_on: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +157,7 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
         return []
     picked = [row for values in _pick(tx, wanted) for row in _PICKING.rows(tx, {**values, "now": tx.now})]
     due_on = tx.now + lease
-    leased = [_from_row(row, due_on) for row in picked]
+    leased = [_as_leased(row, due_on) for row in map(_Picked._make, picked)]
     if leased:
         owners = sorted({each.workspace_id for each in leased})
         _LEASING.run_later(tx, {"owners": owners, "leased": [each.id for each in leased], "until": due_on})
@@ -216,8 +234,7 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
     return select(locked).select_from(wanted.join(locked, true()))
 
 
-_NAMES = tuple(name for name in DueDelivery.__slots__ if name not in ("attempt", "due_on"))
-_LEASED = [*(delivery.c[name] for name in _NAMES), delivery.c.attempts]
+_LEASED = [delivery.c[name] for name in _Picked._fields]
 
 
 def _rows_of(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
@@ -249,11 +266,10 @@ _ATTEMPTING = inserting(
 one."""
 
 
-def _from_row(row: Sequence[Any], due_on: datetime) -> DueDelivery:
-    """`row` has the columns of _LEASED."""
-    *known, attempts = row
-    values = dict(zip(_NAMES, known, strict=True))
-    return DueDelivery(**values | {"body": values["body"].encode()}, attempt=attempts + 1, due_on=due_on)
+def _as_leased(row: _Picked, due_on: datetime) -> DueDelivery:
+    known = row._asdict()
+    del known["attempts"]
+    return DueDelivery(**known | {"body": row.body.encode()}, attempt=row.attempts + 1, due_on=due_on)
 
 
 def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:
