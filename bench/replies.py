@@ -56,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=float, default=20.0)
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="postgresql")
     options = parser.parse_args(arguments)
+    if min(options.per_second, options.seconds) <= 0:
+        parser.error("--per-second and --seconds must be greater than 0")
     print(json.dumps(measure(options.database, options.per_second, options.seconds), indent=1))
     return 0
 

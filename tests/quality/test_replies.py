@@ -19,3 +19,12 @@ def test_it_tells_how_long_contacts_wait_for_replies(
     found = json.loads(capsys.readouterr().out)
     assert found["replies"]["count"] == 10
     assert 0 < found["replies"]["p50_ms"] <= found["replies"]["longest_ms"]
+
+
+@pytest.mark.parametrize("option", ["--per-second", "--seconds"])
+def test_nothing_cannot_be_measured(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([option, "0"])
+
+    assert ended.value.code == 2
+    assert "must be greater than 0" in capsys.readouterr().err
