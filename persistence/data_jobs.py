@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, literal, or_, select, update
+from sqlalchemy import ColumnElement, Row, Table, literal, or_, select, update
 
 from persistence.database import Database, Transaction
 from persistence.media.store import MediaStore
@@ -48,7 +48,7 @@ class Held:
     """A job that this worker has: its row when it was taken, and the end of the lease."""
 
     table: Table
-    row: Any
+    row: Row[Any]
     until: datetime
 
     @property

@@ -7,7 +7,8 @@ the new name.
 """
 
 from collections.abc import Iterable
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, select, update
 
@@ -23,6 +24,18 @@ ADDRESS, ALL_FIELDS, COUNTS = "address", "fields", "counts"
 of runs of a flow."""
 WAKE = "touches"
 KEYS = ["workspace_id", "subject", "record"]
+
+
+class PendingTouch(NamedTuple):
+    """A record whose name changed, and how far the walk through the messages that show it has come."""
+
+    id: int
+    subject: str
+    record: int
+    changed_on: datetime
+    pass_on: datetime | None
+    reached_on: datetime | None
+    reached_id: int | None
 
 
 class Touches:
@@ -47,13 +60,13 @@ class Touches:
         tx.before_commit(Stamps).hold_clock(workspace_id)
         self._counted.setdefault(workspace_id, set()).update(flow_ids)
 
-    def done(self, tx: Transaction, workspace_id: int, rows: Iterable[Any]) -> None:
+    def done(self, tx: Transaction, workspace_id: int, rows: Iterable[PendingTouch]) -> None:
         """Nothing more shows the old names of these rows, unless they changed again meanwhile."""
         tx.before_commit(Stamps).hold_clock(workspace_id)
         owner = {"its_owner": workspace_id}
         self._done += [{**owner, "its_id": row.id, "its_change": row.changed_on} for row in rows]
 
-    def moved(self, tx: Transaction, workspace_id: int, row: Any, **values: Any) -> None:
+    def moved(self, tx: Transaction, workspace_id: int, row: PendingTouch, **values: Any) -> None:
         """A portion of a row was done."""
         tx.before_commit(Stamps).hold_clock(workspace_id)
         columns = {name: getattr(row, name) for name in ("pass_on", "reached_on", "reached_id")}

@@ -7,7 +7,7 @@ next one continues.
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Table, bindparam, case, literal, or_, select, tuple_, update
 
@@ -33,7 +33,7 @@ from persistence.tables.messages import (
 from persistence.tables.runs import flow_run
 from persistence.tables.stamps import record_stamp
 from persistence.tables.tickets import ticket
-from persistence.touches import ADDRESS, ALL_FIELDS, CHANNEL, CONTACT, COUNTS, FLOW, GROUP, USER, Touches
+from persistence.touches import ADDRESS, ALL_FIELDS, CHANNEL, CONTACT, COUNTS, FLOW, GROUP, USER, PendingTouch, Touches
 
 PORTION = 400
 """Records of one kind in one unit of work: on SQLite nobody else writes meanwhile, and a client that follows the
@@ -67,7 +67,7 @@ class Shown:
     shows: Callable[[Any], ColumnElement[bool]]
     link: Table | None = None
 
-    def find(self, tx: Transaction, workspace_id: int, rows: Sequence[Any]) -> list[int]:
+    def find(self, tx: Transaction, workspace_id: int, rows: Sequence[PendingTouch]) -> list[int]:
         """Some of the records whose time has not moved since these rows' changes, by their ids."""
         its: Its = One(workspace_id, rows[0].record, rows[0].changed_on) if len(rows) == 1 else _row
         found = select(self.table.c.id).where(self.table.c.workspace_id == workspace_id, self.shows(its))
@@ -168,6 +168,13 @@ MESSAGES: dict[str, Callable[[int], ColumnElement[bool]]] = {
 """Whose names messages show. Their own order, by creation, is the only one in which they are found by an index."""
 
 
+def _read(
+    tx: Transaction, which: ColumnElement[bool], *order: ColumnElement[Any], limit: int
+) -> Sequence[PendingTouch]:
+    columns = (_row[name] for name in PendingTouch._fields)
+    return list(map(PendingTouch._make, tx.execute(select(*columns).where(which).order_by(*order).limit(limit))))
+
+
 def list_touching_workspaces(tx: Transaction) -> list[int]:
     """The workspaces in which a name changed and not all has moved that shows it."""
     return list(tx.execute(select(_row.workspace_id).where(_row.subject != COUNTS).distinct()).scalars())
@@ -182,7 +189,7 @@ def touch_counted_flows(tx: Transaction, workspace_id: int) -> bool:
     """Moves the `modified_on` of flows whose counts of runs changed; returns False: a flow whose counts change all the
     time is moved again only by the next call."""
     mine = (_row.workspace_id == workspace_id) & (_row.subject == COUNTS)
-    rows = tx.execute(select(pending_touch).where(mine).order_by(_row.record).limit(FLOWS_AT_ONCE)).all()
+    rows = _read(tx, mine, _row.record, limit=FLOWS_AT_ONCE)
     if rows:
         ids = [row.record for row in rows]
         held = select(flow.c.id).where(flow.c.workspace_id == workspace_id, flow.c.id.in_(ids))
@@ -198,7 +205,7 @@ def touch_by_contacts(tx: Transaction, workspace_id: int) -> bool:
     """
     for subject in (CONTACT, ADDRESS):
         mine = (_row.workspace_id == workspace_id) & (_row.subject == subject) & _row.pass_on.is_(None)
-        rows = tx.execute(select(pending_touch).where(mine).order_by(_row.id).limit(CONTACTS_AT_ONCE)).all()
+        rows = _read(tx, mine, _row.id, limit=CONTACTS_AT_ONCE)
         if not rows:
             continue
         moved = _touch_shown(tx, workspace_id, subject, rows)
@@ -211,7 +218,7 @@ def touch_by_contacts(tx: Transaction, workspace_id: int) -> bool:
     return False
 
 
-def _touch_messages_of(tx: Transaction, workspace_id: int, rows: Sequence[Any]) -> bool:
+def _touch_messages_of(tx: Transaction, workspace_id: int, rows: Sequence[PendingTouch]) -> bool:
     """Moves all messages of as many of these contacts as a portion allows."""
     theirs: dict[int, list[int]] = {}
     number = 0
@@ -238,10 +245,10 @@ def touch_by_others(tx: Transaction, workspace_id: int) -> int:
     moved, at least 1 if it came to an end, 0 if it did nothing."""
     mine = (_row.workspace_id == workspace_id) & (_row.subject != COUNTS)
     is_other = _row.subject.not_in([CONTACT, ADDRESS]) | _row.pass_on.is_not(None)
-    found = select(pending_touch).where(mine, is_other).order_by(_row.portions, _row.id).limit(1)
-    row = tx.execute(found).first()
-    if row is None:
+    rows = _read(tx, mine & is_other, _row.portions, _row.id, limit=1)
+    if not rows:
         return 0
+    (row,) = rows
     touches = tx.before_commit(Touches)
     moved = _touch_shown(tx, workspace_id, row.subject, [row])
     if moved is not None:
@@ -253,7 +260,7 @@ def touch_by_others(tx: Transaction, workspace_id: int) -> int:
     return 1
 
 
-def _touch_shown(tx: Transaction, workspace_id: int, subject: str, rows: Sequence[Any]) -> int | None:
+def _touch_shown(tx: Transaction, workspace_id: int, subject: str, rows: Sequence[PendingTouch]) -> int | None:
     """Moves a portion of the records, other than messages, that show the names of these rows; returns how many, 0 if
     all are locked, None if there are none."""
     for shown in SHOWN.get(subject, ()):
@@ -263,7 +270,7 @@ def _touch_shown(tx: Transaction, workspace_id: int, subject: str, rows: Sequenc
     return None
 
 
-def _walk(tx: Transaction, workspace_id: int, row: Any, touches: Touches) -> int:
+def _walk(tx: Transaction, workspace_id: int, row: PendingTouch, touches: Touches) -> int:
     """Moves the next portion of messages in the order of their creation, up to the first that is locked; 0 if that is
     the first of all. A name that changed again on the way is followed by another pass.
     """
@@ -306,7 +313,15 @@ def _move_messages(tx: Transaction, workspace_id: int, ids: Collection[int]) -> 
     return free
 
 
-def _read_page(tx: Transaction, workspace_id: int, row: Any) -> Sequence[Any]:
+class _Place(NamedTuple):
+    """A message on the way, and whether it shows the name and has not changed since."""
+
+    id: int
+    created_on: datetime
+    is_shown: int
+
+
+def _read_page(tx: Transaction, workspace_id: int, row: PendingTouch) -> list[_Place]:
     """The next messages, of a channel those of all channels: nothing finds its own in an order. Those that changed
     after the name show the new one already, and a channel that has just come gets more of them all the time.
     """
@@ -320,4 +335,4 @@ def _read_page(tx: Transaction, workspace_id: int, row: Any) -> Sequence[Any]:
         place = tuple_(literal(row.reached_on, UtcDateTime()), literal(row.reached_id))
         chosen.append(tuple_(columns.created_on, columns.id) > place)
     page = select(columns.id, columns.created_on, case((is_shown, 1), else_=0).label("is_shown")).where(*chosen)
-    return tx.execute(page.order_by(columns.created_on, columns.id).limit(PORTION)).all()
+    return list(map(_Place._make, tx.execute(page.order_by(columns.created_on, columns.id).limit(PORTION))))

@@ -22,7 +22,10 @@ def list_silent_phones(tx: Transaction, workspace_id: int) -> list[dict[str, Any
     silent = (channel.c.workspace_id == workspace_id) & channel.c.is_active & IS_RELAYER & (seen < tx.now - LOST_AFTER)
     columns = (channel.c.uuid, channel.c.name, channel.c.last_seen)
     rows = tx.execute(select(*columns).where(silent).order_by(seen, channel.c.id).limit(MOST))
-    return [{"channel": _ref(row), "last_seen": row.last_seen and time_text(row.last_seen)} for row in rows]
+    return [
+        {"channel": _ref(uuid, name), "last_seen": None if moment is None else time_text(moment)}
+        for uuid, name, moment in rows
+    ]
 
 
 def list_failing_webhooks(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
@@ -32,7 +35,8 @@ def list_failing_webhooks(tx: Transaction, workspace_id: int) -> list[dict[str, 
     is_channels = (TROUBLE.channel_id == channel.c.id) & (TROUBLE.workspace_id == channel.c.workspace_id)
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & channel.c.webhook_url.is_not(None)
     of_channels = select(channel.c.uuid, channel.c.name, *FACTS).select_from(channel.join(webhook_trouble, is_channels))
-    found = [_webhook(row, channel=_ref(row)) for row in _first(tx, of_channels.where(mine), channel.c.id)]
+    first = _first(tx, of_channels.where(mine), channel.c.id)
+    found = [_webhook(row, channel=_ref(row.uuid, row.name)) for row in first]
     rows = resthook_subscriber.c
     is_subscribers = (TROUBLE.subscriber_id == rows.id) & (TROUBLE.workspace_id == rows.workspace_id)
     source = resthook_subscriber.join(webhook_trouble, is_subscribers)
@@ -55,11 +59,11 @@ def _first(tx: Transaction, statement: Any, order: ColumnElement[int]) -> Sequen
     return found
 
 
-def _ref(row: Any) -> dict[str, Any]:
-    return {"uuid": row.uuid, "name": row.name}
+def _ref(uuid: str, name: str | None) -> dict[str, Any]:
+    return {"uuid": uuid, "name": name}
 
 
-def _webhook(row: Any, **of: Any) -> dict[str, Any]:
+def _webhook(row: Row[Any], **of: Any) -> dict[str, Any]:
     moments = {name: getattr(row, name) for name in ("began_on", "last_failed_on", "switched_off_on")}
     told = {name: moment and time_text(moment) for name, moment in moments.items()}
     return {"channel": None, "resthook": None, "given_up": row.given_up} | told | of
