@@ -1,7 +1,7 @@
 /** Keeps what people type in a form, so that it outlives a reload, an ended session and a lost network. */
 
 import { keepDraft, loadDraft } from "../shared/drafts.js";
-import { useEffect, useRef } from "../shared/ui.js";
+import { useLayoutEffect, useRef } from "../shared/ui.js";
 
 /** Fields that are never kept: secrets, and files, which no page may fill in. */
 const NOT_KEPT = ["password", "file"];
@@ -13,7 +13,8 @@ const NOT_KEPT = ["password", "file"];
  */
 export function useKeptForm(draft) {
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  useEffect(() => {
+  // In one step with the drawing: a record that comes late brings its choice with it, and nobody may send that one.
+  useLayoutEffect(() => {
     if (draft && form.current) restore(form.current, loadDraft(draft, {}));
   });
   return {

@@ -4,7 +4,7 @@ import htm from "../vendor/htm.js";
 import { h } from "../vendor/preact.js";
 
 export { Fragment, render } from "../vendor/preact.js";
-export { useEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
+export { useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/hooks.js";
 export { batch, computed, effect, signal, useComputed, useSignal, useSignalEffect } from "../vendor/signals.js";
 
 /** @typedef {import("preact").ComponentChildren} Children */

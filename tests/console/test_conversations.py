@@ -271,6 +271,29 @@ def test_a_ticket_is_taken_noted_answered_closed_and_reopened(somebody: BrowserC
     expect(row).to_contain_text("+250788000504")
 
 
+SEND_ONCE_DRAWN = (
+    "(select) => new MutationObserver(() => select.form.requestSubmit()).observe(select, { childList: true })"
+)
+
+
+def test_a_choice_stays_though_the_others_come_later(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "agent")
+    held: list[Route] = []
+    page.route("**/api/v2/users.json*", lambda route: held.append(route))
+    arrives(page, clinic, "+250788000507", "Nobody knows me").click()
+    pick(page, "More actions", "Open a ticket")
+    assignee = page.get_by_role("dialog").get_by_label("Assignee")
+    assignee.select_option("Nobody’s")
+    assignee.evaluate(SEND_ONCE_DRAWN)
+    for route in held:
+        route.continue_()
+
+    expect(page.locator(".event", has_text="ticket opened")).to_be_visible()
+    (contact,) = clinic.service.get(CONTACTS, urn="tel:+250788000507")["results"]
+    (ticket,) = clinic.service.get(TICKETS, contact=contact["uuid"])["results"]
+    assert ticket["assignee"] is None
+
+
 def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor")
     held: list[Route] = []
