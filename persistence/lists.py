@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Select, Table, bindparam, select
@@ -23,8 +23,8 @@ from persistence.workspaces import Workspace
 RECORDS_PER_STATEMENT = 250
 EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "flow", "before", "after", "reverse", "paths"})
 """Parameters whose values do not matter for the plan of a statement: the same index serves all."""
-EVEN_ALONE = frozenset({"label"})
-"""Those of which this is true unless there are others."""
+EVEN_ALONE = frozenset({"label", "group"})
+"""Those of which this is true unless there are others. A group has a statement of its own, and a plan for its size."""
 
 Condition = ColumnElement[bool]
 Values = Mapping[str, Any]
@@ -82,9 +82,11 @@ class ListSpec:
         """The matching records."""
         record, is_made_anew = self.record_of(query), callable(self.source)
         is_fixed = is_declared(record) and not is_made_anew
-        is_even = is_fixed and (query.values.keys() <= EVEN or query.values.keys() == EVEN_ALONE)
+        asked = query.values.keys() - EVEN
+        is_even = is_fixed and (not asked or (len(query.values) == 1 and asked <= EVEN_ALONE))
         conditions = self.conditions(query)
-        return Selection(record, self.source_of(query), self.table.c.id, order, conditions, is_fixed, is_even)
+        source, finish = self.source_of(query), None if self.finish is None else partial(self.finish, query)
+        return Selection(record, source, self.table.c.id, order, conditions, is_fixed, is_even, finish)
 
     def select_ids(self, query: ListQuery) -> Select[int]:
         """The ids of all matching records."""
@@ -152,10 +154,10 @@ def _owned(table: Table, workspace_id: int) -> Condition:
 
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
     """A page of a list at a position, in one statement besides those that look up references in parameters."""
-    selection = spec.select(query, spec.order_of(query.values))
-    with spec.agreeing(query):
-        page = fetch_page(query.tx, selection, position, size)
-        return Page(spec.shown(query, page.records), page.next, page.previous)
+    page = fetch_page(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
+    if spec.show is None:
+        return page
+    return Page([spec.show(record) for record in page.records], page.next, page.previous)
 
 
 def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> NumberedPage:

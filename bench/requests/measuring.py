@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from bench.requests.api import Api, Case, ask
 
-WARM_UP, WRITES_BEFORE = 15, 3
+WARM_UP, WRITES_BEFORE = 40, 15
 """Reads and writes before those that count, so that statements are prepared."""
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, literal_column, select
 
 from persistence.contacts.addresses import find_urns
 from persistence.contacts.owners import is_one_of
 from persistence.errors import Refused
 from persistence.lists import Condition, ListQuery, Rule, never
-from persistence.sql.columns import is_uuid
+from persistence.sql.columns import BigId, is_uuid
 from persistence.tables.contacts import contact_urn, group, group_membership
 
 
@@ -51,6 +51,11 @@ def of_members(query: ListQuery, column: ColumnElement[Any], is_meant: ColumnEle
     if not group_ids:
         return never(column)
     members = group_membership.c
-    is_theirs = members.group_id == group_ids[0] if len(group_ids) == 1 else members.group_id.in_(group_ids)
+    # A single one is part of the text: a prepared statement then has the plan for its size.
+    is_theirs = members.group_id.in_(group_ids) if len(group_ids) > 1 else members.group_id == _literal(group_ids[0])
     mine = members.workspace_id == query.workspace.id
     return column.in_(select(members.contact_id).where(mine, is_theirs))
+
+
+def _literal(group_id: int) -> ColumnElement[int]:
+    return literal_column(str(group_id), BigId)

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, literal_column, null, select
 from flows.urns import Urn
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.filters import in_groups, select_owners
-from persistence.contacts.v2 import STORED_FIELDS, only_deleted, show_fields, status_flag, urns_of_contact
+from persistence.contacts.v2 import fields_of_contact, only_deleted, show_fields, status_flag, urns_of_contact
 from persistence.database import Transaction
 from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of, within
@@ -49,7 +49,7 @@ def _build_record(*, masked: bool) -> ColumnElement[Any]:
             "language": contact.c.language,
             "group_uuids": _groups_of_contact(group.c.uuid),
             "urns": NOTHING if masked else urns_of_contact(masked=False),
-            "fields": STORED_FIELDS,
+            "fields": fields_of_contact(),
             "blocked": status_flag(BLOCKED),
             "failed": status_flag(STOPPED),
             "modified_on": contact.c.modified_on,

@@ -1,6 +1,6 @@
 """Contacts as v2 shows them: the record, and the list with its filters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -9,13 +9,22 @@ from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_co
 from persistence.contacts.addresses import read_lookup
 from persistence.contacts.filters import of_members
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
-from persistence.sql.json_sql import JsonDocument, declare_record, json_record, json_record_or_null, json_related
+from persistence.sql.json_sql import (
+    declare_record,
+    json_record,
+    json_record_or_null,
+    json_related,
+    json_shared,
+    json_shown,
+)
 from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import is_called
+from persistence.sql.record_forms import Gathered, read_pairs
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
 from persistence.tables.flows import FLOW_REF, flow
 
 MASKED_PATH = "********"
+SEEN_BY_AGENTS = field.c.agent_access != literal_column("'none'")
 
 
 def unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -28,10 +37,9 @@ def status_flag(status: str) -> ColumnElement[Any]:
     return type_coerce(unless_deleted(contact.c.status == status), Boolean)
 
 
-GROUPS_OF_CONTACT = json_related(
+GROUPS_OF_CONTACT = json_shared(
     contact.c.id,
-    group_membership.c.contact_id,
-    group_membership.join(group, group.c.id == group_membership.c.group_id),
+    *(group_membership.c.contact_id, group_membership.c.group_id, group.c.id),
     json_record({"uuid": group.c.uuid, "name": group.c.name}),
     *(group.c.created_on, group.c.id),
 )
@@ -54,45 +62,69 @@ def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
     )
 
 
-STORED_FIELDS = JsonDocument(unless_deleted(contact.c.fields))
-"""The values of a contact as they are stored, which `show_fields` replaces by what people see."""
+Known = dict[str, tuple[str, str]]
+"""The fields of a workspace by UUID: their key and type."""
+
+
+def fields_of_contact(*, for_agent: bool = False) -> ColumnElement[Any]:
+    """Every field of the workspace by key, and the part of the value that has the field's own type. The database would
+    look up each field in each contact, which takes twenty times longer: it has the values as they are stored, and what
+    it wrote itself is changed by `show_fields`.
+    """
+    mine = [field.c.workspace_id == contact.c.workspace_id, *([SEEN_BY_AGENTS] if for_agent else [])]
+    known = select(Gathered(field.c.uuid, field.c.key + literal_column("':'") + field.c.type, field.c.id))
+    help = known.where(*mine).correlate(contact).scalar_subquery()
+    return json_shown(unless_deleted(contact.c.fields), help, _show_gathered)
+
+
+def _show_gathered(stored: Sequence[str | None], help: str | None) -> list[str]:
+    known = {uuid: tuple(orjson.loads(item).split(":")) for uuid, item in read_pairs(help)}
+    return _show_all(stored, known)
+
+
+def _show_all(stored: Sequence[str | None], known: Known) -> list[str]:
+    nothing: dict[str, str | None] = dict.fromkeys(key for key, _ in known.values())
+    return [_show_values(values, known, nothing) for values in orjson.loads(f"[{','.join(map(_or_null, stored))}]")]
+
+
+def _or_null(document: str | None) -> str:
+    return document or "null"
+
+
+def _show_values(
+    stored: Mapping[str, Mapping[str, str]] | None, known: Known, nothing: Mapping[str, str | None]
+) -> str:
+    if stored is None:
+        return "{}"
+    shown = dict(nothing)
+    for uuid, value in stored.items():
+        if uuid in known:
+            name, kind = known[uuid]
+            shown[name] = value.get(kind)
+    return orjson.dumps(shown).decode()
 
 
 def show_fields(
     query: ListQuery, records: list[str], *, following: str = "blocked", for_agent: bool = False
 ) -> list[str]:
-    """Records with every field of the workspace by key, and the part of the value that has the field's own type. The
-    database would look up each field in each contact, which takes twenty times longer. `following` is the key of the
-    record after its fields.
+    """Records that the database wrote, with their fields as people see them. `following` is the key of the record after
+    its fields.
     """
     if not records:
         return records
-    conditions = [field.c.workspace_id == query.workspace.id]
-    if for_agent:
-        conditions.append(field.c.agent_access != literal_column("'none'"))
+    conditions = [field.c.workspace_id == query.workspace.id, *([SEEN_BY_AGENTS] if for_agent else [])]
 
     def build() -> Select[*tuple[Any, ...]]:
         return select(field.c.uuid, field.c.key, field.c.type).where(*conditions).order_by(field.c.id)
 
     rows = execute_kept(query.tx, (field,), (), conditions, build, {}, is_even=True)
     known = {str(uuid): (key, kind) for uuid, key, kind in rows}
-    nothing: dict[str, str | None] = {key: None for key, _ in known.values()}
-    return [_show_fields(record, known, nothing, following) for record in records]
-
-
-def _show_fields(
-    record: str, known: Mapping[str, tuple[str, str]], nothing: Mapping[str, str | None], following: str
-) -> str:
     # Quotes inside of texts are escaped, so these are keys of the record, or of fields, which are UUIDs.
-    before, key, rest = record.partition(',"fields":')
-    stored_text, after, end = rest.partition(f',"{following}":')
-    stored = orjson.loads(stored_text)
-    shown = {} if stored is None else dict(nothing)
-    for uuid, value in (stored or {}).items():
-        if uuid in known:
-            name, kind = known[uuid]
-            shown[name] = value.get(kind)
-    return f"{before}{key}{orjson.dumps(shown).decode()}{after}{end}"
+    begun = [record.partition(',"fields":') for record in records]
+    ended = [rest.partition(f',"{following}":') for _, _, rest in begun]
+    shown = _show_all([stored for stored, _, _ in ended], known)
+    parts = zip(begun, shown, ended, strict=True)
+    return [f"{before}{key}{fields}{after}{end}" for (before, key, _), fields, (_, after, end) in parts]
 
 
 def _finish(query: ListQuery, records: list[str]) -> list[str]:
@@ -100,7 +132,7 @@ def _finish(query: ListQuery, records: list[str]) -> list[str]:
     return show_fields(query, records, following="flow", for_agent=query.is_agent)
 
 
-def _build_record(*, masked: bool) -> ColumnElement[Any]:
+def _build_record(*, masked: bool, for_agent: bool) -> ColumnElement[Any]:
     """Anonymous workspaces mask URNs."""
     return declare_record(
         {
@@ -110,7 +142,7 @@ def _build_record(*, masked: bool) -> ColumnElement[Any]:
             "language": contact.c.language,
             "urns": urns_of_contact(masked=masked),
             "groups": GROUPS_OF_CONTACT,
-            "fields": STORED_FIELDS,
+            "fields": fields_of_contact(for_agent=for_agent),
             "flow": json_record_or_null(flow.c.id, FLOW_REF),
             "created_on": contact.c.created_on,
             "modified_on": contact.c.modified_on,
@@ -144,12 +176,23 @@ def _matching(query: ListQuery, text: str) -> Condition:
     return match_query(query.tx, query.workspace, text, "query", for_agent=query.is_agent)
 
 
+CONTACT_RECORDS = {
+    (masked, for_agent): _build_record(masked=masked, for_agent=for_agent)
+    for masked in (False, True)
+    for for_agent in (False, True)
+}
+"""By whether the workspace is anonymous and whether an agent asks."""
+
+
+def _record(query: ListQuery) -> ColumnElement[Any]:
+    return CONTACT_RECORDS[query.workspace.is_anonymous, query.is_agent]
+
+
 CONTACTS = ListSpec(
     contact,
-    _build_record(masked=False),
+    _record,
     reversible(contact.c.modified_on, contact.c.id),
     source=contact.outerjoin(flow, flow.c.id == contact.c.current_flow_id),
-    masked=_build_record(masked=True),
     finish=_finish,
     standing=only_deleted,
     options=frozenset({"deleted", "reverse"}),

@@ -21,16 +21,15 @@ from persistence.lists import (
 from persistence.messages.sent_times import SENT_FOLDER, sent_after, sent_before
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import is_uuid, read_id
-from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_related
+from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_shared
 from persistence.sql.pages import Order
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, broadcast, label, message, message_label
 
-LABELS_OF_MESSAGE = json_related(
+LABELS_OF_MESSAGE = json_shared(
     message.c.id,
-    message_label.c.message_id,
-    message_label.join(label, label.c.id == message_label.c.label_id),
+    *(message_label.c.message_id, message_label.c.label_id, label.c.id),
     json_record({"uuid": label.c.uuid, "name": label.c.name}),
     label.c.name_key,
 )

@@ -1,12 +1,13 @@
 """Records as JSON built by the database: a record is declared once and compiled for SQLite and PostgreSQL."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from sqlalchemy import (
     JSON,
     Boolean,
+    Column,
     ColumnElement,
     Float,
     FromClause,
@@ -29,6 +30,8 @@ from sqlalchemy.sql.visitors import InternalTraversal
 from sqlalchemy.types import TypeEngine
 
 from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
+
+Show = Callable[[Sequence[str | None], str | None], Iterable[str]]
 
 
 class Template(FunctionElement[Any]):
@@ -186,13 +189,18 @@ def json_text_list(inner: Select[Any]) -> ColumnElement[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Records that belong to others, as JSON: the `item` of each row of `source` whose `link` is the id `owner`."""
+    """Records that belong to others, as JSON: the `item` of each row of `source` whose `link` is the id `owner`. Where
+    many have the same few items, `source` joins a table of links with that of the items, whose ids are `item_id`; the
+    links name them in `key`.
+    """
 
     owner: ColumnElement[int]
     link: ColumnElement[Any]
     source: FromClause
     item: ColumnElement[Any]
     order_by: tuple[ColumnElement[Any], ...]
+    key: Column[Any] | None = None
+    item_id: Column[Any] | None = None
 
 
 def json_related(
@@ -203,10 +211,42 @@ def json_related(
     *order_by: ColumnElement[Any],
 ) -> ColumnElement[Any]:
     """An array of what belongs to a record: see `Related`. The item is a JSON object, or plain text."""
-    rows = select(item.label("item")).select_from(source).where(link == owner).order_by(*order_by)
-    inner = rows.correlate(owner.table).scalar_subquery()
-    found = JsonList(inner) if isinstance(item.type, JSON) else JsonTextList(inner)
-    found.related = Related(owner, link, source, item, order_by)
+    return _json_list(Related(owner, link, source, item, order_by))
+
+
+def json_shared(
+    owner: ColumnElement[int],
+    link: ColumnElement[Any],
+    key: Column[Any],
+    item_id: Column[Any],
+    item: ColumnElement[Any],
+    *order_by: ColumnElement[Any],
+) -> ColumnElement[Any]:
+    """Like `json_related`, for items that belong to many: labels of messages, groups of contacts."""
+    source = key.table.join(item_id.table, item_id == key)
+    return _json_list(Related(owner, link, source, item, order_by, key, item_id))
+
+
+def _json_list(related: Related) -> ColumnElement[Any]:
+    rows = select(related.item.label("item")).select_from(related.source).where(related.link == related.owner)
+    inner = rows.order_by(*related.order_by).correlate(related.owner.table).scalar_subquery()
+    found = JsonList(inner) if isinstance(related.item.type, JSON) else JsonTextList(inner)
+    found.related = related
+    return found
+
+
+class JsonShown(JsonDocument, sqlite="json({0})", postgresql="{0}"):
+    """A stored document of which people see something else. `show` gets those of all records of a page, as texts, and
+    the text of `help`, a query for what it needs to know of their workspace.
+    """
+
+    help: ColumnElement[Any]
+    show: Show
+
+
+def json_shown(document: ColumnElement[Any], help: ColumnElement[Any], show: Show) -> ColumnElement[Any]:
+    found = JsonShown(document)
+    found.help, found.show = help, show
     return found
 
 

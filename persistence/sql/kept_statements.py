@@ -6,6 +6,7 @@ that a connection uses often: it spends most of the time of a short list on plan
 import itertools
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -163,17 +164,22 @@ def _command(
 
 
 def _is_prepared(connection: Connection, kept: _Kept) -> bool:
-    """Whether this connection has prepared the statement; it does so when it has used it often."""
+    """Whether this connection has prepared the statement; it does so when it has used it often, instead of the one that
+    it has used least.
+    """
     uses: dict[int, int] = connection.info.setdefault(PREPARED, {})
     count = uses[kept.number] = uses.get(kept.number, 0) + 1
     if count != PREPARED_AFTER:
         return count > PREPARED_AFTER
-    if sum(count >= PREPARED_AFTER for count in uses.values()) > MOST_PREPARED:
-        uses[kept.number] = 0
-        return False
-    cursor = connection.connection.cursor()
-    cursor.execute(kept.preparation)
-    cursor.close()
+    present = [number for number, count in uses.items() if count >= PREPARED_AFTER and number != kept.number]
+    with closing(connection.connection.cursor()) as cursor:
+        if len(present) >= MOST_PREPARED:
+            least = min(present, key=uses.__getitem__)
+            cursor.execute(f"DEALLOCATE kept_{least}")
+            # What was used long ago counts less.
+            uses.update({number: max(PREPARED_AFTER + 1, uses[number] // 2) for number in present})
+            del uses[least]
+        cursor.execute(kept.preparation)
     return True
 
 

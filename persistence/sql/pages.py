@@ -30,6 +30,7 @@ from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
 from persistence.sql.json_sql import as_text
 from persistence.sql.kept_statements import execute_kept, execute_plain
 from persistence.sql.record_forms import Form, form_of
+from persistence.sql.snapshots import one_snapshot
 
 CURSOR_LENGTH = 1000
 AFTER, AFTER_ID = "after_value", "after_id"
@@ -69,7 +70,8 @@ class Selection:
     """Records of a list. `conditions` and `order` choose ids (they may use another table than `source`, for example a
     join table); `source` is the table, or join of tables, from which `record` is built, `source_id` its id column.
     `is_fixed` says that record, source and order are the same objects each time; then the statement is compiled once.
-    `is_even` says that one plan is good for all values of the conditions.
+    `is_even` says that one plan is good for all values of the conditions. `finish` changes records that the database
+    wrote, by what it reads in the same snapshot; Python writes them as they are to be.
     """
 
     record: ColumnElement[Any]
@@ -79,6 +81,7 @@ class Selection:
     conditions: Sequence[ColumnElement[bool]]
     is_fixed: bool = False
     is_even: bool = False
+    finish: Callable[[list[str]], list[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +169,30 @@ def _read(
     """The rows of a page, and what makes records of them."""
     values = {} if position is None else position.values
     if not chosen.is_fixed:
-        return tx.execute(_page_statement(chosen, order, position, most, sqlite=tx.sqlite), values).all(), _documents
+        statement = _page_statement(chosen, order, position, most, sqlite=tx.sqlite)
+        return _finished(tx, chosen, lambda: tx.execute(statement, values).all()), _documents
     parts = (chosen.record, chosen.source, order)
     variant = (most, position is None)
     if not tx.sqlite:
         form = form_of(chosen.record, chosen.source_id)
         build_plain = partial(_plain_statement, form, chosen, order, position, most)
-        is_even, conditions = chosen.is_even, chosen.conditions
-        rows = execute_plain(tx, (*parts, form), variant, conditions, build_plain, values, is_even=is_even)
+        plain = (*parts, form)
+        rows = execute_plain(tx, plain, variant, chosen.conditions, build_plain, values, is_even=chosen.is_even)
         if rows is not None:
             return rows, form.write
     build = partial(_page_statement, chosen, order, position, most, sqlite=tx.sqlite)
-    return execute_kept(tx, parts, variant, chosen.conditions, build, values, is_even=chosen.is_even), _documents
+    conditions, is_even = chosen.conditions, chosen.is_even
+    reading = partial(execute_kept, tx, parts, variant, conditions, build, values, is_even=is_even)
+    return _finished(tx, chosen, reading), _documents
+
+
+def _finished(tx: Transaction, chosen: Selection, read: Callable[[], Found]) -> Found:
+    if chosen.finish is None:
+        return read()
+    with one_snapshot(tx):
+        rows = read()
+        records = chosen.finish(_documents(rows))
+    return [(record, *row[1:]) for record, row in zip(records, rows, strict=True)]
 
 
 def _documents(rows: Found) -> list[str]:
@@ -195,7 +210,7 @@ def _plain_statement(
     form: Form, chosen: Selection, order: Order, position: Position | None, most: int
 ) -> Select[*tuple[Any, ...]]:
     ids = pick_ids(order, chosen.conditions, position, most, sqlite=False)
-    picked = ids.cte("picked") if form.has_related else ids.subquery("picked")
+    picked = ids.cte("picked") if form.has_once else ids.subquery("picked")
     return _select(form.select_from(picked), picked, chosen, order)
 
 

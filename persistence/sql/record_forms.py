@@ -5,6 +5,7 @@ declaration (`json_sql`) from which statements for single records are compiled.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import repeat
 from json.encoder import encode_basestring as quote
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from sqlalchemy import (
     JSON,
     Boolean,
+    Column,
     ColumnElement,
     Float,
     FromClause,
@@ -32,15 +34,19 @@ from persistence.sql.json_sql import (
     JsonBoolean,
     JsonList,
     JsonRecord,
+    JsonShown,
     JsonTime,
     OptionalRecord,
     Related,
+    Show,
     Template,
     compile_value,
 )
 
-ITEM, ROW = "\x1f", "\x1e"
-"""Between an owner and its item, and between these pairs. JSON contains no control characters."""
+ITEM, ROW, GROUP = "\x1f", "\x1e", "\x1d"
+"""Between an owner and its item, between these pairs, and between groups of them. JSON contains no control characters.
+"""
+BETWEEN = literal_column(f"E'\\x{ord(GROUP):x}'", String())
 FRACTIONS = {19: '.000000Z"', **{20 + digits: f'{"0" * (6 - digits)}Z"' for digits in range(1, 7)}}
 """What a time of PostgreSQL lacks, by its length: it leaves out zeros at the end of a fraction."""
 WORD_LENGTH = 9
@@ -59,7 +65,9 @@ class PlainTime(Template, sqlite="{0}", postgresql="({0} AT TIME ZONE INTERVAL '
 
 
 class Gathered(FunctionElement[str]):
-    """All pairs of an owner and an item in one text; the arguments are both, and then what they are sorted by."""
+    """All pairs of an owner and an item in one text, which `read_pairs` reads; the arguments are both, and then what
+    they are sorted by.
+    """
 
     type = String()
     name = "gathered"
@@ -70,7 +78,8 @@ class Gathered(FunctionElement[str]):
 def _gathered(element: Gathered, compiler: SQLCompiler, **options: Any) -> str:
     owner, item, *order = element.clauses
     pair = f"{compiler.process(owner, **options)}::text || E'\\x1f' || {compile_value(item, compiler, options)}"
-    return f"string_agg({pair}, E'\\x1e' ORDER BY {', '.join(compiler.process(each, **options) for each in order)})"
+    sorting = f" ORDER BY {', '.join(compiler.process(each, **options) for each in order)}" if order else ""
+    return f"string_agg({pair}, E'\\x1e'{sorting})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +105,50 @@ class Many:
     number: int
 
 
-Part = str | Value | Optional | Many
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The items that belong to each record, of which many have the same. One row of the page has the pairs of a record
+    and an item's id, and then the items.
+    """
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Documents of which people see something else, and what one row of the page has to help."""
+
+    number: int
+    help: int
+    show: Show
+
+
+Part = str | Value | Optional | Many | Shared | Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A column that only the first row of a page has: `make` makes it from the ids of the page."""
+
+    make: Callable[[FromClause], ColumnElement[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """The columns of a record, and what is written around them."""
 
-    columns: tuple[ColumnElement[Any] | Related, ...]
+    columns: tuple[ColumnElement[Any] | Once, ...]
     parts: tuple[Part, ...]
 
     @property
-    def has_related(self) -> bool:
-        return any(isinstance(each, Related) for each in self.columns)
+    def has_once(self) -> bool:
+        return any(isinstance(each, Once) for each in self.columns)
 
     def select_from(self, picked: FromClause) -> list[ColumnElement[Any]]:
         """The columns of a statement about the records with the ids in `picked`."""
-        return [_gather(each, picked) if isinstance(each, Related) else each for each in self.columns]
+        # Only the first row has what is gathered. So the records are found by a plan that does not depend on it.
+        is_first = picked.c.id == select(picked.c.id).limit(ONE).scalar_subquery()
+        return [case((is_first, each.make(picked))) if isinstance(each, Once) else each for each in self.columns]
 
     def write(self, rows: Sequence[Sequence[Any]]) -> list[str]:
         """The JSON of the records in rows of these columns, as PostgreSQL writes their values, with the id at the end
@@ -122,11 +158,17 @@ class Form:
 
 
 def _gather(related: Related, picked: FromClause) -> ColumnElement[Any]:
-    # Only the first row has them. So the records are found without them, by a plan that does not depend on them.
     source = picked.join(related.source, related.link == picked.c.id)
-    items = select(Gathered(related.link, related.item, *related.order_by)).select_from(source).scalar_subquery()
-    first = select(picked.c.id).limit(ONE).scalar_subquery()
-    return case((picked.c.id == first, items))
+    return select(Gathered(related.link, related.item, *related.order_by)).select_from(source).scalar_subquery()
+
+
+def _gather_shared(related: Related, key: Column[Any], item_id: Column[Any], picked: FromClause) -> ColumnElement[Any]:
+    source = picked.join(key.table, related.link == picked.c.id)
+    links = select(related.link.label("owner"), key.label("key")).select_from(source).cte("links")
+    pairs = select(Gathered(links.c.owner, links.c.key)).scalar_subquery()
+    meant = item_id.in_(select(links.c.key))
+    items = select(Gathered(item_id, related.item, *related.order_by)).where(meant).scalar_subquery()
+    return pairs + BETWEEN + items
 
 
 def _join(parts: tuple[Part, ...], columns: Sequence[Values]) -> Iterable[str]:
@@ -142,19 +184,44 @@ def _write(part: Part, columns: Sequence[Values], ids: Values) -> Iterable[str]:
         return part.write(values)
     if isinstance(part, Many):
         return _distribute(values, ids)
+    if isinstance(part, Shared):
+        return _share(_only(values), ids)
+    if isinstance(part, Shown):
+        return part.show(values, _only(columns[part.help]))
     if not any(values):
         return repeat("null", len(ids))
     inner = _join(part.parts, columns)
     return ["null" if value is None else text for value, text in zip(values, inner, strict=True)]
 
 
-def _distribute(values: Values, ids: Values) -> Iterable[str]:
-    gathered = next((value for value in values if value is not None), None)
-    found: dict[str, str] = {}
+def _only(values: Values) -> str | None:
+    """What one row has; None if none has it."""
+    return next((value for value in values if value is not None), None)
+
+
+def read_pairs(gathered: str | None) -> Iterable[tuple[str, str]]:
+    """The owners and items of `Gathered`, in their order."""
     for pair in () if gathered is None else gathered.split(ROW):
         owner, _, item = pair.partition(ITEM)
+        yield owner, item
+
+
+def _distribute(values: Values, ids: Values) -> Iterable[str]:
+    found: dict[str, str] = {}
+    for owner, item in read_pairs(_only(values)):
         found[owner] = f"{found[owner]},{item}" if owner in found else item
     return [f"[{found[each]}]" if each in found else "[]" for each in ids]
+
+
+def _share(gathered: str | None, ids: Values) -> Iterable[str]:
+    if gathered is None:
+        return repeat("[]", len(ids))
+    links, _, items = gathered.partition(GROUP)
+    ranked = {key: (rank, item) for rank, (key, item) in enumerate(read_pairs(items))}
+    found: dict[str, list[tuple[int, str]]] = {}
+    for owner, key in read_pairs(links):
+        found.setdefault(owner, []).append(ranked[key])
+    return [f"[{','.join(item for _, item in sorted(found[each]))}]" if each in found else "[]" for each in ids]
 
 
 def _write_texts(values: Values) -> Iterable[str]:
@@ -213,7 +280,7 @@ class _Maker:
 
     def __init__(self, source_id: ColumnElement[int]) -> None:
         self._source_id = source_id
-        self.columns: list[ColumnElement[Any] | Related] = []
+        self.columns: list[ColumnElement[Any] | Once] = []
 
     def record(self, record: ColumnElement[Any]) -> tuple[Part, ...]:
         assert isinstance(record, JsonRecord)
@@ -233,13 +300,22 @@ class _Maker:
             return ("null",)
         related = value.related if isinstance(value, JsonList) else None
         if related is not None and related.owner is self._source_id:
-            return (Many(self._add(related)),)
+            return (self._gather(related),)
+        if isinstance(value, JsonShown):
+            help = value.help
+            return (Shown(self._add(*value.clauses), self._add(Once(lambda _picked: help)), value.show),)
         if isinstance(value, JsonTime):
             (moment,) = value.clauses
             return (Value(self._add(PlainTime(moment)), _write_times),)
         return (Value(self._add(value), _writer_of(value)),)
 
-    def _add(self, column: ColumnElement[Any] | Related) -> int:
+    def _gather(self, related: Related) -> Many | Shared:
+        key, item_id = related.key, related.item_id
+        if key is None or item_id is None:
+            return Many(self._add(Once(partial(_gather, related))))
+        return Shared(self._add(Once(partial(_gather_shared, related, key, item_id))))
+
+    def _add(self, column: ColumnElement[Any] | Once) -> int:
         self.columns.append(column)
         return len(self.columns) - 1
 

@@ -103,34 +103,32 @@ def test_a_prepared_statement_finds_the_same(
         assert names(read(database, other, uuid=uuid)) == []
 
 
-def test_a_connection_prepares_only_some_statements(
-    database: Database, workspace: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(kept_statements, "PREPARED_AFTER", 1)
-    monkeypatch.setattr(kept_statements, "MOST_PREPARED", 0)
-    add(database, workspace, clock, "A")
-
-    assert [names(read(database, workspace)) for _ in range(3)] == [["A"]] * 3
-    if not database.sqlite:
-        with database.reading() as tx:
-            assert tx.connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar_one() == 0
-
-
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_connection_prepares_no_more_statements_than_it_may(
+def test_a_connection_prepares_so_many_statements_those_that_it_uses_most(
     database: Database, workspace: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kept_statements, "PREPARED_AFTER", 2)
-    monkeypatch.setattr(kept_statements, "MOST_PREPARED", 1)
+    monkeypatch.setattr(kept_statements, "MOST_PREPARED", 2)
     monkeypatch.setattr(kept_statements, "_KEPT", {})
-    add(database, workspace, clock, "A")
-    for _ in range(4):
-        assert names(read(database, workspace)) == ["A"]
-    for _ in range(4):
-        assert names(read(database, workspace, name="A")) == ["A"]
+    add(database, workspace, clock, "A", "B", "C")
+    first = read(database, workspace)
+    third = {"place": first.next}
+    second = {"uuid": first.records[1].split('"uuid":"')[1][:36]}
 
-    with database.reading() as tx:
-        assert tx.connection.exec_driver_sql("SELECT count(*) FROM pg_prepared_statements").scalar_one() == 1
+    def prepared(times: int, expected: str, **values: Any) -> list[str]:
+        for _ in range(times):
+            assert "".join(names(read(database, workspace, **values))) == expected
+        with database.reading() as tx:
+            found = "SELECT statement FROM pg_prepared_statements WHERE starts_with(name, 'kept_')"
+            statements = tx.connection.exec_driver_sql(found).scalars()
+            marks = {"label.uuid = ": "one", ") < (": "following", "": "all"}
+            return sorted(next(marks[mark] for mark in marks if mark in text) for text in statements)
+
+    assert prepared(9, "CB") == ["all"]
+    assert prepared(3, "A", **third) == ["all", "following"]
+    assert prepared(2, "B", **second) == ["all", "one"]
+    assert prepared(2, "A", **third) == ["all", "following"]
+    assert prepared(1, "CB") == ["all", "following"]
 
 
 def test_the_statement_that_was_kept_first_is_forgotten(

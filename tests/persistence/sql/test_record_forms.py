@@ -7,6 +7,7 @@ from sqlalchemy import insert
 
 from persistence.sql import pages
 from persistence.tables.contacts import contact
+from testbed.tokens import make_token
 from tests.api import Api
 from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import fill_workspace
@@ -94,3 +95,23 @@ def test_both_write_strange_texts_several_items_and_each_fraction_of_a_second(
     assert sorted(each["name"] for each in shown if each["name"] in STRANGE) == sorted(STRANGE)
     counts = {each["uuid"]: len(each["groups"]) for each in shown}
     assert [counts[each["uuid"]] for each in made] == [0, 1, 2, 3]
+
+
+def test_both_show_the_fields_that_a_person_may_see(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    api = service.api(service.new_workspace("Hillside Health"))
+    path = "/api/v2/contacts.json"
+    for name, access in (("Motto", "view"), ("Diagnosis", "none"), ("Village", "edit")):
+        api.post("/api/v2/fields.json", {"name": name, "type": "text", "agent_access": access})
+    texts = [text.replace("\x1e", "").replace("\x1f", "").replace("\x01", "").strip() for text in STRANGE]
+    for text in texts:
+        api.post(path, {"fields": {"motto": text, "diagnosis": text}})
+    api.post(path, {"name": "Nobody knows"})
+    agent = Api(service.client, api.database, api.workspace, make_token(api.database, api.workspace, "agent"))
+    with_form = [each.get(path) for each in (api, agent)]
+    monkeypatch.setattr(pages, "execute_plain", lambda *_arguments, **_options: None)
+
+    assert [each.get(path).content for each in (api, agent)] == [each.content for each in with_form]
+    unknown, *known = [each["fields"] for each in with_form[0].json()["results"]]
+    assert unknown == dict.fromkeys(("motto", "diagnosis", "village"))
+    assert [each["motto"] for each in reversed(known)] == texts
+    assert [set(each["fields"]) for each in with_form[1].json()["results"]] == [{"motto", "village"}] * len([*texts, 0])
