@@ -56,7 +56,8 @@ class ListSpec:
     text, and `finish` changes all records of a page by what it reads in the same snapshot. `standing` conditions always
     apply. `options` are parameters that are not filters: the order, the record or the standing conditions depend on
     them. `changing` names the filters of numbered pages whose result can change for a record (see
-    `fetch_numbered_page`); None means that the order can change.
+    `fetch_numbered_page`); None means that the order can change. `chosen_by` is the table whose rows choose the
+    records, where it is not always their own.
     """
 
     table: Table
@@ -70,6 +71,7 @@ class ListSpec:
     standing: Sequence[Condition] | Callable[[ListQuery], Sequence[Condition]] = ()
     options: frozenset[str] = frozenset()
     changing: frozenset[str] | None = None
+    chosen_by: Callable[[Values], Table] | None = None
 
     def order_of(self, values: Values) -> Order:
         return self.order if isinstance(self.order, Order) else self.order(values)
@@ -90,7 +92,8 @@ class ListSpec:
 
     def select_ids(self, query: ListQuery) -> Select[int]:
         """The ids of all matching records."""
-        return select(self.table.c.id).where(*self.conditions(query)).order_by(self.table.c.id)
+        found = self.order_of(query.values).id
+        return select(found).where(*self.conditions(query)).order_by(found)
 
     def conditions(self, query: ListQuery) -> list[Condition]:
         standing = self.standing(query) if callable(self.standing) else self.standing
@@ -143,7 +146,8 @@ class ListSpec:
         return self.source(query)
 
     def _mine(self, query: ListQuery) -> list[Condition]:
-        return [_owned(self.table, query.workspace.id)] if "workspace_id" in self.table.c else []
+        table = self.table if self.chosen_by is None else self.chosen_by(query.values)
+        return [_owned(table, query.workspace.id)] if "workspace_id" in table.c else []
 
 
 @lru_cache(maxsize=1000)

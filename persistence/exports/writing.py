@@ -98,9 +98,8 @@ def find_ids(database: Database, workspace: Workspace, spec: ListSpec, filters: 
     while True:
         with database.reading() as tx:
             query = query_of(tx, workspace, filters)
-            following = [spec.table.c.id > (found[-1] if found else 0)]
-            statement = select(spec.table.c.id).where(*spec.conditions(query), *following)
-            some = tx.execute(statement.order_by(spec.table.c.id).limit(IDS_AT_ONCE)).scalars().all()
+            chosen = spec.select_ids(query).where(spec.table.c.id > (found[-1] if found else 0))
+            some = tx.execute(chosen.limit(IDS_AT_ONCE)).scalars().all()
         found.extend(some)
         if len(some) < IDS_AT_ONCE:
             return found

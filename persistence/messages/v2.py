@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, literal_column, null
+from sqlalchemy import ColumnElement, Table, case, literal_column, null
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.labels import find_label
@@ -86,6 +86,7 @@ FOLDERS = {
 }
 INCOMING_FOLDER = "incoming"
 NEVER = never(message.c.id)
+BY_LABEL = frozenset({"label", "before", "after"})
 NOT_DELETED = message.c.visibility != literal_column(f"'{DELETED}'")
 """As part of the text: of a parameter PostgreSQL expects that nothing is left, and plans each time anew."""
 
@@ -103,9 +104,16 @@ def _is_of_sent(values: Values) -> bool:
     return bool(values.get("folder", "").lower() == SENT_FOLDER)
 
 
+def _chosen_by(values: Values) -> Table:
+    """The labels of messages are enough to choose by: deleted messages have none."""
+    return message_label if "label" in values and values.keys() <= BY_LABEL else message
+
+
 def _standing(query: ListQuery) -> list[Condition]:
     """Deleted messages are listed only with the filter `id` or `uuid` (decision D14)."""
-    return [] if query.values.keys() & {"id", "uuid"} else [NOT_DELETED]
+    if query.values.keys() & {"id", "uuid"} or _chosen_by(query.values) is message_label:
+        return []
+    return [NOT_DELETED]
 
 
 def _of_broadcast(query: ListQuery, reference: str) -> Condition:
@@ -130,8 +138,8 @@ def _in_folder(query: ListQuery, folder: str) -> list[Condition]:
 
 def _with_label(query: ListQuery, reference: str) -> list[Condition]:
     label_id = find_label(query.tx, query.workspace.id, reference)
-    mine = NEVER if label_id is None else message_label.c.label_id == label_id
-    return [mine, message_label.c.message_id == message.c.id]
+    mine = message_label.c.label_id == label_id if label_id is not None else never(message_label.c.message_id)
+    return [mine] if _chosen_by(query.values) is message_label else [mine, message_label.c.message_id == message.c.id]
 
 
 def _before(query: ListQuery, moment: datetime) -> list[Condition]:
@@ -158,6 +166,7 @@ MESSAGES = ListSpec(
     source=SOURCE,
     masked=MASKED_MESSAGE_RECORD,
     standing=_standing,
+    chosen_by=_chosen_by,
     filters={
         "id": equals(message.c.id),
         "uuid": equals(message.c.uuid),

@@ -36,7 +36,15 @@ from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event
 from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
-from persistence.tables.messages import VISIBLE, broadcast, broadcast_contact, broadcast_group, message, message_label
+from persistence.tables.messages import (
+    DELETED,
+    VISIBLE,
+    broadcast,
+    broadcast_contact,
+    broadcast_group,
+    message,
+    message_label,
+)
 from persistence.tables.service import archive
 
 NO_CONTACT = "its contact was deleted there"
@@ -198,10 +206,11 @@ def _set_labels(
     labels: dict[str, int],
     new: set[int],
 ) -> None:
-    """Gives messages exactly the labels that they have there."""
+    """Gives messages exactly the labels that they have there; deleted ones have none."""
     links = message_label.c
     by_id = {ids[each["reference"]]: each for each in records if each["reference"] in ids}
-    wanted = {(number, labels[uuid]) for number, each in by_id.items() for uuid in each["labels"] if uuid in labels}
+    kept = {number: each["labels"] for number, each in by_id.items() if each["visibility"] != DELETED}
+    wanted = {(number, labels[uuid]) for number, theirs in kept.items() for uuid in theirs if uuid in labels}
     present: set[tuple[int, int]] = set()
     for some in split(sorted(set(by_id) - new)):
         theirs = (links.workspace_id == move.workspace.id) & links.message_id.in_(some)

@@ -131,6 +131,7 @@ class TestMoving:
 
         gone = api.results(MESSAGES, id=ids[0])[0]
         assert (gone["visibility"], gone["text"], gone["attachments"], gone["labels"]) == ("deleted", "", [], [])
+        assert labeled(api, complaint) == ids[:0:-1]
         assert [one["id"] for one in api.results(MESSAGES)] == ids[:0:-1]
         assert counts(api) == {"Complaint": 2}
 
