@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 import orjson
-from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.exports.archived import ArchivedRecords, list_stored

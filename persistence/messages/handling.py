@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, select, update
+from sqlalchemy import ColumnElement, exists, literal, select, update
 
 from persistence.changes import note_handled
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
@@ -14,7 +14,7 @@ from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
 from persistence.sessions.parking import find_free_contacts
 from persistence.sessions.states import IS_WAITING
-from persistence.sql.due_work import Share, list_workspaces_in_share
+from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
 from persistence.stamps import later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -48,11 +48,14 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
     needs a message if its workspace has no trigger for messages and its contact is in no flow.
     """
     may_start = exists().where(trigger.c.workspace_id == workspace_id, IS_MESSAGE_TRIGGER)
-    is_waiting = exists().where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING)
+    mine = message.c.workspace_id == workspace_id
+    # By seeks for each message, in their order: a join would begin at contacts or sessions, if they are taken for few.
+    sender = (contact.c.workspace_id == message.c.workspace_id) & (contact.c.id == message.c.contact_id)
+    free = select(literal(1)).where(sender, is_free(tx.now)).correlate(message)
+    waiting = select(literal(1)).where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING).correlate(message)
     due = (
         select(message.c.id)
-        .join(contact, contact.c.id == message.c.contact_id)
-        .where(message.c.workspace_id == workspace_id, IS_UNHANDLED, is_free(tx.now), ~may_start, ~is_waiting)
+        .where(mine, IS_UNHANDLED, ~may_start, has_row(free), ~has_row(waiting))
         .order_by(message.c.created_on, message.c.id)
         .limit(limit)
         # Locks only the messages: a transaction that stores further messages of the same contacts locks the contacts
@@ -63,8 +66,7 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
     ids = list(tx.execute(due).scalars())
     if not ids:
         return 0
-    mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(ids)
-    moved = update(message).where(mine, message.c.status == QUEUED)
+    moved = update(message).where(mine, message.c.id.in_(ids), message.c.status == QUEUED)
     moved = moved.values(status=HANDLED, modified_on=later(tx, message))
     done = list(tx.execute(moved.returning(message.c.id)).scalars())
     note_handled(tx, workspace_id, done)

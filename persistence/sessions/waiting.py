@@ -74,8 +74,7 @@ def find_due_waits(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
     """Contacts whose wait has timed out or expired and who are neither leased nor parked, those due longest first."""
     due: list[int] = []
     for moment in (flow_session.c.timeout_on, flow_session.c.expires_on):
-        is_due = IS_WAITING & (moment <= tx.now)
-        due += find_free_contacts(tx, workspace_id, flow_session, is_due, moment, limit)
+        due += find_free_contacts(tx, workspace_id, flow_session, IS_WAITING, moment, limit, moment <= tx.now)
     return list(dict.fromkeys(due))[:limit]
 
 

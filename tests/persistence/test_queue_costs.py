@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from sqlalchemy import event, update
+from sqlalchemy import event, insert, select, update
 
 from flows.urns import Urn
 from persistence.channels.gateway_leases import lease_sends, list_due_gateways
@@ -15,10 +15,14 @@ from persistence.contacts.owners import hold_owners
 from persistence.contacts.urns import ensure_owners
 from persistence.deliveries.leases import lease_deliveries, list_due_receivers
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.messages.handling import find_senders, finish_plain_messages
+from persistence.messages.states import HANDLED, INCOMING, QUEUED
+from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import MUCH, Share
 from persistence.sql.fixed_statements import PREPARED_AFTER
+from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, delivery
-from persistence.tables.messages import gateway_send
+from persistence.tables.messages import gateway_send, message
 from persistence.workspace_setup import create_workspace
 from testbed.gateways import add_gateway, queue_messages
 
@@ -163,3 +167,34 @@ def test_senders_are_found_by_seeks_while_the_database_takes_contacts_for_few(da
         ensure_owners(tx, workspace.id, senders)
 
     assert Meter(database).count(hold) < 100 * PREPARED_AFTER, "a hundred pages for each sender"
+
+
+def test_messages_to_handle_are_found_by_seeks_while_the_database_takes_contacts_for_few(database, workspace):
+    """A plan of the first minutes would look for messages of each contact of the workspace."""
+    with database.writing() as tx:
+        other = create_workspace(tx, "Mountain School", country="RW", timezone="Africa/Kigali")
+        ensure_owners(tx, other.id, [Urn("tel", f"+25079{number:07}") for number in range(20)])
+    analyze(database, "contact")
+    with database.writing() as tx:
+        ensure_owners(tx, workspace.id, [Urn("tel", f"+25078{number:07}") for number in range(400)])
+        mine = contact.c.workspace_id == workspace.id
+        people = tx.execute(select(contact.c.id).where(mine).order_by(contact.c.id)).scalars().all()
+
+    def receive(contact_ids, status):
+        fixed = {"workspace_id": workspace.id, "direction": INCOMING, "status": status, "text": "hello"}
+        with database.writing() as tx:
+            fixed |= {"attachments": [], "quick_replies": [], "created_on": tx.now, "modified_on": tx.now}
+            tx.execute(insert(message), [{**fixed, "contact_id": each, "uuid": new_uuid()} for each in contact_ids])
+
+    receive(people[:30], QUEUED)
+    analyze(database, "message")
+    with database.writing() as tx:
+        tx.execute(update(message).values(status=HANDLED))
+    receive(people * 3, HANDLED)
+    receive(people[:ROOM], QUEUED)
+
+    assert Meter(database).count(lambda tx: find_senders(tx, workspace.id, 50)) < 100 * ROOM
+    assert Meter(database).count(lambda tx: finish_plain_messages(tx, workspace.id, 50)) < 200 * ROOM
+    with database.writing() as tx:
+        assert find_senders(tx, workspace.id, 50) == people[:ROOM]
+        assert finish_plain_messages(tx, workspace.id, 50) == ROOM
