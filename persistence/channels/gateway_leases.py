@@ -4,15 +4,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from functools import cache, lru_cache
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
-    CompoundSelect,
-    FromClause,
-    Integer,
-    Select,
+    Executable,
     and_,
     bindparam,
     delete,
@@ -20,7 +18,6 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    tuple_,
     union_all,
     update,
 )
@@ -34,8 +31,11 @@ from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, WIRED
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import Share, has_row, is_in_share
-from persistence.stamps import later
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
+from persistence.stamps import later, moved_on
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import VISIBLE, gateway_send, message
@@ -124,18 +124,18 @@ class _DuePart(QueuedPart):
 
 def list_due_gateways(tx: Transaction, share: Share = Share.ALL) -> list[tuple[int, int]]:
     """Active gateways with at least one due part, each with its workspace; one index seek per gateway."""
-    return [(workspace_id or 0, channel_id) for workspace_id, channel_id in tx.execute(_due_gateways(share), _at(tx))]
+    found = _LISTING[share].rows(tx, {"now": tx.now})
+    return [(workspace_id or 0, channel_id) for workspace_id, channel_id in found]
 
 
-@cache
-def _due_gateways(share: Share) -> Select[int | None, int]:
+def _list_due(share: Share, _is_sqlite: bool) -> Executable:
     rows = gateway_send.c
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
     gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
     theirs = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
     one = select(literal(1)).select_from(gateway_send).correlate(channel)
-    due = [one.where(theirs, *_is_due(gateway_send, each)).order_by(rows.due_on) for each in PRIORITIES]
+    due = [one.where(theirs, *_is_due(each)).order_by(rows.due_on) for each in PRIORITIES]
     has_due = or_(*map(has_row, due)) & is_in_share(share, *due)
     known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
     return select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
@@ -163,40 +163,37 @@ def _next_look(paces: Mapping[int, Pace], rooms: Mapping[int, int], allowed: Map
     return min(held_up, default=None)
 
 
-def _at(tx: Transaction) -> dict[str, Any]:
-    return {"now": tx.now}
-
-
-def _is_due(table: FromClause, priority: int) -> tuple[ColumnElement[bool], ...]:
-    return (table.c.priority == literal(priority, literal_execute=True), table.c.due_on <= bindparam("now"))
+def _is_due(priority: int) -> tuple[ColumnElement[bool], ...]:
+    rows = gateway_send.c
+    return (rows.priority == literal(priority), rows.due_on <= param("now", UtcDateTime))
 
 
 def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
     ids = _pick_first(tx, rooms)
     if not ids:
         return []
-    return [_DuePart(**row._mapping) for row in tx.execute(_locking(), {"picked": ids, "now": tx.now})]
+    found = _LOCKING.rows(tx, {"picked": ids, "now": tx.now})
+    return [_DuePart(**dict(zip(_LOCKED, row, strict=True))) for row in found]
 
 
-@cache
-def _locking() -> Select[*tuple[Any, ...]]:
+_LOCKED: dict[str, ColumnElement[Any]] = {
+    **{name: gateway_send.c[name] for name in ("id", "workspace_id", "channel_id", "message_id")},
+    **{name: gateway_send.c[name] for name in ("error_count", "parts_begun", "parts_accepted")},
+    "message_uuid": message.c.uuid,
+    **{name: message.c[name] for name in ("contact_id", "urn", "text", "attachments", "quick_replies")},
+    **{name: message.c[name] for name in ("status", "visibility")},
+    "may_go_out": may_go_out(),
+}
+"""What is known of a due part."""
+
+
+def _lock_picked(_is_sqlite: bool) -> Executable:
     rows = gateway_send.c
-    counts = (rows.error_count, rows.parts_begun, rows.parts_accepted)
-    text = (message.c.urn, message.c.text, message.c.attachments, message.c.quick_replies)
-    state = (message.c.status, message.c.visibility, may_go_out().label("may_go_out"))
-    columns = (
-        rows.id,
-        rows.workspace_id,
-        rows.channel_id,
-        rows.message_id,
-        message.c.uuid.label("message_uuid"),
-        message.c.contact_id,
-    )
     return (
-        select(*columns, *counts, *text, *state)
+        select(*_LOCKED.values())
         .join(message, message.c.id == rows.message_id)
         .join(contact, contact.c.id == message.c.contact_id)
-        .where(rows.id.in_(bindparam("picked", expanding=True)), rows.due_on <= bindparam("now"))
+        .where(among(rows.id, "picked"), rows.due_on <= param("now", UtcDateTime))
         .order_by(rows.priority, rows.due_on, rows.id)
         .with_for_update(of=gateway_send, skip_locked=True)
     )
@@ -208,29 +205,29 @@ def _pick_first(tx: Transaction, rooms: Mapping[int, int]) -> list[int]:
     """
     if not rooms:
         return []
-    values = _at(tx)
+    values: dict[str, Any] = {"now": tx.now}
     for number, (channel_id, room) in enumerate(rooms.items()):
         values |= {f"channel_{number}": channel_id, f"room_{number}": room}
     picked: list[int] = []
     taken: Counter[int] = Counter()
-    for _, _, part_id, channel_id in sorted(map(tuple, tx.execute(_picking(len(rooms)), values))):
+    for _, _, part_id, channel_id in sorted(map(tuple, _picking(len(rooms)).rows(tx, values))):
         if taken[channel_id] < rooms[channel_id]:
             taken[channel_id] += 1
             picked.append(part_id)
     return picked
 
 
-@lru_cache(maxsize=100)
-def _picking(gateways: int) -> CompoundSelect[*tuple[Any, ...]]:
+@cache
+def _picking(gateways: int) -> Fixed:
     rows = gateway_send.c
     ranges = []
     for number in range(gateways):
         for priority in PRIORITIES:
-            due = rows.channel_id == bindparam(f"channel_{number}"), *_is_due(gateway_send, priority)
+            due = rows.channel_id == param(f"channel_{number}"), *_is_due(priority)
             first = select(rows.priority, rows.due_on, rows.id, rows.channel_id).where(*due)
-            room = bindparam(f"room_{number}", type_=Integer)
+            room = param(f"room_{number}")
             ranges.append(select(first.order_by(rows.due_on, rows.id).limit(room).subquery()))
-    return union_all(*ranges)
+    return Fixed(lambda _is_sqlite: union_all(*ranges), is_prepared=False)
 
 
 def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:
@@ -242,21 +239,19 @@ def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:
     return [part for part in parts if part.is_sendable and part.may_go_out]
 
 
-def _leave(tx: Transaction, ids: Collection[int]) -> None:
+def _leave(tx: Transaction, ids: Sequence[int]) -> None:
     if ids:
-        tx.execute(delete(gateway_send).where(gateway_send.c.id.in_(ids)))
+        _LEAVING.run_later(tx, {"ids": ids})
 
 
 def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _Gateway]:
     """The settings of gateways; one that cannot be decrypted does not affect the others."""
     if not channel_ids:
         return {}
-    columns = (channel.c.id, channel.c.type, channel.c.address, sealed_text(channel.c.config))
-    rows = tx.execute(select(*columns).where(channel.c.id.in_(channel_ids)))
     config = channel.c.config
     return {
         channel_id: _Gateway(channel_type, address, open_or_none(tx.dialect, config, sealed))
-        for channel_id, channel_type, address, sealed in rows
+        for channel_id, channel_type, address, sealed in _FINDING.rows(tx, {"ids": sorted(channel_ids)})
     }
 
 
@@ -280,8 +275,7 @@ def _begin(tx: Transaction, sends: Sequence[GatewaySend], due_on: datetime) -> N
     for send in sends:
         by_part.setdefault(send.part, []).append(send.id)
     for part, ids in by_part.items():
-        begun = {"parts_accepted": part - 1, "parts_begun": part, "due_on": due_on}
-        tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**begun))
+        _BEGINNING.run_later(tx, {"accepted": part - 1, "begun": part, "until": due_on, "ids": ids})
 
 
 def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
@@ -306,9 +300,9 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
 def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
     if not sends:
         return set()
-    rows = gateway_send.c
-    leases = tuple_(rows.id, rows.due_on).in_([(send.id, send.due_on) for send in sends])
-    return set(tx.execute(select(rows.id).where(leases).order_by(rows.id).with_for_update()).scalars())
+    until = {send.id: send.due_on for send in sends}
+    found = _HOLDING.rows(tx, {"ids": sorted(until)})
+    return {part_id for part_id, due_on in found if due_on == until[part_id]}
 
 
 def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:
@@ -320,9 +314,8 @@ def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:
 
 
 def _wire(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    waits = (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & message.c.status.in_(UNSENT)
-    wiring = update(message).where(waits).values(status=WIRED, sent_on=tx.now, modified_on=later(tx, message))
-    note_messages(tx, workspace_id, tx.execute(wiring.returning(message.c.id)).scalars())
+    wired = _WIRING.rows(tx, {"owner": workspace_id, "ids": message_ids, "now": tx.now})
+    note_messages(tx, workspace_id, [message_id for (message_id,) in wired])
 
 
 def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
@@ -348,3 +341,33 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP}
         begun = {"parts_begun": gateway_send.c.parts_accepted}
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**again, **begun))
+
+
+def _wire_messages(is_sqlite: bool) -> Executable:
+    unsent: BindParameter[Any] = bindparam(None, UNSENT, expanding=True, literal_execute=True)
+    waits = beside_index(message.c.workspace_id) == param("owner"), message.c.status.in_(unsent)
+    values = {"status": WIRED, "sent_on": param("now", UtcDateTime), "modified_on": moved_on(message, is_sqlite)}
+    return update(message).where(among(message.c.id, "ids"), *waits).values(values).returning(message.c.id)
+
+
+def _begin_parts(_is_sqlite: bool) -> Executable:
+    values = {"parts_accepted": param("accepted"), "parts_begun": param("begun"), "due_on": param("until", UtcDateTime)}
+    return update(gateway_send).where(_THESE).values(values)
+
+
+def _hold_parts(_is_sqlite: bool) -> Executable:
+    return select(gateway_send.c.id, gateway_send.c.due_on).where(_THESE).order_by(gateway_send.c.id).with_for_update()
+
+
+def _find_settings(_is_sqlite: bool) -> Executable:
+    columns = (channel.c.id, channel.c.type, channel.c.address, sealed_text(channel.c.config))
+    return select(*columns).where(among(channel.c.id, "ids"))
+
+
+_THESE = among(gateway_send.c.id, "ids")
+# Those that read the queue are not prepared: a plan of the time when it was short would be slow in a flood.
+_LISTING = {share: Fixed(partial(_list_due, share), is_prepared=False) for share in Share}
+_LOCKING, _HOLDING = Fixed(_lock_picked, is_prepared=False), Fixed(_hold_parts, is_prepared=False)
+_BEGINNING = Fixed(_begin_parts, is_prepared=False)
+_LEAVING = Fixed(lambda _is_sqlite: delete(gateway_send).where(_THESE), is_prepared=False)
+_FINDING, _WIRING = Fixed(_find_settings), Fixed(_wire_messages)

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import select, update
+from sqlalchemy import Executable, select, update
 
 from persistence.database import Transaction
+from persistence.sql.fixed_statements import Fixed, among
 from persistence.tables.channels import channel
 
 BURST_PART = 20
@@ -58,8 +59,7 @@ def lock_paces(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Pace]
     rows = channel.c
     if not channel_ids:
         return {}
-    limited = rows.id.in_(channel_ids) & rows.messages_per_second.is_not(None)
-    ids = list(tx.execute(select(rows.id).where(limited)).scalars())
+    ids = [channel_id for (channel_id,) in _LIMITED.rows(tx, {"ids": sorted(channel_ids)})]
     if not ids:
         return {}
     columns = (rows.id, rows.messages_per_second, rows.paced_until)
@@ -69,6 +69,13 @@ def lock_paces(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Pace]
         for row in tx.execute(statement)
         if row.messages_per_second is not None
     }
+
+
+def _find_limited(_is_sqlite: bool) -> Executable:
+    return select(channel.c.id).where(among(channel.c.id, "ids"), channel.c.messages_per_second.is_not(None))
+
+
+_LIMITED = Fixed(_find_limited)
 
 
 def charge_pace(tx: Transaction, paces: dict[int, Pace], sent_to: Iterable[int]) -> None:
