@@ -83,7 +83,9 @@ def _find_claimed(tx: Transaction, code: str) -> tuple[Phone, WaitingRegistratio
 def _hand_over(
     tx: Transaction, phone: Phone, waiting: WaitingRegistration | None, workspace_id: int, changes: dict[str, Any]
 ) -> None:
-    """Give a phone to the workspace; its earlier records stay with the previous workspace."""
+    """Give a phone to the workspace; its earlier records stay with the previous workspace. Nothing shows the name of a
+    phone that had no workspace before.
+    """
     former_id = phone.workspace_id
     if waiting is not None and former_id is None:
         swap_registrations(tx, waiting, phone)
@@ -91,21 +93,19 @@ def _hand_over(
         drop_waiting(tx, waiting)
     if former_id is None or former_id == workspace_id:
         tx.execute(update(channel).where(channel.c.id == phone.id).values(**changes))
-        _note_claimed(tx, workspace_id, phone.id)
+        note_changed(tx, channel, workspace_id, [phone.id])
+        if former_id is not None:
+            note_renamed(tx, workspace_id, CHANNEL, [phone.id])
         return
     note_departure(tx, phone.id, former_id)
     note_arrival(tx, phone.id, workspace_id)
     tx.execute(update(channel).where(channel.c.id == phone.id).values(**LEFT_BEHIND | changes))
-    _note_claimed(tx, workspace_id, phone.id)
+    note_changed(tx, channel, workspace_id, [phone.id])
+    # It has, perhaps, another name than when it was in the workspace before.
+    note_renamed(tx, workspace_id, CHANNEL, [phone.id])
     _leave(tx, former_id, [phone.id])
     close_alarms(tx, phone.id)
     end_trouble(tx, channel_ids=[phone.id])
-
-
-def _note_claimed(tx: Transaction, workspace_id: int, channel_id: int) -> None:
-    """A phone has, perhaps, another name than when it was in the workspace before."""
-    note_changed(tx, channel, workspace_id, [channel_id])
-    note_renamed(tx, workspace_id, CHANNEL, [channel_id])
 
 
 def read_own_number(text: str, country: str | None) -> str:
