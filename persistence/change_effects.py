@@ -8,10 +8,8 @@ from sqlalchemy import ColumnElement, Date, Executable, delete, func, literal, s
 
 from persistence.changes import ACTIVE, MESSAGE, Noted
 from persistence.conversations.writes import (
-    Unread,
     end_conversations,
     find_contacts_of,
-    find_contacts_of_handled,
     write_conversations,
 )
 from persistence.database import Transaction, upsert
@@ -33,8 +31,6 @@ def find_seen(tx: Transaction, workspace_id: int, noted: Noted) -> None:
     for contact_id, unread in find_contacts_of(tx, workspace_id, sorted(noted.moved)).items():
         noted.see(contact_id, unread)
         noted.ended.add(contact_id)
-    for contact_id, number in find_contacts_of_handled(tx, workspace_id, sorted(noted.handled)).items():
-        noted.see(contact_id, Unread.MORE if number else Unread.SAME, number)
 
 
 def write_effects(tx: Transaction, workspace_id: int, noted: Noted) -> None:

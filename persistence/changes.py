@@ -5,10 +5,10 @@ committed, whatever other units do meanwhile.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Table
 
@@ -25,7 +25,9 @@ CAME, WENT, ACTIVE, ERRORS = "came", "went", "active", "errors"
 
 @dataclass(frozen=True, slots=True)
 class NewMessage:
-    """A message that was just stored: whose, when, by which channel, and the folder in which lists show it."""
+    """A message that was just stored: whose, when, by which channel, and the folder in which lists show it. `is_of_new`
+    says that this unit of work has created the contact, who has no other messages but those stored with this one.
+    """
 
     id: int
     contact_id: int
@@ -34,21 +36,29 @@ class NewMessage:
     created_on: datetime
     folder: str | None
     is_deleted: bool = False
+    is_of_new: bool = False
+
+
+class Handled(NamedTuple):
+    """An incoming message that waits no longer: whose, and the folder in which lists show it now."""
+
+    id: int
+    contact_id: int
+    folder: str | None
 
 
 @dataclass(slots=True)
 class Noted:
-    """Changed records of a workspace: ids by kind, new messages, messages that change conversations, those that were
-    handled. `seen` are contacts whose conversations change, `came` how many messages came into the inbox of each,
-    `ended` those who may have no conversation any more. Also what runs did, by flow, kind, key and value, failed
-    attempts to send, by channel, rows of new runs, the flows into which contacts came, by contact, and the contacts who
-    are present: who were just seen, and whether this makes stopped ones active.
+    """Changed records of a workspace: ids by kind, new messages, messages that change conversations. `seen` are
+    contacts whose conversations change, `came` how many messages came into the inbox of each, `ended` those who may
+    have no conversation any more. Also what runs did, by flow, kind, key and value, failed attempts to send, by
+    channel, rows of new runs, the flows into which contacts came, by contact, and the contacts who are present: who
+    were just seen, and whether this makes stopped ones active.
     """
 
     ids: dict[str, set[int]] = field(default_factory=dict)
     new_messages: list[NewMessage] = field(default_factory=list)
     moved: set[int] = field(default_factory=set)
-    handled: set[int] = field(default_factory=set)
     seen: dict[int, Unread] = field(default_factory=dict)
     came: Counter[int] = field(default_factory=Counter)
     ended: set[int] = field(default_factory=set)
@@ -69,6 +79,8 @@ class Noted:
         counts: Counter[tuple[str, date, int]] = Counter()
         for each in self.new_messages:
             counts[CAME if each.direction == INCOMING else WENT, _day_of(each), each.channel_id or 0] += 1
+        for day, contact_ids in self._heard(are_new=True).items():
+            counts[ACTIVE, day, 0] += len(contact_ids)
         counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})
         assert self.moves.keys().isdisjoint(self.present), "a statement changes a contact only once"
         return Beside(records, counts, self.flows, list(self._talks().values()), self.runs, self.moves, self.present)
@@ -91,10 +103,13 @@ class Noted:
         }
 
     def heard(self) -> dict[date, set[int]]:
-        """The contacts from whom new messages came, by day."""
+        """The contacts from whom new messages came, and perhaps others before, by day."""
+        return self._heard(are_new=False)
+
+    def _heard(self, *, are_new: bool) -> dict[date, set[int]]:
         found: dict[date, set[int]] = {}
         for each in self.new_messages:
-            if each.direction == INCOMING:
+            if each.direction == INCOMING and each.is_of_new == are_new:
                 found.setdefault(_day_of(each), set()).add(each.contact_id)
         return found
 
@@ -147,20 +162,23 @@ def note_changed(tx: Transaction, table: Table, workspace_id: int, ids: Iterable
 
 def note_messages(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
     """These messages changed their status or visibility, so that their conversations may look different or end."""
-    _note_among(tx, workspace_id, ids, lambda noted: noted.moved)
-
-
-def note_handled(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
-    """Like `note_messages` for incoming messages that wait no longer: they are in the inbox, or went to a flow."""
-    _note_among(tx, workspace_id, ids, lambda noted: noted.handled)
-
-
-def _note_among(tx: Transaction, workspace_id: int, ids: Iterable[int], chosen: Callable[[Noted], set[int]]) -> None:
     found = set(ids)
     if found:
         noted = tx.before_commit(Changes).of(tx, workspace_id)
         noted.ids.setdefault(MESSAGE, set()).update(found)
-        chosen(noted).update(found)
+        noted.moved.update(found)
+
+
+def note_handled(tx: Transaction, workspace_id: int, done: Collection[Handled]) -> None:
+    """Like `note_messages` for messages that this unit of work has handled: they are in the inbox, or went to a
+    flow.
+    """
+    if done:
+        noted = tx.before_commit(Changes).of(tx, workspace_id)
+        noted.ids.setdefault(MESSAGE, set()).update(each.id for each in done)
+        for each in done:
+            came = int(each.folder == INBOX)
+            noted.see(each.contact_id, Unread.MORE if came else Unread.SAME, came)
 
 
 def note_moved(tx: Transaction, workspace_id: int, contacts: Mapping[int, int], unread: Unread) -> None:

@@ -55,14 +55,6 @@ def find_contacts_of(tx: Transaction, workspace_id: int, message_ids: Sequence[i
     return {contact_id: Unread.CHANGED if came else Unread.SAME for contact_id, came in rows}
 
 
-def find_contacts_of_handled(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> dict[int, int]:
-    """The contacts of incoming messages that were just handled, and how many of these are in the inbox."""
-    if not message_ids:
-        return {}
-    rows = _ASKING_HANDLED.rows(tx, {"owner": workspace_id, "wanted": message_ids})
-    return {contact_id: int(number) for contact_id, number in rows}
-
-
 def write_conversations(
     tx: Transaction, workspace_id: int, contacts: Mapping[int, Unread], came: Mapping[int, int]
 ) -> None:
@@ -100,12 +92,6 @@ def _ask(_is_sqlite: bool) -> Executable:
     came = func.max(case((message.c.direction == INCOMING, 1), else_=0)).label("came")
     mine = (beside_index(message.c.workspace_id) == OWNER) & among(message.c.id, "wanted")
     return select(message.c.contact_id, came).where(mine).group_by(message.c.contact_id)
-
-
-def _ask_handled(_is_sqlite: bool) -> Executable:
-    number = func.count(case((message.c.folder == INBOX, 1)))
-    mine = (beside_index(message.c.workspace_id) == OWNER) & among(message.c.id, "wanted")
-    return select(message.c.contact_id, number).where(mine).group_by(message.c.contact_id)
 
 
 def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
@@ -180,5 +166,5 @@ def count_unread(
     return select(func.count()).select_from(counted).correlate_except(counted).scalar_subquery()
 
 
-_ASKING, _ASKING_HANDLED, _ENDING = Fixed(_ask), Fixed(_ask_handled), Fixed(_end)
+_ASKING, _ENDING = Fixed(_ask), Fixed(_end)
 _STORING = {kind: Fixed(partial(_store, kind=kind)) for kind in Unread}

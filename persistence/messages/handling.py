@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, literal, select, update
+from sqlalchemy import ColumnElement, Executable, exists, literal, select, update
 
-from persistence.changes import note_handled
+from persistence.changes import Handled, note_handled
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
 from persistence.sessions.parking import find_free_contacts
 from persistence.sessions.states import IS_WAITING
+from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
-from persistence.stamps import later
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
+from persistence.stamps import later, moved_on
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_session
@@ -47,30 +50,56 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
     """Put the oldest messages that no flow needs into the inbox; returns how many. Several processes may do so. No flow
     needs a message if its workspace has no trigger for messages and its contact is in no flow.
     """
-    may_start = exists().where(trigger.c.workspace_id == workspace_id, IS_MESSAGE_TRIGGER)
-    mine = message.c.workspace_id == workspace_id
+    # Two statements: in a join with the other rows, the database might read and lock the due rows repeatedly.
+    ids = [number for (number,) in _PLAIN.rows(tx, {"owner": workspace_id, "now": tx.now, "most": limit})]
+    if not ids:
+        return 0
+    done = _FINISHING.rows(tx, {"owner": workspace_id, "plain": ids, "now": tx.now})
+    note_handled(tx, workspace_id, [Handled(*row) for row in done])
+    return len(done)
+
+
+def _find_plain(_is_sqlite: bool) -> Executable:
+    may_start = exists().where(trigger.c.workspace_id == param("owner"), IS_MESSAGE_TRIGGER)
+    mine = (message.c.workspace_id == param("owner")) & IS_UNHANDLED
     # By seeks for each message, in their order: a join would begin at contacts or sessions, if they are taken for few.
     sender = (contact.c.workspace_id == message.c.workspace_id) & (contact.c.id == message.c.contact_id)
-    free = select(literal(1)).where(sender, is_free(tx.now)).correlate(message)
+    free = select(literal(1)).where(sender, is_free(param("now", UtcDateTime))).correlate(message)
     waiting = select(literal(1)).where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING).correlate(message)
-    due = (
+    return (
         select(message.c.id)
-        .where(mine, IS_UNHANDLED, ~may_start, has_row(free), ~has_row(waiting))
+        .where(mine, ~may_start, has_row(free), ~has_row(waiting))
         .order_by(message.c.created_on, message.c.id)
-        .limit(limit)
+        .limit(param("most"))
         # Locks only the messages: a transaction that stores further messages of the same contacts locks the contacts
         # and must not wait.
         .with_for_update(of=message, skip_locked=True)
     )
-    # Two statements: in a join with the other rows, the database might read and lock the due rows repeatedly.
-    ids = list(tx.execute(due).scalars())
-    if not ids:
-        return 0
-    moved = update(message).where(mine, message.c.id.in_(ids), message.c.status == QUEUED)
-    moved = moved.values(status=HANDLED, modified_on=later(tx, message))
-    done = list(tx.execute(moved.returning(message.c.id)).scalars())
-    note_handled(tx, workspace_id, done)
-    return len(done)
+
+
+def _finish_plain(is_sqlite: bool) -> Executable:
+    mine = (beside_index(message.c.workspace_id) == param("owner")) & among(message.c.id, "plain")
+    moved = update(message).where(mine, message.c.status == literal(QUEUED))
+    moved = moved.values(status=literal(HANDLED), modified_on=moved_on(message, is_sqlite))
+    return moved.returning(message.c.id, message.c.contact_id, message.c.folder)
+
+
+_PLAIN = Fixed(_find_plain, is_prepared=False)
+_FINISHING = Fixed(_finish_plain)
+
+
+def may_need_flows(tx: Transaction, workspace_id: int) -> bool:
+    """Whether there may be messages that `finish_plain_messages` leaves to flows."""
+    return bool(_NEEDING.rows(tx, {"owner": workspace_id})[0][0])
+
+
+def _need(_is_sqlite: bool) -> Executable:
+    starting = select(trigger.c.id).where(trigger.c.workspace_id == param("owner"), IS_MESSAGE_TRIGGER)
+    waiting = select(flow_session.c.id).where(flow_session.c.workspace_id == param("owner"), IS_WAITING)
+    return select(starting.exists() | has_row(waiting.order_by(flow_session.c.timeout_on)))
+
+
+_NEEDING = Fixed(_need)
 
 
 def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
@@ -122,4 +151,5 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
             "modified_on": later(tx, message),
         }
         finishing = update(message).where(mine, IS_UNHANDLED).values(**handled)
-        note_handled(tx, workspace_id, tx.execute(finishing.returning(message.c.id)).scalars())
+        done = tx.execute(finishing.returning(message.c.id, message.c.contact_id, message.c.folder))
+        note_handled(tx, workspace_id, [Handled(*row) for row in done])

@@ -47,7 +47,8 @@ def store_received(
     if not wanted:
         return {}
     rows = [_row(tx, workspace_id, channel_id, report) for report in wanted.values()]
-    ids = insert_incoming(tx, workspace_id, rows)
+    new_contacts = {report.owner.contact_id for report in wanted.values() if report.owner.is_new}
+    ids = insert_incoming(tx, workspace_id, rows, new_contacts)
     if ids:
         tx.wake("incoming")
     stored = {row["external_id"]: Stored(ids[row["uuid"]], True) for row in rows if row["uuid"] in ids}

@@ -1,6 +1,6 @@
 """Inserts messages, of any number by one statement, and notes what follows from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from sqlalchemy import select
@@ -40,22 +40,35 @@ def insert_outgoing(tx: Transaction, workspace_id: int, rows: Sequence[Row]) -> 
     return _note(tx, workspace_id, rows, _OUTGOING.rows(tx, {"rows": rows}))
 
 
-def insert_incoming(tx: Transaction, workspace_id: int, rows: Sequence[Row]) -> dict[str, int]:
-    """Inserts those of these incoming messages that are not there yet; returns their ids by UUID."""
-    return _note(tx, workspace_id, rows, _INCOMING.rows(tx, {"rows": rows}))
+def insert_incoming(
+    tx: Transaction, workspace_id: int, rows: Sequence[Row], new_contacts: Set[int] = frozenset()
+) -> dict[str, int]:
+    """Inserts those of these incoming messages that are not there yet; returns their ids by UUID. The `new_contacts`
+    were created by this unit of work, and these are their first messages.
+    """
+    return _note(tx, workspace_id, rows, _INCOMING.rows(tx, {"rows": rows}), new_contacts)
 
 
-def _note(tx: Transaction, workspace_id: int, rows: Sequence[Row], stored: Sequence[Any]) -> dict[str, int]:
+def _note(
+    tx: Transaction,
+    workspace_id: int,
+    rows: Sequence[Row],
+    stored: Sequence[Any],
+    new_contacts: Set[int] = frozenset(),
+) -> dict[str, int]:
     given = {row["uuid"]: row for row in rows}
-    made = [_new_message(given[uuid], number, folder) for number, uuid, folder in stored]
+    made = [
+        _new_message(row := given[uuid], number, folder, is_of_new=row["contact_id"] in new_contacts)
+        for number, uuid, folder in stored
+    ]
     note_new_messages(tx, workspace_id, made)
     return {uuid: number for number, uuid, _ in stored}
 
 
-def _new_message(row: Row, number: int, folder: str | None) -> NewMessage:
+def _new_message(row: Row, number: int, folder: str | None, *, is_of_new: bool = False) -> NewMessage:
     is_deleted = row["visibility"] == DELETED
     return NewMessage(
-        number, row["contact_id"], row["channel_id"], row["direction"], row["created_on"], folder, is_deleted
+        number, row["contact_id"], row["channel_id"], row["direction"], row["created_on"], folder, is_deleted, is_of_new
     )
 
 

@@ -45,7 +45,8 @@ def list_workspaces_in_share(
         theirs = select(literal(1)).where(waits, workspace_id == owners.c.id).correlate(owners).order_by(by)
         return select(owners.c.id).where(owners.c.id.is_not(None), is_in_share(share, theirs))
 
-    return [owner for (owner,) in execute_kept(tx, (workspace_id, waits), ("waits", share), (), build, {})]
+    found = execute_kept(tx, (workspace_id, waits), ("waits", share), (), build, {}, is_even=True)
+    return [owner for (owner,) in found]
 
 
 def list_due_workspaces(

@@ -19,7 +19,7 @@ from persistence.messages.actions import archive_messages, delete_messages, rest
 from persistence.messages.handling import finish_messages
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.tables.changes import conversation
+from persistence.tables.changes import conversation, day_count
 from persistence.tables.messages import message
 from persistence.tables.stamps import record_stamp
 from persistence.workspaces import Workspace
@@ -319,3 +319,24 @@ def test_beside_the_clock_only_conversations_that_need_no_more_than_their_newest
 
     assert [(each.contact_id, each.message_id, each.folder) for each in talks] == [(3, 3, "outbox"), (4, 6, "sent")]
     assert noted.seen == {1: Unread.MORE, 2: Unread.SAME}
+
+
+def test_a_contact_is_active_once_a_day_also_on_the_first(
+    database: Database, workspace: Workspace, amina: int, channel_id: int
+) -> None:
+    def receive(tx: Transaction, number: str, *texts: tuple[str, datetime]) -> None:
+        urn = Urn("tel", number)
+        owner = ensure_owners(tx, workspace.id, [urn], channel_id=channel_id)[urn.identity]
+        store_received(tx, workspace.id, channel_id, [Received(owner, text, moment, text) for text, moment in texts])
+
+    with database.writing() as tx:
+        today, yesterday = tx.now, tx.now - timedelta(days=1)
+        receive(tx, "+250788000222", ("new", today), ("again", today), ("late", yesterday))
+        receive(tx, PHONE, ("known", today))
+    with database.writing() as tx:
+        receive(tx, "+250788000222", ("once more", today), ("later still", yesterday))
+        receive(tx, PHONE, ("last", yesterday))
+
+    with database.reading() as tx:
+        rows = tx.execute(select(day_count.c.day, day_count.c.number).where(day_count.c.kind == "active")).all()
+    assert {day: number for day, number in rows} == {today.date(): 2, yesterday.date(): 2}

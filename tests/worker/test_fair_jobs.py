@@ -43,11 +43,24 @@ def test_a_message_is_handled_after_one_turn_of_a_workspace_with_thousands(
     assert count_handled(database, workspace) < 3 * PLAIN_BATCH, "the flood goes on after that"
 
 
+def test_messages_that_no_flow_needs_are_handled_only_in_bulk(
+    database: Database, workspace: Workspace, runtime: Runtime
+) -> None:
+    receive_messages(database, workspace, PLAIN_BATCH + 1)
+
+    step = begin_incoming(runtime)
+
+    for handled in (PLAIN_BATCH, PLAIN_BATCH + 1):
+        assert step(), "more may have come meanwhile"
+        assert count_handled(database, workspace) == handled
+    assert not step()
+
+
 def test_a_process_for_little_work_leaves_a_flood_to_the_one_for_much(
     database: Database, workspace: Workspace, runtime: Runtime, woken: list[str]
 ) -> None:
     other = begin_other(database)
-    receive_messages(database, workspace, PLAIN_BATCH + MUCH)
+    receive_messages(database, workspace, PLAIN_BATCH + MUCH - 1)
     receive_messages(database, other, 1)
 
     step = begin_incoming(replace(runtime, share=Share.LITTLE))
@@ -61,7 +74,7 @@ def test_a_process_for_little_work_leaves_a_flood_to_the_one_for_much(
     while step():
         pass
 
-    assert PLAIN_BATCH <= count_handled(database, workspace) < PLAIN_BATCH + MUCH
+    assert count_handled(database, workspace) == PLAIN_BATCH
     assert woken == ["incoming"], "the rest is no flood any more"
 
 

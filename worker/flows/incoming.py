@@ -13,6 +13,7 @@ from persistence.messages.handling import (
     finish_plain_messages,
     list_receiving_workspaces,
     load_first_unhandled,
+    may_need_flows,
 )
 from persistence.sessions.waiting import WaitingSession, load_waiting
 from persistence.triggers.triggers import KEYWORD_MATCHES, NEW_CONVERSATION, Trigger, load_triggers
@@ -38,8 +39,14 @@ def begin_incoming(runtime: Runtime) -> Callable[[], bool]:
         hand_over.see(due)
         return due
 
+    def finish(tx: Transaction, workspace_id: int) -> tuple[int, bool]:
+        finished = finish_plain_messages(tx, workspace_id, PLAIN_BATCH)
+        return finished, finished == 0 or may_need_flows(tx, workspace_id)
+
     def work(workspace_id: int) -> bool:
-        finished = runtime.database.write(lambda tx: finish_plain_messages(tx, workspace_id, PLAIN_BATCH))
+        finished, needs_flows = runtime.database.write(lambda tx: finish(tx, workspace_id))
+        if not needs_flows:
+            return True  # messages that came meanwhile cost much less in bulk than in a batch
         return run_batch(runner, workspace_id, INCOMING, find_senders, plan_messages) or finished == PLAIN_BATCH
 
     serve = begin_turns(runtime, list_due, work)
