@@ -21,7 +21,14 @@ from handlers.request import RelayRequest
 from persistence.database import Transaction
 from persistence.relayers import sync as phone_sync
 from persistence.relayers.commands import read_integer, read_upload
-from persistence.relayers.registrations import Phone, Registration, WaitingRegistration, find_waiting, note_waiting_seen
+from persistence.relayers.registrations import (
+    Phone,
+    Registration,
+    WaitingRegistration,
+    find_waiting,
+    lock_phones_of,
+    note_waiting_seen,
+)
 
 CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1
@@ -40,7 +47,7 @@ def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Ans
     """The checks of the protocol in its order, followed by the exchange of commands."""
     phones: list[Phone] = []
     if channel_id is not None and 0 < channel_id <= LARGEST_ID:
-        phones = phone_sync.lock_phones_of(tx, channel_id)
+        phones = lock_phones_of(tx, channel_id)
     if not phones:
         return _release(channel_id)
     if all(phone.secret is None for phone in phones):

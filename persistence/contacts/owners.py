@@ -152,13 +152,15 @@ def hold_owners(
     tx: Transaction, workspace_id: int, urns: Sequence[Urn], beside: Sequence[int] = (), *, changes: bool = True
 ) -> dict[str, UrnOwner]:
     """Like `find_owners`, but locks the owners: until this transaction ends they keep their URNs and are not deleted;
-    two statements. The contacts `beside` are locked with them, in one order. Without `changes` other transactions can
-    share the lock. Raises LostRace if a URN moved to a contact that is not locked.
+    two statements, one if there are no owners. The contacts `beside` are locked with them, in one order. Without
+    `changes` other transactions can share the lock. Raises LostRace if a URN moved to a contact that is not locked.
     """
     if not urns or tx.sqlite:  # where only one transaction writes at a time
         return find_owners(tx, workspace_id, urns)
     values = {"owner": workspace_id, ADDRESSES: addresses_of(urns)} | ({"beside": beside} if beside else {})
     held = {contact_id for (contact_id,) in _HOLDING[bool(beside), changes].rows(tx, values)}
+    if not held:
+        return {}  # whoever creates owners for them now loses the race against one that has come meanwhile
     owners = find_owners(tx, workspace_id, urns)
     if any(owner.contact_id not in held for owner in owners.values()):
         raise LostRace

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, delete, insert, select, update
 
 from persistence.channels.channels import Source, insert_channel
 from persistence.channels.states import IS_RELAYER
@@ -105,12 +105,22 @@ def register_phone(tx: Transaction, phone: PhoneIdentity, origin: Origin) -> Reg
     return _let_wait(tx, phones[0].id, phone) if phones else _create_phone(tx, phone)
 
 
-def lock_phones(tx: Transaction, condition: ColumnElement[bool], *, key_share: bool = False) -> list[Phone]:
-    """The active phones that meet a condition, locked until the transaction ends, in the order of ids. With `key_share`
-    messages may be created for them meanwhile.
-    """
-    mine = select(*columns_for(Phone, channel)).where(channel.c.is_active, IS_RELAYER, condition)
-    return [Phone(*row) for row in tx.execute(mine.order_by(channel.c.id).with_for_update(key_share=key_share))]
+def lock_phones(tx: Transaction, condition: ColumnElement[bool]) -> list[Phone]:
+    """The active phones that meet a condition, locked until the transaction ends, in the order of ids."""
+    return [Phone(*row) for row in tx.execute(_PHONES.where(condition).with_for_update())]
+
+
+def lock_phones_of(tx: Transaction, channel_id: int) -> list[Phone]:
+    """The active phones that sync with an id, the phone of the id first; locked until the transaction ends, so that
+    the syncs of a phone run one after another, while messages may be created for them. There are several if
+    registrations with other push tokens were claimed elsewhere."""
+    return [Phone(*row) for row in tx.execute(_SYNCING, {"named": channel_id})]
+
+
+_PHONES = select(*columns_for(Phone, channel)).where(channel.c.is_active, IS_RELAYER).order_by(channel.c.id)
+_NAMED = (channel.c.id == bindparam("named")) | (channel.c.parted_from_id == bindparam("named"))
+_SYNCING = _PHONES.where(_NAMED).with_for_update(key_share=True)
+"""Built once, because each sync begins with it; secrets keep it from being a fixed statement."""
 
 
 def lock_waiting(tx: Transaction, condition: ColumnElement[bool]) -> list[WaitingRegistration]:

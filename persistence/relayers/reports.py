@@ -189,7 +189,7 @@ class SeenContacts:
     def flush(self, tx: Transaction) -> None:
         seen, self._seen = self._seen, {}
         urns, self._urns = self._urns, {}
-        for workspace_id in sorted(seen):
+        for workspace_id in sorted(each for each in seen if seen[each]):
             hold_in_order(tx, workspace_id, seen[workspace_id])
             for revives in (True, False):
                 ids = sorted(each for each, is_revived in seen[workspace_id].items() if is_revived == revives)

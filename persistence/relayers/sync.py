@@ -1,10 +1,11 @@
 """One sync of a phone: stores its reports, returns acknowledgments and its outbox (protocol, 7 to 12)."""
 
-from collections.abc import Sequence
-from datetime import timedelta
-from typing import Any
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cache, partial
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, exists, insert, select, update
+from sqlalchemy import Executable, Update, bindparam, delete, exists, insert, select, update
 
 from persistence.changes import note_changed, note_messages
 from persistence.channels.alarms import note_power_report
@@ -14,9 +15,10 @@ from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED
 from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.relayers.delivery_reports import record_delivery_reports
-from persistence.relayers.registrations import Phone, lock_phones
+from persistence.relayers.registrations import Phone
 from persistence.relayers.relayers import release_channels
 from persistence.relayers.reports import record_calls, record_sms
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import later
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.contacts import contact
@@ -30,14 +32,6 @@ grow without end."""
 SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
 
 Command = dict[str, Any]
-
-
-def lock_phones_of(tx: Transaction, channel_id: int) -> list[Phone]:
-    """The active phones that sync with an id, the phone of the id first; locked until the transaction ends, so that
-    the syncs of a phone run one after another. There are several if registrations with other push tokens were
-    claimed elsewhere."""
-    named = (channel.c.id == channel_id) | (channel.c.parted_from_id == channel_id)
-    return lock_phones(tx, named, key_share=True)
 
 
 def note_secret_used(tx: Transaction, phone: Phone) -> None:
@@ -85,12 +79,19 @@ def _note_status(tx: Transaction, phone: Source, upload: Upload) -> list[Command
     status = upload.status
     if status is not None:
         seen |= _state(status)
-    tx.execute(update(channel).where(channel.c.id == phone.id).values(**seen))
+    given = {f"new_{name}": value for name, value in seen.items()}
+    tx.execute(_update_phone(tuple(seen)), {"its_id": phone.id, **given})
     note_changed(tx, channel, phone.workspace_id, [phone.id])
     if status is None:
         return []
     note_power_report(tx, phone.workspace_id, phone.id)
     return [] if status.workspace_id == phone.workspace_id else [{"cmd": "claim", "org_id": phone.workspace_id}]
+
+
+@cache
+def _update_phone(names: tuple[str, ...]) -> Update:
+    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    return update(channel).where(channel.c.id == bindparam("its_id")).values(**values)
 
 
 def _state(status: StatusReport) -> dict[str, Any]:
@@ -118,18 +119,8 @@ def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_ne
         waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
         wiring = update(message).where(unsent, waits).values(**wired)
         note_messages(tx, phone.workspace_id, tx.execute(wiring.returning(message.c.id)).scalars())
-    columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
-    may_go = may_go_out()
-    statement = (
-        select(*columns, may_go.label("may_go_out"))
-        .join(contact, contact.c.id == message.c.contact_id)
-        .where(unsent, may_go | message.c.status.in_((QUEUED, ERRORED)))
-    )
-    if held:
-        statement = statement.where(message.c.id.not_in(held))
-    if only_new:
-        statement = statement.where(message.c.offered_on.is_(None))
-    found = tx.execute(statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)).all()
+    values = {"owner": phone.workspace_id, "channel": phone.id, "held": held}
+    found = [_Unsent(*row) for row in _UNSENT[only_new].rows(tx, values)]
     give_up(tx, phone.workspace_id, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
     rows = [row for row in found if row.may_go_out]
     new = [row.id for row in rows if row.offered_on is None]
@@ -142,6 +133,35 @@ def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_ne
             commands.append({"cmd": "mt_bcast", "msg": text, "to": []})
         commands[-1]["to"].append({"phone": row.urn.partition(":")[2], "id": row.id})
     return commands
+
+
+class _Unsent(NamedTuple):
+    """A message for the phone, and whether it may still be sent."""
+
+    id: int
+    urn: str
+    text: str
+    attachments: Sequence[Mapping[str, str]]
+    offered_on: datetime | None
+    may_go_out: bool
+
+
+def _find_unsent(_is_sqlite: bool, *, only_new: bool) -> Executable:
+    columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
+    may_go, fails = may_go_out(), (message.c.status == QUEUED) | (message.c.status == ERRORED)
+    mine = (message.c.workspace_id == param("owner")) & (message.c.channel_id == param("channel"))
+    statement = (
+        select(*columns, may_go.label("may_go_out"))
+        .join(contact, contact.c.id == message.c.contact_id)
+        .where(mine & IS_UNSENT & (message.c.visibility == VISIBLE))
+        .where(may_go | fails, ~among(message.c.id, "held"))
+    )
+    if only_new:
+        statement = statement.where(message.c.offered_on.is_(None))
+    return statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)
+
+
+_UNSENT = {only_new: Fixed(partial(_find_unsent, only_new=only_new), is_prepared=False) for only_new in (False, True)}
 
 
 def _record_sync(tx: Transaction, phone: Source, upload: Upload, outgoing_count: int) -> None:
