@@ -1,13 +1,15 @@
-"""Many phones of one workspace relay SMS of the same senders at the same time."""
+"""Many phones of one workspace relay SMS of the same senders at the same time. They share the processor with the
+service, so they speak HTTP in the plainest way that Python has.
+"""
 
 import argparse
 import itertools
 import threading
 import time
+from http.client import HTTPConnection
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
-import requests
 from sqlalchemy import text
 
 from bench.fairness.tenants import Tenant, describe, processor_seconds, service
@@ -38,7 +40,7 @@ def _measure(options: argparse.Namespace, people: int) -> dict[str, Any]:
         tenant = Tenant.begin(running, "A", Gateway(0.0).url)
         phones = [_claim(tenant, number) for number in range(options.phones)]
         numbers = itertools.count()
-        _sync(running.url, phones[0], numbers, people)
+        _sync(_connect(running.url), phones[0], numbers, people)
         waits: list[float] = []
         ends_at = time.monotonic() + options.seconds
         threads = [
@@ -78,16 +80,19 @@ def _claim(tenant: Tenant, number: int) -> Phone:
 def _sync_until(
     url: str, phone: Phone, numbers: "itertools.count[int]", people: int, ends_at: float, waits: list[float]
 ) -> None:
-    session = requests.Session()
+    connection = _connect(url)
     while time.monotonic() < ends_at:
         began = time.monotonic()
-        _sync(url, phone, numbers, people, session)
+        _sync(connection, phone, numbers, people)
         waits.append(time.monotonic() - began)
+    connection.close()
 
 
-def _sync(
-    url: str, phone: Phone, numbers: "itertools.count[int]", people: int, session: requests.Session | None = None
-) -> None:
+def _connect(url: str) -> HTTPConnection:
+    return HTTPConnection(urlsplit(url).netloc, timeout=120)
+
+
+def _sync(connection: HTTPConnection, phone: Phone, numbers: "itertools.count[int]", people: int) -> None:
     moment = int(time.time() * 1000)
     identity = {"cmd": "fcm", "fcm_id": phone.state.push_token, "uuid": phone.state.device_uuid}
     # Each phone has read its own SMS in an order of its own.
@@ -108,5 +113,7 @@ def _sync(
     signature = quote(sign_body(phone.state.secret or "", ts, body))
     path = f"/relayers/relayer/sync/{phone.state.relayer_id}/?ts={ts}&signature={signature}"
     headers = {"Content-Type": "application/json; charset=utf-8"}
-    answer = (session or requests.Session()).post(url + path, data=body, headers=headers, timeout=120)
-    answer.raise_for_status()
+    connection.request("POST", path, body, headers)
+    answer = connection.getresponse()
+    content = answer.read()
+    assert answer.status == 200, content
