@@ -7,4 +7,5 @@ CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 def is_header_value(text: str) -> bool:
     """Whether a header can have this value: one line of Latin characters."""
-    return not CONTROL_CHARACTER.search(text) and all(character <= "\xff" for character in text)
+    is_latin = text.isascii() or all(character <= "\xff" for character in text)
+    return is_latin and not CONTROL_CHARACTER.search(text)

@@ -36,7 +36,8 @@ CALLED_BY_OTHERS = {
     "uvicorn": ("timeout_keep_alive_handler",),
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
     "socketserver": ("block_on_close", "request_queue_size", "handle"),
-    "requests and urllib3": ("trust_env", "pool_classes_by_scheme", "_new_conn"),
+    "requests": ("trust_env",),
+    "httptools": ("on_message_begin", "on_status", "on_header", "on_body"),
     "Huey": (
         *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions", "initialize_schema"),
         *("_serialize", "_deserialize", "redis_client"),

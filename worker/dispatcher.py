@@ -1,28 +1,26 @@
 """Calls receivers from a leased queue: webhooks for events, gateways for messages. One thread per queue and process,
 the dispatcher, does all work in the database: in one short transaction it records the results of finished calls and
-leases as many entries as there are free slots. A pool of threads only calls receivers. So no transaction is open while
-a receiver is called, each result is recorded at once, and each receiver uses few slots: a slow or dead receiver does
-not delay the others.
+leases as many entries as there are free slots. Callers (`worker/callers.py`) only call receivers. So no transaction is
+open while a receiver is called, each result is recorded at once, and each receiver uses few slots: a slow or dead
+receiver does not delay the others.
 """
 
-import contextlib
 import heapq
 import logging
-import queue
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic
 
 from persistence.database import Transaction
 from persistence.errors import DATABASE_AWAY
-from relayboard.base.tracing import Causes, caused_by, causes, join_causes
+from relayboard.base.tracing import Causes, causes, join_causes
+from worker.callers import Callers, Finished, Item, Result, ThreadCallers
 from worker.handover import HandOver
+from worker.mailbox import Mailbox
 from worker.receiver_slots import ReceiverSlots
 from worker.runtime import Runtime
 
@@ -33,20 +31,8 @@ LEASE_FACTOR = 2
 PAUSE_AFTER_ERROR_SECONDS = 1.0
 GATHER_SECONDS = 0.005
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 AfterCommit = Callable[[], None]
 """Logs and counts results once their transaction is committed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finished(Generic[Item, Result]):
-    """A call that has ended; without a result, the service itself failed."""
-
-    item: Item
-    receiver: str
-    result: Result | None
-    has_answered: bool
 
 
 @dataclass(slots=True)
@@ -65,8 +51,8 @@ class Woken:
     causes: Causes = ()
 
 
-class LeasedQueue(ABC, Generic[Item, Result]):
-    """The queue of a dispatcher. Leasing and recording run in the dispatcher's transactions, calls in other threads."""
+class CalledQueue(ABC, Generic[Item, Result]):
+    """The queue of a dispatcher. Leasing and recording run in the dispatcher's transactions, calls outside of them."""
 
     name: str
     is_shared = False
@@ -81,8 +67,8 @@ class LeasedQueue(ABC, Generic[Item, Result]):
         """Leases at most so many entries per receiver."""
 
     @abstractmethod
-    def call(self, item: Item) -> tuple[Result, bool]:
-        """One call outside of transactions: returns the result, and whether the receiver responded."""
+    def callers(self, total: int) -> Callers[Item, Result]:
+        """Who calls the receivers, at most so many at a time."""
 
     def record_alone(self, finished: Finished[Item, Result]) -> AfterCommit | None:
         """Records a result that needs a transaction of its own; None for all others."""
@@ -97,17 +83,28 @@ class LeasedQueue(ABC, Generic[Item, Result]):
         return ()
 
 
+class LeasedQueue(CalledQueue[Item, Result]):
+    """A queue whose calls take a thread each."""
+
+    def callers(self, total: int) -> Callers[Item, Result]:
+        return ThreadCallers(self.name, total, self.call)
+
+    @abstractmethod
+    def call(self, item: Item) -> tuple[Result, bool]:
+        """One call outside of transactions: returns the result, and whether the receiver responded."""
+
+
 class Dispatcher(Generic[Item, Result]):
     """Leases due entries, has receivers called, records results, and wakes up in time for their retries."""
 
-    def __init__(self, runtime: Runtime, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> None:
+    def __init__(self, runtime: Runtime, work: CalledQueue[Item, Result], slots: ReceiverSlots) -> None:
         self._runtime = runtime
         self._work = work
         self._slots = slots
         self._hand_over = HandOver(runtime, work.name)
-        self._pool = ThreadPoolExecutor(slots.total, thread_name_prefix=work.name)
+        self._callers = work.callers(slots.total)
         self._thread = threading.Thread(target=self._run, name=f"{work.name} dispatcher", daemon=True)
-        self._news: queue.SimpleQueue[Finished[Item, Result] | Woken] = queue.SimpleQueue()
+        self._news: Mailbox[Finished[Item, Result] | Woken] = Mailbox()
         self._causes: Causes = ()
         self._unrecorded: list[Finished[Item, Result]] = []
         self._looks: list[datetime] = []
@@ -125,7 +122,7 @@ class Dispatcher(Generic[Item, Result]):
         self._runtime.stopping.set()
         self.wake()
         self._thread.join()
-        self._pool.shutdown()
+        self._callers.end()
 
     def _run(self) -> None:
         while not self._runtime.stopping.is_set() or self._slots.busy:
@@ -143,13 +140,10 @@ class Dispatcher(Generic[Item, Result]):
 
     def _collect(self) -> None:
         """Waits until a call has ended or an entry is due again, and collects all finished calls."""
-        news: list[Finished[Item, Result] | Woken] = []
-        with contextlib.suppress(queue.Empty):
-            news.append(self._news.get(timeout=self._seconds_to_look()))
-            # While other calls are running, a short wait combines many results in one transaction.
-            patient_until = time.monotonic() + (GATHER_SECONDS if self._slots.busy else 0.0)
-            while len(news) < self._slots.total:
-                news.append(self._news.get(timeout=max(patient_until - time.monotonic(), 0.0)))
+        self._news.wait(self._seconds_to_look())
+        # While other calls are running, a short wait combines many results in one transaction.
+        busy = self._slots.busy
+        news = self._news.take(self._slots.total, enough=busy, seconds=GATHER_SECONDS if busy else 0.0)
         for each in news:
             if isinstance(each, Woken):
                 self._causes = join_causes(self._causes, each.causes)
@@ -189,9 +183,9 @@ class Dispatcher(Generic[Item, Result]):
             self._causes = ()
         if leased.look_again_on is not None:
             heapq.heappush(self._looks, leased.look_again_on)
-        for receiver, item in leased.items:
+        for receiver, _ in leased.items:
             self._slots.take(receiver)
-            self._pool.submit(self._call, receiver, item, asked_by)
+        self._callers.begin(leased.items, asked_by, self._news.put)
 
     def _exchange(self, done: Sequence[Finished[Item, Result]], tx: Transaction) -> tuple[AfterCommit, Leased[Item]]:
         after_commit = self._work.record(tx, done)
@@ -235,24 +229,12 @@ class Dispatcher(Generic[Item, Result]):
             self._hand_over.see(due)
         return due
 
-    def _call(self, receiver: str, item: Item, asked_by: Causes) -> None:
-        """One call in a thread of the pool. It always reports its end, or the slot would stay busy forever."""
-        finished: Finished[Item, Result] = Finished(item, receiver, None, has_answered=False)
-        try:
-            with caused_by(asked_by):
-                result, has_answered = self._work.call(item)
-            finished = Finished(item, receiver, result, has_answered)
-        except Exception:
-            logger.exception("%s: a call failed inside the service", self._work.name)
-        finally:
-            self._news.put(finished)
-
 
 def do_nothing() -> None:
     return None
 
 
-def begin_dispatching(runtime: Runtime, work: LeasedQueue[Item, Result], slots: ReceiverSlots) -> Callable[[], bool]:
+def begin_dispatching(runtime: Runtime, work: CalledQueue[Item, Result], slots: ReceiverSlots) -> Callable[[], bool]:
     """The job's step, which wakes this process's dispatcher; the dispatcher ends when the runtime closes."""
     dispatcher = Dispatcher(runtime, work, slots)
     runtime.closing.callback(dispatcher.stop)

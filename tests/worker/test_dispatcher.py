@@ -9,7 +9,8 @@ import pytest
 from persistence.database import Transaction
 from testbed.running import wait_until
 from tests.conftest import Clock
-from worker.dispatcher import AfterCommit, Dispatcher, Finished, Leased, LeasedQueue, begin_dispatching, do_nothing
+from worker.callers import Finished
+from worker.dispatcher import AfterCommit, Dispatcher, Leased, LeasedQueue, begin_dispatching, do_nothing
 from worker.receiver_slots import ReceiverSlots
 from worker.runtime import Runtime
 
@@ -105,7 +106,7 @@ def test_it_sleeps_until_the_first_moment_to_look(
         clock.advance(seconds=100)
 
     assert [wait and round(wait) for wait in waits] == [100, 100, 100, None]
-    assert resting._news.qsize() == 3, "it wakes itself for each that has come"
+    assert len(resting._news) == 3, "it wakes itself for each that has come"
 
 
 def test_calls_that_ended_are_collected_in_their_order_but_not_more_than_there_are_slots(

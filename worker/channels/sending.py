@@ -7,9 +7,10 @@ from datetime import timedelta
 
 from persistence.channels.gateway_leases import GatewaySend, SendOutcome, lease_sends, list_due_gateways, record_sends
 from persistence.database import Transaction
+from worker.callers import Finished
 from worker.channels.call_log import CallSampler, describe_call, outcome_of
 from worker.channels.senders import sender_of
-from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching, do_nothing
+from worker.dispatcher import LEASE_FACTOR, AfterCommit, Leased, LeasedQueue, begin_dispatching, do_nothing
 from worker.http.errors import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.receiver_slots import ReceiverSlots

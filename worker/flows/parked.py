@@ -16,7 +16,8 @@ from persistence.sessions.parking import (
     recall_batches,
     take_parked,
 )
-from worker.dispatcher import AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching, do_nothing
+from worker.callers import Finished
+from worker.dispatcher import AfterCommit, Leased, LeasedQueue, begin_dispatching, do_nothing
 from worker.flows.batch import Plan
 from worker.flows.calls import CALLS, plan_calls
 from worker.flows.incoming import INCOMING, plan_messages

@@ -3,34 +3,36 @@ not when the URL is saved, and the connection uses the checked address. There ar
 proxies or credentials from the environment; the only exception is `SendFailed`.
 """
 
-import http.client
-import re
+import asyncio
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import urlsplit
 
 from certifi import where
-from urllib3 import BaseHTTPResponse, PoolManager, Timeout
-from urllib3.exceptions import HTTPError, SSLError, TimeoutError
+from urllib3.util import create_urllib3_context
 
-from flows.engine.webhook_calls import FORBIDDEN_HEADERS
-from flows.header_values import is_header_value
-from relayboard.base.tracing import CLIENT, span
+from relayboard.base.tracing import CLIENT, Span, span
 from worker.http.addresses import Network
-from worker.http.checked_connections import checked_pools
-from worker.http.deadlines import Deadline, Watchdog
+from worker.http.connections import Connection, KeptConnections
 from worker.http.dialing import Resolve, dial, resolve
 from worker.http.errors import SendFailed
+from worker.http.loop_thread import LoopThread, Result, Work
+from worker.http.requests import Target, read_target, write_request
+from worker.http.responses import NotHttp, Reading
 
 CONNECT_TIMEOUT_SECONDS = 5.0
 TOTAL_TIMEOUT_SECONDS = 15.0
 RESPONSE_LIMIT_BYTES = 256 * 1024
-URL_LENGTH = 2048
-USER_AGENT = "Relayboard"
-HEADER_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
+DIALERS = 256
+"""Connections that are opened at a time."""
+
+Dialed = tuple[socket.socket, ssl.SSLContext | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,34 +47,10 @@ class HttpResponse:
     duration_seconds: float
 
 
-def check_url(url: str) -> None:
-    """Raises SendFailed if a URL can never be called: not http or https, no host, too long, or with a user name."""
-    try:
-        parts = urlsplit(url)
-        has_port = parts.port is None or parts.port > 0
-    except ValueError as error:
-        raise SendFailed("url", "The URL is not valid.") from error
-    if parts.scheme not in ("http", "https"):
-        raise SendFailed("url", "The URL must begin with http:// or https://.")
-    if not parts.hostname or not has_port or any(character.isspace() or character < " " for character in url):
-        raise SendFailed("url", "The URL is not valid.")
-    if "@" in parts.netloc:
-        raise SendFailed("url", "The URL must not contain a user name or password.")
-    if len(url) > URL_LENGTH:
-        raise SendFailed("url", f"The URL is longer than {URL_LENGTH} characters.")
-
-
-def check_headers(headers: Mapping[str, str]) -> None:
-    """Raises SendFailed for headers that only this service may set, and for values that contain line breaks."""
-    for name, value in headers.items():
-        if name.strip().lower() in FORBIDDEN_HEADERS:
-            raise SendFailed("header", f"The header {name} may not be set.")
-        if not HEADER_NAME.match(name) or not is_header_value(value):
-            raise SendFailed("header", f"The header {name[:64]!r} is not valid.")
-
-
 class SafeHttp:
-    """Sends requests with one set of limits; many threads may use it, and share its connections."""
+    """Sends requests with one set of limits; many threads may use it, and share its connections. One thread of its own
+    does the exchanges of all of them.
+    """
 
     def __init__(
         self,
@@ -95,115 +73,129 @@ class SafeHttp:
         self.response_limit_bytes = response_limit_bytes
         self.certificates = certificates or where()
         self.resolve = resolve
-        self._timeout = Timeout(connect=self.connect_timeout_seconds, read=total_timeout_seconds)
-        self._thread = _ThreadState()
-        self._watchdog = Watchdog()
-        self._making = threading.Lock()
-        self._made: PoolManager | None = None
+        self._dialers = ThreadPoolExecutor(DIALERS, thread_name_prefix="dial")
+        self._here = _OfThread()
+        self._starting = threading.Lock()
+        self._thread: LoopThread | None = None
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Sends an event. Raises SendFailed if there is no response, ValueError for an Authorization header."""
+        return self.wait_for(self.post_here(url, body, headers))
+
+    async def post_here(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
+        """The same in work that was begun by `begin`."""
         if any(name.lower() == "authorization" for name in headers):
             raise ValueError("events are sent without an Authorization header")
-        return self.send("POST", url, headers=headers, body=body)
-
-    def close(self) -> None:
-        """Ends the connections that are kept for the next call."""
-        with self._making:
-            if self._made is not None:
-                self._made.clear()
+        with span("POST", CLIENT) as call:
+            return await self._send("POST", url, headers, body, call)
 
     def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> HttpResponse:
         """One request and its response, with any status. Raises SendFailed if there is no response."""
         with span(method, CLIENT) as call:
-            response = self._send(method, url, headers, body)
-            call.note(http_request_method=method, server_address=urlsplit(url).hostname or "")
-            call.note(http_response_status__code=response.status)
-            return response
+            return self.wait_for(self._send(method, url, headers, body, call))
 
-    def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> HttpResponse:
-        check_url(url)
-        check_headers(headers)
+    def begin(self, works: Iterable[Work[None]]) -> None:
+        """Begins work in the thread of the exchanges, where it must not wait for anything else."""
+        with self._starting:
+            self._running().begin(works)
+
+    def wait_for(self, work: Work[Result]) -> Result:
+        """Has that thread do something, and waits for it."""
+        with self._starting:
+            future = self._running().ask(work)
+        return future.result()
+
+    def close(self) -> None:
+        """Ends the connections that are kept for the next call."""
+        with self._starting:
+            thread, self._thread = self._thread, None
+            if thread is not None:
+                thread.end()
+
+    def _running(self) -> LoopThread:
+        if self._thread is None or not self._thread.is_alive:
+            self._thread = LoopThread("exchanges", at_end=lambda: self._here.kept.close())
+        return self._thread
+
+    async def _send(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, call: Span
+    ) -> HttpResponse:
         started = time.monotonic()
-        with Deadline(self._watchdog, self.total_timeout_seconds) as deadline:
-            self._thread.deadline = deadline
-            try:
-                response = self._request(method, url, headers, body)
-                try:
-                    if deadline.has_expired:  # headers that end with the connection count as complete
-                        raise TimeoutError
-                    content, is_complete = _read_body(response, self.response_limit_bytes)
-                finally:
-                    # What is left of a response would be taken for the beginning of the next one.
-                    response.close()
-            except SendFailed:
-                raise
-            except (HTTPError, http.client.HTTPException, OSError, ValueError) as error:
-                raise self._explain(error, url, deadline) from error
-            finally:
-                self._thread.deadline = None
-        duration_seconds = time.monotonic() - started
-        return HttpResponse(response.status, response.headers, content, is_complete, duration_seconds)
+        reading = Reading(self.response_limit_bytes, has_body=method.upper() != "HEAD")
+        try:
+            target = read_target(url)
+            await self._exchange(target, write_request(method.upper(), target, headers, body), reading)
+        except SendFailed:
+            raise
+        except TimeoutError as error:
+            if not reading.has_head:
+                raise self._explain(error, url) from error
+        except (NotHttp, OSError, ValueError) as error:
+            raise self._explain(error, url) from error
+        assert reading.status is not None, "otherwise the exchange has failed"
+        call.note(http_request_method=method, server_address=target.name)
+        call.note(http_response_status__code=reading.status)
+        seconds = time.monotonic() - started
+        return HttpResponse(reading.status, reading.headers, reading.body, reading.is_complete, seconds)
 
-    def _connect(self, host: str, port: int) -> socket.socket:
-        if self.allowed_ports and port not in self.allowed_ports:
-            raise SendFailed("address", f"Port {port} is not one that this service may call.")
-        limit = min(self.connect_timeout_seconds, max(self._deadline().seconds_left, 0.001))
-        return dial(host, port, allowed_networks=self.allowed_networks, timeout_seconds=limit, resolve=self.resolve)
+    async def _exchange(self, target: Target, request: bytes, reading: Reading) -> None:
+        ends_at = time.monotonic() + self.total_timeout_seconds
+        kept = self._here.kept
+        if (connection := kept.take(target.origin)) is None:
+            # To dial has its own time limits, and tells what took so long.
+            sock, context = await asyncio.wrap_future(self._dialers.submit(self._dial, target, ends_at))
+        async with asyncio.timeout(max(ends_at - time.monotonic(), 0.0)):
+            if connection is None:
+                connection = await self._begin(target, sock, context, kept)
+            if await connection.exchange(request, reading):
+                kept.keep(target.origin, connection)
 
-    def _deadline(self) -> Deadline:
-        deadline = self._thread.deadline
-        assert deadline is not None, "connections are only used inside `send`"
-        return deadline
+    async def _begin(
+        self, target: Target, sock: socket.socket, context: ssl.SSLContext | None, kept: KeptConnections
+    ) -> Connection:
+        async with asyncio.timeout(self.connect_timeout_seconds):
+            _, connection = await asyncio.get_running_loop().create_connection(
+                lambda: Connection(kept.forget),
+                sock=sock,
+                ssl=context,
+                server_hostname=target.name if target.is_secure else None,
+            )
+        return connection
 
-    def _request(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None) -> BaseHTTPResponse:
-        # Not by a session of `requests`: it would add cookies, redirects and credentials of the environment, and what
-        # it does for a call takes as long as the call.
-        sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
-        return self._pools().urlopen(
-            method.upper(),
-            url,
-            headers=sent,
-            body=body,
-            redirect=False,
-            retries=False,
-            timeout=self._timeout,
-            preload_content=False,
-        )
+    def _dial(self, target: Target, ends_at: float) -> Dialed:
+        """In a thread: to look up a name, and to read the authorities, takes long."""
+        if self.allowed_ports and target.port not in self.allowed_ports:
+            raise SendFailed("address", f"Port {target.port} is not one that this service may call.")
+        limit = min(self.connect_timeout_seconds, max(ends_at - time.monotonic(), 0.001))
+        allowed, resolve = self.allowed_networks, self.resolve
+        context = self._trusting if target.is_secure else None
+        return dial(target.host, target.port, allowed_networks=allowed, timeout_seconds=limit, resolve=resolve), context
 
-    def _pools(self) -> PoolManager:
-        # Not made before the first call: to read the authorities takes hundredths of a second.
-        with self._making:
-            if self._made is None:
-                self._made = checked_pools(self._connect, self._deadline, self.certificates)
-            return self._made
+    @cached_property
+    def _trusting(self) -> ssl.SSLContext:
+        context = create_urllib3_context()
+        context.load_verify_locations(self.certificates)
+        context.set_alpn_protocols(["http/1.1"])
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.check_hostname = True
+        return context
 
-    def _explain(self, error: Exception, url: str, deadline: Deadline) -> SendFailed:
+    def _explain(self, error: Exception, url: str) -> SendFailed:
         host = urlsplit(url).hostname
-        if deadline.has_expired or isinstance(error, TimeoutError):
+        if isinstance(error, TimeoutError):
             return SendFailed("timeout", f"{host} did not respond within {self.total_timeout_seconds:g} seconds.")
-        if isinstance(error, SSLError):
+        if isinstance(error, ssl.SSLError):
             return SendFailed("tls", f"The secure connection to {host} failed: {_tls_reason(error)}.")
-        if isinstance(error, ValueError) and not isinstance(error, OSError):
+        if isinstance(error, ValueError):
             return SendFailed("url", "The URL or a header is not valid.")
         return SendFailed("broken", f"{host} closed the connection without a valid response.")
 
 
-class _ThreadState(threading.local):
-    deadline: Deadline | None = None
+class _OfThread(threading.local):
+    """Connections belong to the thread whose loop they are in."""
 
-
-def _read_body(response: BaseHTTPResponse, limit_bytes: int) -> tuple[bytes, bool]:
-    # Only the status says whether an event was accepted, so an incomplete body is not a failure.
-    chunks: list[bytes] = []
-    size = 0
-    try:
-        while size <= limit_bytes and (chunk := response.read(limit_bytes + 1 - size, decode_content=False)):
-            chunks.append(chunk)
-            size += len(chunk)
-    except (HTTPError, http.client.HTTPException, OSError, ValueError):
-        return b"".join(chunks)[:limit_bytes], False
-    return b"".join(chunks)[:limit_bytes], size <= limit_bytes
+    def __init__(self) -> None:
+        self.kept = KeptConnections()
 
 
 def _tls_reason(error: Exception) -> str:

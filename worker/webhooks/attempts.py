@@ -53,8 +53,8 @@ class Attempt:
     own_delays: Sequence[float] | None = None
 
 
-def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: datetime) -> Attempt:
-    """Sends an event; every failure is part of the result."""
+async def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: datetime) -> Attempt:
+    """Sends an event, in work that the HTTP client does; every failure is part of the result."""
     if signer is not None and signer.is_damaged:
         return Attempt(due, None, DAMAGED, 0.0, own_delays=signer.retry_delays)
     headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets_of(signer, now))}
@@ -62,7 +62,7 @@ def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None, now: 
     signed, own_delays = schemes_of(headers), None if signer is None else signer.retry_delays
     started = time.monotonic()
     try:
-        answer = http.post(due.url, due.body, headers)
+        answer = await http.post_here(due.url, due.body, headers)
     except SendFailed as failure:
         seconds = time.monotonic() - started
         return Attempt(due, None, failure.sentence, seconds, delay_seconds, signed, own_delays)

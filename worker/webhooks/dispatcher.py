@@ -18,7 +18,8 @@ from persistence.deliveries.leases import (
 from persistence.deliveries.paced_leases import lease_within_paces
 from persistence.deliveries.signers import Signer, find_signers
 from persistence.tables.deliveries import DELIVERED, FAILED
-from worker.dispatcher import LEASE_FACTOR, AfterCommit, Finished, Leased, LeasedQueue, begin_dispatching
+from worker.callers import Callers, Finished, LoopCallers
+from worker.dispatcher import LEASE_FACTOR, AfterCommit, CalledQueue, Leased, begin_dispatching
 from worker.metrics import count_attempt, count_switched_off
 from worker.receiver_slots import ReceiverSlots
 from worker.runtime import Runtime
@@ -59,7 +60,7 @@ def begin_webhooks(runtime: Runtime) -> Callable[[], bool]:
     return begin_dispatching(runtime, DeliveryQueue(runtime), ReceiverSlots(SLOTS, first=SLOTS_PER_RECEIVER))
 
 
-class DeliveryQueue(LeasedQueue[Signed, Attempt]):
+class DeliveryQueue(CalledQueue[Signed, Attempt]):
     """The queue of deliveries, with retries by the retry rule and replies that become messages."""
 
     name = "webhooks"
@@ -80,9 +81,12 @@ class DeliveryQueue(LeasedQueue[Signed, Attempt]):
         items = [(f"{due.workspace_id} {due.receiver}", (due, signers.get(due.id))) for due in leased]
         return Leased(items, look_again_on)
 
-    def call(self, item: Signed) -> tuple[Attempt, bool]:
+    def callers(self, total: int) -> Callers[Signed, Attempt]:
+        return LoopCallers(self.name, self._runtime.http, self.call)
+
+    async def call(self, item: Signed) -> tuple[Attempt, bool]:
         due, signer = item
-        attempt = call_receiver(self._runtime.http, due, signer, self._runtime.database.clock())
+        attempt = await call_receiver(self._runtime.http, due, signer, self._runtime.database.clock())
         return attempt, attempt.answer is not None
 
     def record_alone(self, finished: Call) -> AfterCommit | None:

@@ -22,7 +22,7 @@ from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.conftest import Clock
-from worker.dispatcher import Finished
+from worker.callers import Finished
 from worker.flows.calls import begin_calls
 from worker.flows.incoming import begin_incoming
 from worker.flows.parked import ParkedSprints

@@ -12,7 +12,8 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import KEY, by_name
 from tests.worker.receivers import Reply, answering_with, receiving
 from worker.http.errors import SendFailed
-from worker.http.safe_http import SafeHttp, check_url
+from worker.http.requests import check_url
+from worker.http.safe_http import SafeHttp
 from worker.runtime import open_http
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)

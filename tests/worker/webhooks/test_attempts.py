@@ -29,7 +29,7 @@ def receiver() -> Iterator[Receiver]:
 
 def call(receiver: Receiver, signer: Signer | None = None, **about: object) -> Attempt:
     http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
-    return call_receiver(http, replace(EVENT, url=receiver.url, **about), signer, NOW)
+    return http.wait_for(call_receiver(http, replace(EVENT, url=receiver.url, **about), signer, NOW))
 
 
 def outcome_of(attempt: Attempt) -> AttemptOutcome:

@@ -20,7 +20,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.channel_rows import add_channel, add_contact
 from tests.worker.receivers import Reply, receiving
-from worker.dispatcher import Finished
+from worker.callers import Finished
 from worker.webhooks.attempts import DAMAGED
 from worker.webhooks.dispatcher import SLOTS_PER_RECEIVER, DeliveryQueue, begin_webhooks
 
@@ -163,7 +163,7 @@ class TestReplies:
         queue = DeliveryQueue(runtime)
         with database.writing() as tx:
             ((name, item),) = queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1)).items
-        finished = Finished(item, name, *queue.call(item))
+        finished = Finished(item, name, *runtime.http.wait_for(queue.call(item)))
         for _ in range(2):
             queue.record_alone(finished)
 
@@ -221,7 +221,7 @@ class TestManyReceivers:
         with runtime.database.writing() as tx:
             leased = queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1))
 
-        assert [queue.call(item)[1] for _, item in leased.items] == [is_there]
+        assert [runtime.http.wait_for(queue.call(item))[1] for _, item in leased.items] == [is_there]
 
     def test_a_call_that_failed_inside_the_service_is_an_attempt_of_its_delivery(self, runtime, database, add):
         add()

@@ -1,0 +1,126 @@
+"""Reads a response as its bytes come in."""
+
+import httptools
+from urllib3 import HTTPHeaderDict
+
+HEAD_LIMIT_BYTES = 256 * 1024
+FRAMES = ("content-length", "transfer-encoding")
+"""The headers that say where a body ends; without them it ends with the connection."""
+INTERIM = (100, 102, 103)
+"""After them the response itself comes."""
+FIRST_OF_RESPONSES = 200
+
+
+class NotHttp(Exception):
+    """What came is no response, or its head is too long."""
+
+
+class Reading:
+    """One response. Only the status says whether something was accepted: when it is known, whatever follows may be
+    incomplete, too long or wrong.
+    """
+
+    def __init__(self, limit_bytes: int, *, has_body: bool = True) -> None:
+        """`has_body` is false for the response to HEAD, whose headers speak of a body that does not come."""
+        self.status: int | None = None
+        self.headers = HTTPHeaderDict()
+        self.has_head = False
+        self.is_complete = False
+        self.has_ended = False
+        self.keeps_connection = False
+        self._limit_bytes = limit_bytes
+        self._has_body = has_body
+        self._head_bytes = 0
+        self._chunks: list[bytes] = []
+        self._body_bytes = 0
+        self._parser = httptools.HttpResponseParser(self)
+        # What old servers write, and what the library of Python reads as well.
+        self._parser.set_dangerous_leniencies(
+            lenient_headers=True,
+            lenient_chunked_length=True,
+            lenient_data_after_close=True,
+            lenient_optional_cr_before_lf=True,
+            lenient_spaces_after_chunk_size=True,
+        )
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self._chunks)[: self._limit_bytes]
+
+    def feed(self, data: bytes) -> None:
+        """Raises NotHttp. Once it `has_ended` there is nothing more to feed."""
+        if not self.has_head:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._end(is_complete=True)
+        except httptools.HttpParserError as error:
+            self._break_off(error)
+        if not self.has_head and self._head_bytes > HEAD_LIMIT_BYTES:
+            raise NotHttp("the head is too long")
+
+    def end_with_connection(self, *, is_clean: bool) -> None:
+        """There is nothing more to come. Raises NotHttp if nothing was said."""
+        if self.status is None:
+            raise NotHttp("the connection ended before the status")
+        if not self.has_ended:
+            self._end(is_complete=is_clean and not any(name in self.headers for name in FRAMES))
+
+    def on_message_begin(self) -> None:
+        if self.has_ended:
+            # What nobody asked for would be taken for the response to the next request.
+            self.keeps_connection = False
+
+    def on_status(self, _reason: bytes) -> None:
+        self._note_status()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if not self.has_ended:
+            self._note_status()
+            self.headers.add(name.decode("latin-1"), value.strip().decode("latin-1"))
+
+    def on_headers_complete(self) -> None:
+        if self.has_ended:
+            return
+        self._note_status()
+        self.has_head = not self._is_interim()
+        if self.has_head and not self._has_body:
+            self._end(is_complete=True)
+
+    def on_body(self, data: bytes) -> None:
+        if self.has_ended:
+            return
+        self._chunks.append(data)
+        self._body_bytes += len(data)
+        if self._body_bytes > self._limit_bytes:
+            self._end(is_complete=False)
+
+    def on_message_complete(self) -> None:
+        if self.has_ended:
+            return
+        if self._is_interim():
+            self.status = None
+            self.headers = HTTPHeaderDict()
+        else:
+            self._end(is_complete=True)
+            is_usual = self._parser.get_status_code() >= FIRST_OF_RESPONSES
+            self.keeps_connection = is_usual and self._parser.should_keep_alive()
+
+    def _note_status(self) -> None:
+        if self.status is None:
+            self.status = self._parser.get_status_code()
+
+    def _is_interim(self) -> bool:
+        return self.status in INTERIM
+
+    def _break_off(self, error: httptools.HttpParserError) -> None:
+        self.keeps_connection = False
+        if self.status is None:
+            raise NotHttp("not HTTP") from error
+        if not self.has_ended:
+            self._end(is_complete=False)
+
+    def _end(self, *, is_complete: bool) -> None:
+        self.has_ended = self.has_head = True
+        self.is_complete = is_complete
