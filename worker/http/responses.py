@@ -4,6 +4,8 @@ import httptools
 from urllib3 import HTTPHeaderDict
 
 HEAD_LIMIT_BYTES = 256 * 1024
+FRAME_BYTES = 8
+"""What may surround each byte of a body that comes in chunks."""
 FRAMES = ("content-length", "transfer-encoding")
 """The headers that say where a body ends; without them it ends with the connection."""
 INTERIM = (100, 102, 103)
@@ -30,7 +32,7 @@ class Reading:
         self.keeps_connection = False
         self._limit_bytes = limit_bytes
         self._has_body = has_body
-        self._head_bytes = 0
+        self._other_bytes = 0
         self._chunks: list[bytes] = []
         self._body_bytes = 0
         self._parser = httptools.HttpResponseParser(self)
@@ -49,16 +51,18 @@ class Reading:
 
     def feed(self, data: bytes) -> None:
         """Raises NotHttp. Once it `has_ended` there is nothing more to feed."""
-        if not self.has_head:
-            self._head_bytes += len(data)
+        self._other_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self._end(is_complete=True)
         except httptools.HttpParserError as error:
             self._break_off(error)
-        if not self.has_head and self._head_bytes > HEAD_LIMIT_BYTES:
-            raise NotHttp("the head is too long")
+        if not self.has_ended and self._other_bytes > HEAD_LIMIT_BYTES + FRAME_BYTES * self._body_bytes:
+            # The parser collects headers, also those behind a body, however long they become.
+            if not self.has_head:
+                raise NotHttp("the head is too long")
+            self._end(is_complete=False)
 
     def end_with_connection(self, *, is_clean: bool) -> None:
         """There is nothing more to come. Raises NotHttp if nothing was said."""
@@ -76,7 +80,7 @@ class Reading:
         self._note_status()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if not self.has_ended:
+        if not self.has_head:  # what comes behind a body is none of them
             self._note_status()
             self.headers.add(name.decode("latin-1"), value.strip().decode("latin-1"))
 
@@ -93,6 +97,7 @@ class Reading:
             return
         self._chunks.append(data)
         self._body_bytes += len(data)
+        self._other_bytes -= len(data)
         if self._body_bytes > self._limit_bytes:
             self._end(is_complete=False)
 

@@ -245,6 +245,32 @@ class TestCertificates:
         reason = "its certificate is not valid for this name"
         assert caught.value.sentence == f"The secure connection to 127.0.0.1 failed: {reason}."
 
+    def test_a_connection_that_the_receiver_ends_after_its_response_is_no_failure(self, authority, tmp_path):
+        authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+        trusted = str(tmp_path / "authority.pem")
+        door = SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=PATIENCE_SECONDS, certificates=trusted)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(context)
+        with receiving(lambda _: Reply(body=b"ok", headers={"Connection": "close"}), tls=context) as receiver:
+            assert [door.post(receiver.url, b"x", {}).body for _ in range(2)] == [b"ok", b"ok"]
+            receiver.respond = lambda _: Reply(body=b"ok")
+            assert [door.post(receiver.url, b"x", {}).body for _ in range(2)] == [b"ok", b"ok"]
+
+    def test_a_receiver_that_never_speaks_tls_ends_with_the_time_limit(self, hasty):
+        with answering_with([b"x"], pause_seconds=60) as url:
+            assert failure(hasty, url.replace("http:", "https:")).kind == "timeout"
+
+    def test_a_body_that_comes_too_slowly_over_tls_is_incomplete(self, authority, tmp_path):
+        authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
+        trusted = str(tmp_path / "authority.pem")
+        door = SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=0.5, certificates=trusted)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(context)
+        with receiving(lambda _: Reply(201, headers={"Transfer-Encoding": "chunked"}), tls=context) as receiver:
+            answer = door.post(receiver.url, b"x", {})
+
+        assert (answer.status, answer.is_complete) == (201, False)
+
 
 class TestFailures:
     def test_a_refused_connection_is_reported_as_such(self, door):
