@@ -11,7 +11,6 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from urllib.parse import urlsplit
 
 from certifi import where
@@ -75,6 +74,8 @@ class SafeHttp:
         self.resolve = resolve
         self._dialers = ThreadPoolExecutor(DIALERS, thread_name_prefix="dial")
         self._here = _OfThread()
+        self._trusting: ssl.SSLContext | None = None
+        self._reading = threading.Lock()
         self._starting = threading.Lock()
         self._thread: LoopThread | None = None
 
@@ -168,17 +169,19 @@ class SafeHttp:
             raise SendFailed("address", f"Port {target.port} is not one that this service may call.")
         limit = min(self.connect_timeout_seconds, max(ends_at - time.monotonic(), 0.001))
         allowed, resolve = self.allowed_networks, self.resolve
-        context = self._trusting if target.is_secure else None
+        context = self._trust() if target.is_secure else None
         return dial(target.host, target.port, allowed_networks=allowed, timeout_seconds=limit, resolve=resolve), context
 
-    @cached_property
-    def _trusting(self) -> ssl.SSLContext:
-        context = create_urllib3_context()
-        context.load_verify_locations(self.certificates)
-        context.set_alpn_protocols(["http/1.1"])
-        context.verify_mode = ssl.CERT_REQUIRED
-        context.check_hostname = True
-        return context
+    def _trust(self) -> ssl.SSLContext:
+        with self._reading:
+            if self._trusting is None:
+                context = create_urllib3_context()
+                context.load_verify_locations(self.certificates)
+                context.set_alpn_protocols(["http/1.1"])
+                context.verify_mode = ssl.CERT_REQUIRED
+                context.check_hostname = True
+                self._trusting = context
+            return self._trusting
 
     def _explain(self, error: Exception, url: str) -> SendFailed:
         host = urlsplit(url).hostname
