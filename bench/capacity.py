@@ -58,7 +58,7 @@ REQUESTS = {
 """Work that is one request, by its name in docs/requests.json."""
 OTHERS = (
     Cost("contact started in a flow of two messages", 0.35, 0.33, "python -m bench.flow_starts"),
-    Cost("event delivered to a receiver", 0.68, 0.24, "python -m bench.deliveries --count 15000"),
+    Cost("event delivered to a receiver", 0.19, 0.17, "python -m bench.deliveries --count 15000"),
 )
 TABLES = {
     "message": ("message", "message_label", "conversation"),
