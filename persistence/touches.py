@@ -10,12 +10,15 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, select, update
+from sqlalchemy import Executable, bindparam, delete, literal, select, update
 
-from persistence.database import Transaction
+from persistence.database import Transaction, upsert
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import Stamps
 from persistence.tables.changes import pending_touch
+from persistence.tables.flows import flow
+from persistence.tables.service import workspace_clock
 from persistence.tables.tickets import ticket
 
 CONTACT, FLOW, GROUP, CHANNEL, USER = "contact", "flow", "group", "channel", "user"
@@ -87,17 +90,12 @@ class Touches:
             tx.execute(_DONE, done)
         if moved:
             tx.execute(_MOVED, moved)
-        for workspace_id in sorted({*changed, *counted}):
+        for workspace_id, records in sorted(changed.items()):
             shared = {"workspace_id": workspace_id, "changed_on": stamps.moment(tx, workspace_id), "portions": 0}
-            names = [
-                {**shared, "subject": subject, "record": record} for subject, record in changed.get(workspace_id, ())
-            ]
-            if names:
-                _NOTING.run_later(tx, {ROWS: names})
-            flows = [{**shared, "subject": COUNTS, "record": each} for each in sorted(counted.get(workspace_id, ()))]
-            if flows:
-                # A row that is there stays as it is: whoever deletes it has moved the flow's time after this one.
-                _COUNTING.run_later(tx, {ROWS: flows})
+            names = [{**shared, "subject": subject, "record": record} for subject, record in records]
+            _NOTING.run_later(tx, {ROWS: names})
+        for workspace_id, flow_ids in sorted(counted.items()):
+            _COUNTING.run_later(tx, {"owner": workspace_id, "flows": sorted(flow_ids)})
 
 
 _MINE = (pending_touch.c.workspace_id == bindparam("its_owner")) & (pending_touch.c.id == bindparam("its_id"))
@@ -108,7 +106,20 @@ _MOVED = update(pending_touch).where(_MINE).values({"portions": pending_touch.c.
 
 _NAMES = (*KEYS, "changed_on", "portions")
 _NOTING = inserting(pending_touch, _NAMES, unless_taken=KEYS, changing=("changed_on",))
-_COUNTING = inserting(pending_touch, _NAMES, unless_taken=KEYS)
+
+
+def _count(is_sqlite: bool) -> Executable:
+    clock = workspace_clock.c
+    mine = (flow.c.workspace_id == param("owner")) & among(flow.c.id, "flows") & (clock.workspace_id == param("owner"))
+    given = (flow.c.workspace_id, literal(COUNTS), flow.c.id, clock.stamped_on, literal(0))
+    noted = select(*given).where(mine).order_by(flow.c.id)
+    statement = upsert(pending_touch, is_sqlite=is_sqlite).from_select(_NAMES, noted, include_defaults=False)
+    # A row that is there stays as it is: whoever deletes it has moved the flow's time after this one.
+    return statement.on_conflict_do_nothing(index_elements=KEYS)
+
+
+_COUNTING = Fixed(_count)
+"""With the time of the clock, which this unit of work has locked and does not have to read for it."""
 
 
 def note_renamed(tx: Transaction, workspace_id: int, subject: str, records: Iterable[int]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import select
 
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
@@ -47,7 +47,7 @@ def workspace_from_row(row: Sequence[Any]) -> Workspace:
     return replace(stored, languages=tuple(stored.languages))
 
 
-_OF_ID = select(*WORKSPACE_COLUMNS).where(workspace.c.id == bindparam("wanted"))
+_OF_ID = Fixed(lambda _is_sqlite: select(*WORKSPACE_COLUMNS).where(workspace.c.id == param("wanted")))
 _HOLDING = Fixed(
     lambda _is_sqlite: select(workspace.c.id).where(workspace.c.id == param("held")).with_for_update(key_share=True)
 )
@@ -64,8 +64,8 @@ def hold_workspace(tx: Transaction, workspace_id: int) -> None:
 
 
 def find_workspace(tx: Transaction, workspace_id: int) -> Workspace | None:
-    row = tx.execute(_OF_ID, {"wanted": workspace_id}).first()
-    return None if row is None else workspace_from_row(row)
+    rows = _OF_ID.rows(tx, {"wanted": workspace_id})
+    return workspace_from_row(rows[0]) if rows else None
 
 
 def find_workspace_by_uuid(tx: Transaction, uuid: str) -> Workspace | None:

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Executable,
+    delete,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    update,
+)
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -22,7 +33,7 @@ from persistence.flow_starts.flow_starts import (
 )
 from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.runs.runs import IS_OPEN, close_runs
-from persistence.sql.columns import BigId
+from persistence.sql.columns import BigId, UtcDateTime
 from persistence.sql.due_work import list_due_workspaces
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import stamped
@@ -63,36 +74,43 @@ def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
     """Leases the next batch of a workspace for LEASE; None if none is due. First batches of all starts come before
     second ones.
     """
+    found = _LEASING.rows(tx, {"owner": workspace_id, "now": tx.now, "until": tx.now + LEASE})
+    return find_batch(tx, workspace_id, found[0][0]) if found else None
+
+
+def _lease(_is_sqlite: bool) -> Executable:
     rows = flow_start_batch.c
+    mine = rows.workspace_id == param("owner")
     due = (
         select(rows.id)
-        .where(rows.workspace_id == workspace_id, IS_PENDING_BATCH, _is_free(tx.now))
+        .where(mine, IS_PENDING_BATCH, _is_free(param("now", UtcDateTime)))
         .order_by(rows.number, rows.id)
-        .limit(1)
+        .limit(literal_column("1"))
         .with_for_update(skip_locked=True)
     )
-    leased = (
-        update(flow_start_batch)
-        .where(rows.workspace_id == workspace_id, rows.id == due.scalar_subquery())
-        .values(leased_until=tx.now + LEASE, attempts=rows.attempts + 1)
-        .returning(rows.id)
-    )
-    batch_id = tx.execute(leased).scalar_one_or_none()
-    return None if batch_id is None else find_batch(tx, workspace_id, batch_id)
+    leased = update(flow_start_batch).where(mine, rows.id == due.scalar_subquery())
+    return leased.values(leased_until=param("until", UtcDateTime), attempts=rows.attempts + 1).returning(rows.id)
 
 
 def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch | None:
     """An unfinished batch, leased or not."""
+    found = _READING.rows(tx, {"owner": workspace_id, "wanted": batch_id})
+    return StartBatch(*found[0]) if found else None
+
+
+def _read_batch(_is_sqlite: bool) -> Executable:
     rows, start = flow_start_batch.c, flow_start.c
     of_start = (start.id, start.uuid, start.start_type, start.flow_id)
     given = (rows.contact_ids, start.params, start.parent, start.created_by_id, start.total == 1)
-    statement = (
+    mine = (rows.workspace_id == param("owner")) & (rows.id == param("wanted", BigId))
+    return (
         select(rows.id, rows.workspace_id, *of_start, *given, rows.attempts, rows.leased_until)
         .join(flow_start, (start.workspace_id == rows.workspace_id) & (start.id == rows.start_id))
-        .where(rows.workspace_id == workspace_id, rows.id == batch_id, IS_PENDING_BATCH)
+        .where(mine, IS_PENDING_BATCH)
     )
-    found = tx.execute(statement).first()
-    return None if found is None else StartBatch(*found)
+
+
+_LEASING, _READING = Fixed(_lease), Fixed(_read_batch)
 
 
 def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
@@ -102,7 +120,7 @@ def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
 
 def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
     """The contacts of a batch that the start must leave out because other starts came first since they were found."""
-    start = StartRow(*tx.execute(select(*START_COLUMNS).where(flow_start.c.id == batch.start_id)).one())
+    start = StartRow(*_START.rows(tx, {"owner": batch.workspace_id, "mine": batch.start_id})[0])
     if start.restart_participants and not start.exclude_active:
         return set()
     mine = (contact.c.workspace_id == batch.workspace_id) & contact.c.id.in_(batch.contact_ids)
@@ -134,27 +152,46 @@ _MADE = Fixed(
 )
 
 
+_OF_START = (flow_start.c.workspace_id == param("owner")) & (flow_start.c.id == param("mine", BigId))
+_START = Fixed(lambda _is_sqlite: select(*START_COLUMNS).where(_OF_START))
+
+
 def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
     """Marks a batch as done, and the start too if it was the last; returns False if the lease was lost. Runs created
     ahead for contacts that could not be started are interrupted.
     """
-    mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
+    mine = {"owner": batch.workspace_id, "mine": batch.start_id}
     # The start is locked first: of two workers with the last two batches, the second sees that both are done.
-    start = tx.execute(select(flow_start).where(mine).with_for_update(key_share=True)).one()
-    if not tx.execute(update(flow_start_batch).where(_is_held(batch)).values(status=DONE, leased_until=None)).rowcount:
+    ((makes_runs, is_expanded),) = _HOLDING.rows(tx, mine)
+    if not _FINISHING.run(tx, {"held": batch.id, "until": batch.leased_until}):
         return False
-    if start.makes_runs:
+    if makes_runs:
         left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
         _close_made_runs(tx, batch.workspace_id, batch.start_id, left)
-    started = start.started + len(batch.contact_ids)
-    tx.execute(
-        update(flow_start)
-        .where(mine, IS_UNFINISHED)
-        .values(started=started, modified_on=stamped(tx, flow_start, batch.workspace_id))
-    )
-    if start.is_expanded and not has_pending(tx, start.id):
+    moment = stamped(tx, flow_start, batch.workspace_id)
+    _ADDING.run_later(tx, {**mine, "number": len(batch.contact_ids), "moment": moment})
+    if is_expanded and not has_pending(tx, batch.start_id):
         end_start(tx, batch.workspace_id, batch.start_id, COMPLETED)
     return True
+
+
+def _hold(_is_sqlite: bool) -> Executable:
+    rows = select(flow_start.c.makes_runs, flow_start.c.is_expanded)
+    return rows.where(_OF_START).with_for_update(key_share=True)
+
+
+def _finish(_is_sqlite: bool) -> Executable:
+    rows = flow_start_batch.c
+    held = (rows.id == param("held", BigId)) & (rows.leased_until == param("until", UtcDateTime)) & IS_PENDING_BATCH
+    return update(flow_start_batch).where(held).values(status=literal(DONE), leased_until=null())
+
+
+def _add(_is_sqlite: bool) -> Executable:
+    news = {"started": flow_start.c.started + param("number"), "modified_on": param("moment", UtcDateTime)}
+    return update(flow_start).where(_OF_START, IS_UNFINISHED).values(news)
+
+
+_HOLDING, _FINISHING, _ADDING = Fixed(_hold), Fixed(_finish), Fixed(_add)
 
 
 def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
@@ -171,8 +208,15 @@ def leave_parked(tx: Transaction, batch: StartBatch) -> None:
 
 def has_pending(tx: Transaction, start_id: int) -> bool:
     """Whether a start has unfinished batches."""
-    pending = (flow_start_batch.c.start_id == start_id) & IS_PENDING_BATCH
-    return tx.execute(select(flow_start_batch.c.id).where(pending).limit(1)).first() is not None
+    return bool(_PENDING.rows(tx, {"mine": start_id}))
+
+
+def _find_pending(_is_sqlite: bool) -> Executable:
+    pending = (flow_start_batch.c.start_id == param("mine", BigId)) & IS_PENDING_BATCH
+    return select(flow_start_batch.c.id).where(pending).limit(literal_column("1"))
+
+
+_PENDING = Fixed(_find_pending)
 
 
 def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
@@ -205,7 +249,7 @@ def _close_made_runs(tx: Transaction, workspace_id: int, start_id: int, conditio
     close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition)
 
 
-def _is_free(now: datetime) -> ColumnElement[bool]:
+def _is_free(now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
     return or_(flow_start_batch.c.leased_until.is_(None), flow_start_batch.c.leased_until <= now)
 
 

@@ -6,7 +6,7 @@ find the contacts of the same start.
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Executable, insert, literal, literal_column, select, update
 
 from flows.queries import QueryError
 from persistence.audience import SavedAudience
@@ -17,8 +17,9 @@ from persistence.flow_starts.batches import end_start, has_pending
 from persistence.flow_starts.flow_starts import COMPLETED, FAILED, START_COLUMNS, WAKE, StartRow, take_contacts
 from persistence.flow_starts.states import IS_UNFINISHED
 from persistence.runs.runs import ACTIVE, RunState, save_runs
-from persistence.sql.columns import new_uuid, split
+from persistence.sql.columns import UtcDateTime, new_uuid, split
 from persistence.sql.due_work import list_due_workspaces
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start, flow_start_batch, flow_start_contact
@@ -42,20 +43,39 @@ def lease_start(tx: Transaction, workspace_id: int) -> StartRow | None:
     """The unfinished start that has waited longest for its next page, with at least the status `queued`; its row is
     locked. None if no start of the workspace has contacts to find.
     """
-    mine = flow_start.c.workspace_id == workspace_id
-    pending = update(flow_start).where(mine, IS_UNFINISHED, flow_start.c.status == PENDING)
-    tx.execute(pending.values(status=QUEUED, modified_on=stamped(tx, flow_start, workspace_id)))
-    due = (
+    mine = {"owner": workspace_id}
+    if _PENDING.rows(tx, mine):  # mostly there is none, and each time of a start holds the clock of its workspace
+        _QUEUING.run_later(tx, {**mine, "moment": stamped(tx, flow_start, workspace_id)})
+    found = _NEXT.rows(tx, mine)
+    return StartRow(*found[0]) if found else None
+
+
+_OF_OWNER = flow_start.c.workspace_id == param("owner")
+_IS_PENDING = flow_start.c.status == literal(PENDING, literal_execute=True)
+
+
+def _find_pending(_is_sqlite: bool) -> Executable:
+    return select(flow_start.c.id).where(_OF_OWNER, IS_UNFINISHED, _IS_PENDING).limit(literal_column("1"))
+
+
+def _queue(_is_sqlite: bool) -> Executable:
+    news = {"status": literal(QUEUED), "modified_on": param("moment", UtcDateTime)}
+    return update(flow_start).where(_OF_OWNER, IS_UNFINISHED, _IS_PENDING).values(news)
+
+
+def _find_next(_is_sqlite: bool) -> Executable:
+    return (
         select(*START_COLUMNS)
-        .where(mine, IS_UNFINISHED, ~flow_start.c.is_expanded)
+        .where(_OF_OWNER, IS_UNFINISHED, ~flow_start.c.is_expanded)
         # Starts that are queued together get the same time as the first of them that begins.
         .order_by(flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
-        .limit(1)
+        .limit(literal_column("1"))
         # Runs of this start are created meanwhile; their foreign key needs the row.
         .with_for_update(skip_locked=True, key_share=True)
     )
-    row = tx.execute(due).first()
-    return None if row is None else StartRow(*row)
+
+
+_PENDING, _QUEUING, _NEXT = Fixed(_find_pending), Fixed(_queue), Fixed(_find_next)
 
 
 def expand_start(tx: Transaction, start: StartRow) -> list[int]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from sqlalchemy import BindParameter, ColumnElement, Integer, Table, bindparam, select
+from sqlalchemy import BindParameter, ColumnElement, Executable, Table, select
 
 from flows.asset_kinds import (
     KINDS,
@@ -32,6 +32,8 @@ from persistence.deliveries.failing_receivers import IS_SUBSCRIBER_OFF
 from persistence.deliveries.settings import IS_SUBSCRIBER_PACED
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
+from persistence.sql.columns import columns_for
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.tables.accounts import membership, user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import field, group
@@ -45,21 +47,36 @@ from persistence.users import USER_NAME
 from persistence.workspaces import Workspace
 
 APPROVED = "approved"
-OWNER: BindParameter[int] = bindparam("owner", type_=Integer)
+OWNER: BindParameter[int] = param("owner")
 _translation = template_translation.c
 
-# Each sprint reads all of these, so they are built once.
-_FLOWS = (
+
+@dataclass(frozen=True, slots=True)
+class _StoredTranslation:
+    """The columns of a template's translation."""
+
+    locale: str
+    content: str
+    variable_count: int
+    namespace: str
+
+
+def _fixed(statement: Executable) -> Fixed:
+    """Each sprint reads all assets."""
+    return Fixed(lambda _is_sqlite: statement)
+
+
+_FLOWS = _fixed(
     select(flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
     .where(flow.c.workspace_id == OWNER)
     .order_by(flow.c.id)
 )
-_CHANNELS = (
+_CHANNELS = _fixed(
     select(channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country, channel.c.type)
     .where(channel.c.workspace_id == OWNER, channel.c.is_active)
     .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
 )
-_RESTHOOKS = (
+_RESTHOOKS = _fixed(
     select(resthook.c.slug, resthook_subscriber.c.target_url)
     .select_from(resthook)
     .outerjoin(
@@ -69,14 +86,14 @@ _RESTHOOKS = (
     .where(resthook.c.workspace_id == OWNER)
     .order_by(resthook.c.id, resthook_subscriber.c.id)
 )
-_TEMPLATES = (
-    select(template.c.uuid, template.c.name, channel.c.uuid.label("channel_uuid"), template_translation)
+_TEMPLATES = _fixed(
+    select(template.c.uuid, template.c.name, channel.c.uuid, *columns_for(_StoredTranslation, template_translation))
     .join(template_translation, _translation.template_id == template.c.id)
     .join(channel, (channel.c.id == _translation.channel_id) & (channel.c.workspace_id == template.c.workspace_id))
     .where(template.c.workspace_id == OWNER, _translation.status == APPROVED)
     .order_by(template.c.id, _translation.id)
 )
-_USERS = (
+_USERS = _fixed(
     select(user.c.uuid, USER_NAME, user.c.email)
     .join(membership, membership.c.user_id == user.c.id)
     .where(membership.c.workspace_id == OWNER, user.c.is_active)
@@ -106,7 +123,7 @@ class AssetRows:
 def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
     """The assets of a workspace; a constant number of statements."""
     lists = {KINDS[name].plural: stored.load(tx, workspace_id) for name, stored in STORED.items()}
-    return AssetRows(lists, [StoredFlow(*row) for row in tx.execute(_FLOWS, {"owner": workspace_id})])
+    return AssetRows(lists, [StoredFlow(*row) for row in _FLOWS.rows(tx, {"owner": workspace_id})])
 
 
 def load_contact_assets(
@@ -128,10 +145,10 @@ def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[boo
     """Returns a loader that reads the columns named like the record's fields."""
     names = [each.name for each in fields(record)]
     mine = select(*(table.c[name] for name in names)).where(table.c.workspace_id == OWNER, *conditions)
-    statement = mine.order_by(table.c.id)
+    statement = _fixed(mine.order_by(table.c.id))
 
     def load(tx: Transaction, workspace_id: int) -> list[Asset]:
-        rows = tx.execute(statement, {"owner": workspace_id})
+        rows = statement.rows(tx, {"owner": workspace_id})
         return [record.from_json(dict(zip(names, row, strict=True))) for row in rows]
 
     return load
@@ -141,13 +158,13 @@ def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
     """Active channels, the most recently seen first: it is used if several channels are possible."""
     return [
         Channel(uuid, name or address or "", address or "", tuple(schemes), TYPES[channel_type].roles, country or "")
-        for uuid, name, address, schemes, country, channel_type in tx.execute(_CHANNELS, {"owner": workspace_id})
+        for uuid, name, address, schemes, country, channel_type in _CHANNELS.rows(tx, {"owner": workspace_id})
     ]
 
 
 def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
     found: dict[str, list[str]] = {}
-    for slug, url in tx.execute(_RESTHOOKS, {"owner": workspace_id}):
+    for slug, url in _RESTHOOKS.rows(tx, {"owner": workspace_id}):
         urls = found.setdefault(slug, [])
         if url and url not in urls:
             urls.append(url)
@@ -156,18 +173,19 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
 
 def _load_templates(tx: Transaction, workspace_id: int) -> list[Template]:
     found: dict[tuple[str, str], list[TemplateTranslation]] = {}
-    for row in tx.execute(_TEMPLATES, {"owner": workspace_id}):
+    for uuid, name, channel_uuid, *stored in _TEMPLATES.rows(tx, {"owner": workspace_id}):
+        row = _StoredTranslation(*stored)
         numbers = {str(number): number - 1 for number in range(1, row.variable_count + 1)}
         body = TemplateComponent("body", "body/text", row.content, numbers)
         translation = TemplateTranslation(
-            row.channel_uuid, row.locale, (body,), ("text",) * row.variable_count, row.namespace
+            channel_uuid, row.locale, (body,), ("text",) * row.variable_count, row.namespace
         )
-        found.setdefault((row.uuid, row.name), []).append(translation)
+        found.setdefault((uuid, name), []).append(translation)
     return [Template(uuid, name, tuple(translations)) for (uuid, name), translations in found.items()]
 
 
 def _load_users(tx: Transaction, workspace_id: int) -> list[User]:
-    rows = tx.execute(_USERS, {"owner": workspace_id})
+    rows = _USERS.rows(tx, {"owner": workspace_id})
     return [User(uuid, name.strip(), email) for uuid, name, email in rows]
 
 

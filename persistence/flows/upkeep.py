@@ -2,9 +2,10 @@
 
 from collections.abc import Collection
 
-from sqlalchemy import select, update
+from sqlalchemy import Executable, select, update
 
 from persistence.database import Transaction
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import stamped
 from persistence.tables.flows import flow
 
@@ -14,10 +15,17 @@ def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int])
     one of them waits, or has ended."""
     if not flow_ids:
         return set()
-    mine = (flow.c.workspace_id == workspace_id) & flow.c.id.in_(sorted(flow_ids))
+    rows = _HOLDING.rows(tx, {"owner": workspace_id, "wanted": sorted(flow_ids)})
+    return {flow_id for flow_id, is_archived in rows if is_archived}
+
+
+def _hold(_is_sqlite: bool) -> Executable:
+    mine = (flow.c.workspace_id == param("owner")) & among(flow.c.id, "wanted")
     held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
-    rows = tx.execute(held.with_for_update(read=True, key_share=True))
-    return {row.id for row in rows if row.is_archived}
+    return held.with_for_update(read=True, key_share=True)
+
+
+_HOLDING = Fixed(_hold)
 
 
 def set_ignores_triggers(tx: Transaction, workspace_id: int, flow_id: int, *, ignores_triggers: bool) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, dele
 from persistence.changes import note_passes, note_runs
 from persistence.database import Transaction
 from persistence.runs.storing import DOCUMENTS, STORING
-from persistence.sql.columns import split
+from persistence.sql.columns import BigId, split
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.listed_rows import ROWS, json_text
 from persistence.stamps import stamped
@@ -97,14 +97,18 @@ class RunCounts:
         for flow_id, workspace_id in sorted(
             {(flow_id, owner) for (owner, flow_id, _), change in noted.items() if change}
         ):
-            changes = {
-                name: flow.c[name] + change
-                for (_, changed_id, name), change in noted.items()
-                if changed_id == flow_id and change
-            }
-            mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
-            tx.execute(update(flow).where(mine).values(changes))
+            changes = {name: noted[workspace_id, flow_id, name] for name in _COUNTS}
+            # With what follows, because many workers wait for the row.
+            _COUNTING.run_later(tx, {"owner": workspace_id, "mine": flow_id, **changes})
             note_counted(tx, workspace_id, [flow_id])
+
+
+def _count(_is_sqlite: bool) -> Executable:
+    mine = (flow.c.workspace_id == param("owner")) & (flow.c.id == param("mine", BigId))
+    return update(flow).where(mine).values({name: flow.c[name] + param(name) for name in _COUNTS})
+
+
+_COUNTING = Fixed(_count)
 
 
 def counts_of(tx: Transaction) -> RunCounts:
@@ -119,6 +123,9 @@ def _column_of(status: str) -> str:
     return f"{word}_run_count"
 
 
+_COUNTS = sorted({_column_of(status) for status in (*OPEN, COMPLETED, INTERRUPTED, EXPIRED, FAILED)})
+
+
 def save_runs(
     tx: Transaction, workspace_id: int, runs: Collection[RunState], *, at_end: bool = False
 ) -> dict[str, int]:
@@ -126,13 +133,14 @@ def save_runs(
     run that has ended is not changed and not returned: another transaction has ended it. With `at_end` new runs are
     stored at the end of the unit of work, which reads none of them, and not returned; their flows are locked.
     """
+    if at_end:
+        _hold_starts(tx, workspace_id, runs)
     known = _lock_known(tx, workspace_id, [run.uuid for run in runs])
     counts = counts_of(tx)
     new = [run for run in runs if run.uuid not in known]
     changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
     made: dict[str, int] = {}
     if at_end:
-        _hold_starts(tx, workspace_id, new)
         note_runs(tx, workspace_id, [_new_row(workspace_id, run, tx.now) for run in new])
     else:
         made = _store_now(tx, workspace_id, new)
@@ -204,14 +212,16 @@ def _lock_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dic
     return {uuid: _Known(run_id, status, visits) for run_id, uuid, status, visits in found}
 
 
-def _hold_starts(tx: Transaction, workspace_id: int, runs: Sequence[RunState]) -> None:
+def _hold_starts(tx: Transaction, workspace_id: int, runs: Collection[RunState]) -> None:
     """Locks the starts of runs, which would otherwise be locked only while the workspace's clock is held."""
     ids = sorted({run.start_id for run in runs if run.start_id is not None})
-    if not ids:
-        return
-    mine = (flow_start.c.workspace_id == workspace_id) & flow_start.c.id.in_(ids)
-    held = select(flow_start.c.id).where(mine).order_by(flow_start.c.id)
-    tx.execute(held.with_for_update(read=True, key_share=True))
+    if ids:
+        _HOLDING.run_later(tx, {"owner": workspace_id, "wanted": ids})
+
+
+def _hold(_is_sqlite: bool) -> Executable:
+    mine = (flow_start.c.workspace_id == param("owner")) & among(flow_start.c.id, "wanted")
+    return select(flow_start.c.id).where(mine).order_by(flow_start.c.id).with_for_update(read=True, key_share=True)
 
 
 def _lock_runs(_is_sqlite: bool) -> Executable:
@@ -234,7 +244,7 @@ def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[st
     }
 
 
-_LOCKING = Fixed(_lock_runs)
+_LOCKING, _HOLDING = Fixed(_lock_runs), Fixed(_hold)
 
 
 def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:

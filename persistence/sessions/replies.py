@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Executable, select
 
 from flows.urns import UrnError, parse
 from persistence.channels.types import GATEWAYS
 from persistence.database import Transaction
 from persistence.messages.outgoing import Draft, Route, add_outgoing
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.tables.channels import channel
 
 REASONS = {
@@ -46,9 +47,17 @@ def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[
     """Ids of active channels by uuid, and whether each is a gateway."""
     if not uuids:
         return {}
-    mine = (channel.c.workspace_id == workspace_id) & channel.c.uuid.in_(sorted(uuids)) & channel.c.is_active
-    found = tx.execute(select(channel.c.uuid, channel.c.id, channel.c.type).where(mine))
+    found = _CHANNELS.rows(tx, {"owner": workspace_id, "wanted": sorted(uuids)})
     return {uuid: (channel_id, kind in GATEWAYS) for uuid, channel_id, kind in found}
+
+
+def _read_channels(_is_sqlite: bool) -> Executable:
+    rows = channel.c
+    mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID") & rows.is_active
+    return select(rows.uuid, rows.id, rows.type).where(mine)
+
+
+_CHANNELS = Fixed(_read_channels)
 
 
 def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draft:

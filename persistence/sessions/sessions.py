@@ -202,7 +202,7 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
 def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Locks contacts before other rows and in the order of ids, as workers do, to avoid deadlock."""
     for some in split(sorted(contact_ids)):
-        _LOCKING_CONTACTS.rows(tx, {"owner": workspace_id, "theirs": list(some)})
+        _LOCKING_CONTACTS.run_later(tx, {"owner": workspace_id, "theirs": list(some)})
 
 
 def _end_sessions(tx: Transaction, workspace_id: int, session_ids: Sequence[int], status: str) -> None:
