@@ -14,7 +14,7 @@ from sqlalchemy import Executable, Table, literal, null, select, text, tuple_, u
 from persistence.database import Transaction, upsert
 from persistence.runs.storing import STORING, WITH_CLOCK
 from persistence.sql.columns import FOUND_BY, BigId, UtcDateTime, split
-from persistence.sql.fixed_statements import Fixed, param, parameters_of
+from persistence.sql.fixed_statements import Fixed, array_text, param, parameters_of
 from persistence.sql.listed_rows import ROWS, rows_text
 from persistence.tables.changes import conversation, day_count, flow_count
 from persistence.tables.contacts import ACTIVE, STOPPED, contact
@@ -116,40 +116,46 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside:
     wanted = tx.now if present - tx.now < QUICK else present
     values = {"workspace_id": workspace_id, "wanted": wanted, "provisional": tx.now}
     if beside.records:
-        values |= {"kinds": [kind for kind, _ in beside.records], "records": [one for _, one in beside.records]}
+        values |= {
+            "kinds": array_text(kind for kind, _ in beside.records),
+            "records": array_text(one for _, one in beside.records),
+        }
     if beside.counts:
         counted = sorted(beside.counts.items())
         values |= {
-            "counted": [kind for (kind, _, _), _ in counted],
-            "days": [day for (_, day, _), _ in counted],
-            "subjects": [subject for (_, _, subject), _ in counted],
-            "numbers": [number for _, number in counted],
+            "counted": array_text(kind for (kind, _, _), _ in counted),
+            "days": array_text(day for (_, day, _), _ in counted),
+            "subjects": array_text(subject for (_, _, subject), _ in counted),
+            "numbers": array_text(number for _, number in counted),
         }
     if beside.flows:
         flows = beside.flow_counts
         values |= {
             "today": tx.now.date(),
-            "flow_ids": [flow_id for (flow_id, _, _, _), _ in flows],
-            "flow_kinds": [kind for (_, kind, _, _), _ in flows],
-            "flow_keys": [key for (_, _, key, _), _ in flows],
-            "flow_values": [value for (_, _, _, value), _ in flows],
-            "flow_numbers": [number for _, number in flows],
+            "flow_ids": array_text(flow_id for (flow_id, _, _, _), _ in flows),
+            "flow_kinds": array_text(kind for (_, kind, _, _), _ in flows),
+            "flow_keys": array_text(key for (_, _, key, _), _ in flows),
+            "flow_values": array_text(value for (_, _, _, value), _ in flows),
+            "flow_numbers": array_text(number for _, number in flows),
         }
     if beside.talks:
         values |= {
-            "contact_ids": [each.contact_id for each in beside.talks],
-            "message_ids": [each.message_id for each in beside.talks],
-            "lasts": [each.last_on for each in beside.talks],
-            "folders": [each.folder for each in beside.talks],
+            "contact_ids": array_text(each.contact_id for each in beside.talks),
+            "message_ids": array_text(each.message_id for each in beside.talks),
+            "lasts": array_text(each.last_on for each in beside.talks),
+            "folders": array_text(each.folder for each in beside.talks),
         }
     if beside.runs:
         values |= {"runs": rows_text(beside.runs)}
     if beside.moves:
         moved = sorted(beside.moves.items())
-        values |= {"moved": [contact_id for contact_id, _ in moved], "moved_to": [flow_id for _, flow_id in moved]}
+        values |= {
+            "moved": array_text(contact_id for contact_id, _ in moved),
+            "moved_to": array_text(flow_id for _, flow_id in moved),
+        }
     if beside.present:
         ids = sorted(beside.present)
-        values |= {"present": ids, "revived": [beside.present[one] for one in ids]}
+        values |= {"present": array_text(ids), "revived": array_text(beside.present[one] for one in ids)}
     parts = (
         (MOVED, MOVING, beside.moves),
         (SEEN, SEEING, beside.present),

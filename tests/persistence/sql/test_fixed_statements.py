@@ -60,6 +60,18 @@ def test_lists_are_one_parameter_whatever_their_length(database: Database, works
             assert found == set(wanted) & set(uuids)
 
 
+def test_texts_of_lists_may_contain_what_arrays_are_written_with(database: Database, workspace: Workspace) -> None:
+    odd = ["a,b", '"', "\\", "{}", "NULL", "50 %", "it's", "\N{SMILING FACE WITH SMILING EYES}"]
+    for number, name in enumerate(odd):
+        make_contact(database, workspace, f"+25078800011{number}", name=name)
+    finding = of(select(contact.c.name).where(among(contact.c.name, "names", "TEXT")))
+
+    with database.writing() as tx:
+        for _ in range(USES):
+            for wanted in (odd, odd[:3], odd[3:]):
+                assert {name for (name,) in finding.rows(tx, {"names": wanted})} == set(wanted)
+
+
 def test_rows_are_one_parameter_with_the_types_of_their_columns(database: Database, workspace: Workspace) -> None:
     names = ("uuid", "workspace_id", "name", "status", "is_deleted", "open_ticket_count", "fields")
     names += ("created_on", "modified_on", "last_seen_on")
