@@ -23,8 +23,7 @@ MESSAGE = "message"
 CAME, WENT, ACTIVE, ERRORS = "came", "went", "active", "errors"
 
 
-@dataclass(frozen=True, slots=True)
-class NewMessage:
+class NewMessage(NamedTuple):
     """A message that was just stored: whose, when, by which channel, and the folder in which lists show it. `is_of_new`
     says that this unit of work has created the contact, who has no other messages but those stored with this one.
     """

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, Table, literal, null, select, text, tuple_, update
 
@@ -72,8 +72,7 @@ UNLESS = {
 """A statement changes a row only once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(NamedTuple):
     """The newest message that a unit of work stored for a contact; it changes no number of unread ones."""
 
     contact_id: int

@@ -115,8 +115,9 @@ class Contact:
 
     def copy(self) -> Self:
         """A contact that can be changed without changing this one."""
-        return replace(
-            self,
+        return type(self)(
+            *(self.uuid, self.id, self.name, self.language, self.status, self.timezone),
+            *(self.created_on, self.last_seen_on),
             urns=list(self.urns),
             groups=list(self.groups),
             fields=dict(self.fields),

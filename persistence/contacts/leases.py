@@ -6,7 +6,7 @@ expired changes nothing.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, ColumnElement, Executable, null, or_, select, update
 from sqlalchemy.exc import DBAPIError
@@ -23,8 +23,7 @@ AWAIT_MS = 250
 """How long a worker waits for whoever is changing a contact; the next sweep comes after two seconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeasedContact:
+class LeasedContact(NamedTuple):
     """The columns of a leased contact's row that flows change; `fields` are stored values by the field's UUID."""
 
     id: int

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Executable, and_, literal, or_, select, update
 
@@ -29,8 +29,7 @@ NO_ROUTE = "no_route"
 CONTACT_INACTIVE = "contact_inactive"
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(NamedTuple):
     """The URN and channel by which a contact is reached; without them `failed_reason` says why it cannot be reached.
     `is_by_gateway` distinguishes gateways, which workers call, from phones, which fetch their messages.
     """
@@ -41,8 +40,7 @@ class Route:
     is_by_gateway: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A message to create: its contact and content; `route` is given if it is decided already. `is_bulk` messages, for
     example of broadcasts, are sent after conversations if both wait.
     """

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, select, update
@@ -35,8 +35,7 @@ IS_OPEN = _listed(*OPEN)
 it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
+class RunState(NamedTuple):
     """A run to save. `flow_id` and `contact_id` never change; `exited_on` is given once it is over. By `exits` steps
     of the path were left; an empty one means that a step was not left.
     """
@@ -50,7 +49,7 @@ class RunState:
     start_id: int | None = None
     parent_uuid: str | None = None
     responded: bool = False
-    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    results: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     path: Sequence[Mapping[str, Any]] = ()
     visits: Sequence[Mapping[str, Any]] = ()
     expires_on: datetime | None = None

@@ -1,10 +1,9 @@
 """Contacts as the flow engine sees them, many at a time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, literal, select
 
@@ -25,8 +24,7 @@ from persistence.tables.tickets import OPEN, ticket, topic
 PLACES = ("state", "district", "ward")
 
 
-@dataclass(frozen=True, slots=True)
-class ContactRow:
+class ContactRow(NamedTuple):
     """The columns of a contact's row that the engine reads; `fields` are stored values by the field's UUID."""
 
     id: int

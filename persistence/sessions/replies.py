@@ -1,8 +1,7 @@
 """Messages that flows send, with the route and the flow of each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, select
 
@@ -23,8 +22,7 @@ REASONS = {
 """The reasons why a message cannot be sent, in the engine's terms and in those of message records."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlowMessage:
+class FlowMessage(NamedTuple):
     """A message of a flow as in the engine's event (`msg`: urn, channel, text, attachments, quick_replies). `is_bulk`
     messages were sent because the flow was started for many contacts, not because the contact wrote.
     """

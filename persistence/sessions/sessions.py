@@ -1,7 +1,6 @@
 """Sessions: conversations of flows with contacts; a contact has at most one waiting session."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -20,8 +19,7 @@ from persistence.tables.contacts import contact
 from persistence.tables.runs import flow_run, flow_session
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(NamedTuple):
     """A session to save. `state` is kept only while it waits; `ended_on` is given once it is over."""
 
     uuid: str

@@ -2,7 +2,6 @@
 
 import uuid as uuid_module
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from types import NoneType
 from typing import Any, TypeVar, cast, get_args
@@ -51,8 +50,8 @@ def time_text(moment: datetime) -> str:
 
 
 def columns_for(kind: type, table: Table) -> list[Column[Any]]:
-    """The columns with the names of a dataclass's fields, so that rows are read as `kind(*row)`."""
-    return [table.c[each.name] for each in fields(kind)]
+    """The columns with the names of a record's fields, so that rows are read as `kind(*row)`."""
+    return [table.c[name] for name in kind.__annotations__]
 
 
 class UtcDateTime(TypeDecorator[datetime]):

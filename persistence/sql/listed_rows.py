@@ -38,11 +38,16 @@ class _Rows(TypeDecorator[Sequence[Mapping[str, Any]]]):
     cache_ok = True
 
     def process_bind_param(self, value: Sequence[Mapping[str, Any]] | None, dialect: Dialect) -> str:
-        return rows_text(value or ())
+        return _rows_text_on_sqlite(value or ()) if dialect.name == "sqlite" else rows_text(value or ())
 
 
 def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as the one parameter that they are."""
+    """Rows as the one parameter that they are, on PostgreSQL."""
+    return orjson.dumps(list(rows)).decode()
+
+
+def _rows_text_on_sqlite(rows: Sequence[Mapping[str, Any]]) -> str:
+    """With times as all columns have them there."""
     known: dict[int, str] = {}  # most times are that of the unit of work, the same object again and again
 
     def write(value: object) -> str:

@@ -1,16 +1,14 @@
 """The events of sprints, each with its contact and its flow."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from flows.engine import Event, Session
 
 FlowReference = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class SprintEvent:
+class SprintEvent(NamedTuple):
     """An event, the contact and the session of its sprint, and the flow by UUID and name. `is_bulk` events happened
     because the flow was started for many contacts, not because the contact wrote.
     """

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from hashlib import sha1
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from flows.clock import RANDOM_DIGITS, Clock
 from flows.engine import (
@@ -59,6 +60,13 @@ logger = logging.getLogger("relayboard.worker")
 OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True, groups_see_urns=True, extra=True)
 SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
 """The namespace of their UUIDs."""
+
+
+def derive_uuid(name: str) -> str:
+    """The UUID of a session by its name: `uuid5`, which takes four times as long."""
+    digits = sha1(SESSIONS.bytes + name.encode(), usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ class SprintRunner:
     def _start(self, task: Task, contact: Contact) -> Outcome:
         assert task.trigger is not None
         # If the sprint is run again the session has the same UUID, so that services can recognize repeated requests.
-        session_uuid = str(uuid5(SESSIONS, f"{task.cause} {contact.uuid}")) if task.cause else self.clock.uuid()
+        session_uuid = derive_uuid(f"{task.cause} {contact.uuid}") if task.cause else self.clock.uuid()
         try:
             session, events = start(
                 self.assets,

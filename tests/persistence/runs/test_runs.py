@@ -1,7 +1,5 @@
 """Saving runs as the engine left them, and the flows' counts of them."""
 
-from dataclasses import replace
-
 import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
@@ -71,7 +69,7 @@ def test_results_may_contain_any_character(
 ) -> None:
     said = "'\\\" % \x00 \u2028 \N{SMILING FACE WITH SMILING EYES}"
     result = {"name": "Said", "value": said, "category": None, "node": NODE, "time": "", "input": said}
-    run = replace(state(database, registration, amina, "waiting"), results={"said": result}, path=[{"node": said}])
+    run = state(database, registration, amina, "waiting")._replace(results={"said": result}, path=[{"node": said}])
 
     save(database, workspace, run)
 
@@ -86,8 +84,7 @@ def test_runs_that_are_stored_at_the_end_are_the_same_with_the_time_of_the_clock
     start_id = add_start(database, workspace, registration, [amina])
     visits, expires_on = [{"type": "A", "left_on": None, "results": []}], database.clock()
     now, later = (
-        replace(
-            state(database, registration, amina, "waiting"),
+        state(database, registration, amina, "waiting")._replace(
             path=[{"node": "\x00 '\\"}],
             visits=visits,
             parent_uuid=NODE,
@@ -101,7 +98,7 @@ def test_runs_that_are_stored_at_the_end_are_the_same_with_the_time_of_the_clock
 
     over = state(database, registration, amina, "completed", known.uuid)
     with database.writing() as tx:
-        stored = save_runs(tx, workspace.id, [replace(later, start_id=start_id), over], at_end=True)
+        stored = save_runs(tx, workspace.id, [later._replace(start_id=start_id), over], at_end=True)
 
     assert stored == {known.uuid: ids[known.uuid]}
     with database.reading() as tx:
@@ -124,7 +121,7 @@ def test_runs_that_are_stored_at_the_end_hold_their_start_before(
     mine = select(flow_start.c.id).where(flow_start.c.id == start_id)
 
     with database.writing() as tx:
-        run = replace(state(database, registration, amina, "waiting"), start_id=start_id)
+        run = state(database, registration, amina, "waiting")._replace(start_id=start_id)
         save_runs(tx, workspace.id, [run], at_end=True)
         with database.writing() as other:
             assert other.execute(mine.with_for_update(skip_locked=True)).first() is None

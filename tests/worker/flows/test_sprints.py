@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
+from uuid import uuid5
 
 import pytest
 from sqlalchemy import update
@@ -15,7 +16,7 @@ from persistence.tables.runs import flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from worker.flows import sprints
-from worker.flows.sprints import RepeatableChance
+from worker.flows.sprints import SESSIONS, RepeatableChance, derive_uuid
 from worker.jobs import begin_groups
 
 
@@ -82,3 +83,9 @@ def test_smart_groups_go_by_addresses_that_people_may_not_see(stage: Stage) -> N
     stage.work()
 
     assert stage.sent_to(amina) == ["1: tel:********"]
+
+
+def test_the_uuid_of_a_session_is_derived_from_its_name() -> None:
+    names = [f"{number} \N{SMILING FACE WITH SMILING EYES}" for number in range(100)]
+
+    assert [derive_uuid(name) for name in names] == [str(uuid5(SESSIONS, name)) for name in names]

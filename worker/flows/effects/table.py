@@ -12,10 +12,11 @@ EFFECTS: tuple[Effect, ...] = (contacts, messages, labels, tickets, broadcasts, 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
     """Performs all events of sprints."""
+    kinds = {each.event["type"] for each in events}
     for effect in EFFECTS:
-        found = [each for each in events if each.event["type"] in effect.TYPES]
-        if found:
-            effect.carry_out(recording, found)
+        chosen = kinds.intersection(effect.TYPES)
+        if chosen:
+            effect.carry_out(recording, [each for each in events if each.event["type"] in chosen])
 
 
 def has_messages_alone(events: Sequence[SprintEvent]) -> bool:
