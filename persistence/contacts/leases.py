@@ -1,9 +1,11 @@
 """Leases of contacts: only one worker at a time continues the conversations of a contact, whatever started them. The
 holder may work outside of transactions. Results are recorded only while the lease is held, so that a worker whose lease
-expired changes nothing.
+expired changes nothing. Work that takes only a moment and calls nobody outside needs no lease, which would write each
+contact once more: its results are recorded if a contact is still as it was seen.
 """
 
 from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -40,6 +42,25 @@ class ContactLeases:
 
     contact_ids: frozenset[int]
     until: datetime
+
+    def only(self, contact_id: int) -> "ContactLeases":
+        """The lease of one contact, if it is among these."""
+        return ContactLeases(self.contact_ids & {contact_id}, self.until)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenContacts:
+    """Contacts that nobody had leased, with the time of the last change of each."""
+
+    changed_on: Mapping[int, datetime]
+
+    def only(self, contact_id: int) -> "SeenContacts":
+        """One of these contacts, if it is among them."""
+        return SeenContacts({one: moment for one, moment in self.changed_on.items() if one == contact_id})
+
+
+Claim = ContactLeases | SeenContacts
+"""What a worker has of the contacts whose sprints it records."""
 
 
 def is_free(now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
@@ -85,10 +106,34 @@ def lock_leased(tx: Transaction, leases: ContactLeases) -> list[LeasedContact]:
     return [LeasedContact(*row) for row in _LOCKING.rows(tx, _held(leases))]
 
 
+def see_free(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> SeenContacts:
+    """The free ones of these contacts, as they are now. To be called before anything of them is read."""
+    return SeenContacts(dict(_SEEING.rows(tx, _of_owner(tx, workspace_id, contact_ids))))
+
+
+def lock_claimed(tx: Transaction, workspace_id: int, claim: Claim) -> list[LeasedContact]:
+    """The contacts whose lease is still held, or that nobody has leased or changed since they were seen, locked in the
+    order of their ids."""
+    if isinstance(claim, ContactLeases):
+        return lock_leased(tx, claim)
+    rows = _LOCKING_FREE.rows(tx, _of_owner(tx, workspace_id, claim.changed_on))
+    return [LeasedContact(*row) for moment, *row in rows if moment == claim.changed_on[row[0]]]
+
+
+def release_claimed(tx: Transaction, claim: Claim, *, but: AbstractSet[int]) -> None:
+    """Ends leases, `but` those of contacts whose leases end otherwise."""
+    if isinstance(claim, ContactLeases):
+        release_leases(tx, ContactLeases(claim.contact_ids - but, claim.until))
+
+
 def release_leases(tx: Transaction, leases: ContactLeases) -> None:
     """Ends leases."""
     if leases.contact_ids:
         _RELEASING.run_later(tx, _held(leases))
+
+
+def _of_owner(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> dict[str, Any]:
+    return {"owner": workspace_id, "wanted": sorted(contact_ids), "now": tx.now}
 
 
 def _held(leases: ContactLeases) -> dict[str, Any]:
@@ -119,10 +164,22 @@ def _lock(_is_sqlite: bool) -> Executable:
     return held.with_for_update(key_share=True)
 
 
+_ARE_FREE = (beside_index(contact.c.workspace_id) == param("owner")) & _ARE_WANTED & is_free(param("now", UtcDateTime))
+
+
+def _see(_is_sqlite: bool) -> Executable:
+    return select(contact.c.id, contact.c.modified_on).where(_ARE_FREE)
+
+
+def _lock_free(_is_sqlite: bool) -> Executable:
+    free = select(contact.c.modified_on, *columns_for(LeasedContact, contact)).where(_ARE_FREE)
+    return free.order_by(contact.c.id).with_for_update(key_share=True)
+
+
 def _await(_is_sqlite: bool) -> Executable:
     mine = (beside_index(contact.c.workspace_id) == param("owner")) & _ARE_WANTED
     return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
 
 
 _TAKING, _RENEWING, _RELEASING, _LOCKING = Fixed(_take), Fixed(_renew), Fixed(_release), Fixed(_lock)
-_AWAITING = Fixed(_await)
+_AWAITING, _SEEING, _LOCKING_FREE = Fixed(_await), Fixed(_see), Fixed(_lock_free)

@@ -1,12 +1,13 @@
 """Records the outcomes of sprints: one transaction for many contacts, and nothing for contacts whose lease was lost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from flows.engine import Session, interrupt
 from flows.engine.state import FAILED, WAITING, Run
 from flows.moments import parse_moment
-from persistence.contacts.leases import ContactLeases, lock_leased, release_leases
+from persistence.contacts.leases import Claim, lock_claimed, release_claimed
 from persistence.contacts.values import FixedClock
 from persistence.database import Transaction
 from persistence.flows.upkeep import find_archived
@@ -33,16 +34,26 @@ from worker.flows.sprints import Outcome
 BACKGROUND = "messaging_background"
 
 
+FindDone = Callable[[Transaction], AbstractSet[int]]
+
+
 def record_outcomes(
-    tx: Transaction, workspace: Workspace, assets: DatabaseAssets, leases: ContactLeases, outcomes: Sequence[Outcome]
+    tx: Transaction,
+    workspace: Workspace,
+    assets: DatabaseAssets,
+    claim: Claim,
+    outcomes: Sequence[Outcome],
+    find_done: FindDone | None = None,
 ) -> list[int]:
     """Stores sessions and runs, performs the events, and ends the leases; returns the contacts that were recorded.
-    Outcomes whose lease or waiting session is gone change nothing: the worker that took over does the work again.
+    Outcomes whose claim or waiting session is gone change nothing: the worker that took over does the work again.
+    `find_done` finds, once the contacts are locked, those for whom others have done the work; they count as recorded.
     Events of a failed session are not performed.
     """
-    rows = lock_leased(tx, leases)
+    rows = lock_claimed(tx, workspace.id, claim)
     held = {row.id for row in rows}
-    mine = [outcome for outcome in outcomes if outcome.task.contact_id in held]
+    wanted = held if find_done is None else held - find_done(tx)
+    mine = [outcome for outcome in outcomes if outcome.task.contact_id in wanted]
     valid = _keep_waiting(tx, workspace.id, mine)
     sprints = end_passive_waits(tx, workspace.id, [outcome for outcome in valid if outcome.session is not None])
     broken = [each.task.contact_id for each in valid if each.is_broken and each.task.session_id is not None]
@@ -56,7 +67,7 @@ def record_outcomes(
     moved = _store_sessions(tx, workspace, assets, sprints, at_end=at_end)
     carry_out(Recording(tx, workspace, assets.flow_ids, rows), events)
     finish_messages(tx, workspace.id, _handled_messages(assets, valid))
-    release_leases(tx, replace(leases, contact_ids=leases.contact_ids - moved))
+    release_claimed(tx, claim, but=moved)
     return sorted(held)
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from flows.clock import Clock, SystemClock
 from flows.engine import Contact
 from flows.environment import Environment
-from persistence.contacts.leases import ContactLeases
+from persistence.contacts.leases import Claim, ContactLeases, SeenContacts
 from persistence.contacts.values import environment_of
 from persistence.database import Database, Transaction
 from persistence.errors import DATABASE_AWAY
@@ -16,7 +16,7 @@ from persistence.sessions.contacts import load_contacts
 from persistence.workspaces import Workspace, find_workspace
 from worker.flows.asset_cache import AssetCache, DatabaseAssets
 from worker.flows.lease_renewal import LeaseRenewal
-from worker.flows.recording import record_outcomes
+from worker.flows.recording import FindDone, record_outcomes
 from worker.flows.services.services import open_outside
 from worker.flows.sprints import Outcome, SprintRunner, Task
 from worker.runtime import Runtime
@@ -24,6 +24,7 @@ from worker.runtime import Runtime
 logger = logging.getLogger("relayboard.worker")
 
 OnRecorded = Callable[[Transaction, Sequence[int]], None]
+Record = Callable[[Transaction, Claim, Sequence[Outcome]], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,44 +70,70 @@ class FlowRunner:
         renews the leases too.
         """
         renewal = renewal or LeaseRenewal(self.database, leases)
-        outside = open_outside(self.runtime, context.workspace, renewal.refresh)
-        runner = SprintRunner(
-            context.assets, context.environment, self.clock, outside, renewal.refresh, self.runtime.settings.secret_key
-        )
-        outcomes: list[Outcome] = runner.run(tasks, context.contacts)
+        outcomes = self._run(context, tasks, renewal.refresh)
 
-        def record(tx: Transaction) -> list[int]:
-            recorded = record_outcomes(tx, context.workspace, context.assets, renewal.leases, outcomes)
+        def record(tx: Transaction, claim: Claim, some: Sequence[Outcome]) -> list[int]:
+            return record_outcomes(tx, context.workspace, context.assets, claim, some)
+
+        return self._record(record, renewal.leases, outcomes, on_recorded)
+
+    def perform_unleased(
+        self, context: BatchContext, seen: SeenContacts, tasks: Sequence[Task], find_done: FindDone
+    ) -> list[int]:
+        """Like `perform` for sprints that call nobody outside, of contacts that nobody has leased. Those who were
+        leased or changed meanwhile are not recorded. `find_done` finds those for whom the work was done meanwhile.
+        """
+        outcomes = self._run(context, tasks, _renew_nothing)
+
+        def record(tx: Transaction, claim: Claim, some: Sequence[Outcome]) -> list[int]:
+            return record_outcomes(tx, context.workspace, context.assets, claim, some, find_done)
+
+        return self._record(record, seen, outcomes, None)
+
+    def _run(self, context: BatchContext, tasks: Sequence[Task], before_task: Callable[[], None]) -> list[Outcome]:
+        outside = open_outside(self.runtime, context.workspace, before_task)
+        runner = SprintRunner(
+            context.assets, context.environment, self.clock, outside, before_task, self.runtime.settings.secret_key
+        )
+        return runner.run(tasks, context.contacts)
+
+    def _record(
+        self, record: Record, claim: Claim, outcomes: Sequence[Outcome], on_recorded: OnRecorded | None
+    ) -> list[int]:
+        """Records outcomes together, or each alone if that fails."""
+
+        def record_all(tx: Transaction) -> list[int]:
+            recorded = record(tx, claim, outcomes)
             if on_recorded is not None:
                 on_recorded(tx, recorded)
             return recorded
 
         try:
-            return self.database.write(record)
+            return self.database.write(record_all)
         except DATABASE_AWAY:
             raise  # the database is not available: everything is done again
         except Exception:
             logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
-        recorded = [each for outcome in outcomes for each in self._record_alone(context, renewal.leases, outcome)]
+        recorded = [each for outcome in outcomes for each in self._record_alone(record, claim, outcome)]
         if on_recorded is not None:
             self.database.write(lambda tx: on_recorded(tx, recorded))
         return recorded
 
-    def _record_alone(self, context: BatchContext, leases: ContactLeases, outcome: Outcome) -> list[int]:
+    def _record_alone(self, record: Record, claim: Claim, outcome: Outcome) -> list[int]:
         """Records one outcome; if it cannot be recorded its session fails, or it would be tried forever."""
-        alone = ContactLeases(leases.contact_ids & {outcome.task.contact_id}, leases.until)
+        alone = claim.only(outcome.task.contact_id)
         try:
-            return self.database.write(
-                lambda tx: record_outcomes(tx, context.workspace, context.assets, alone, [outcome])
-            )
+            return self.database.write(lambda tx: record(tx, alone, [outcome]))
         except DATABASE_AWAY:
             raise
         except Exception as error:
             logger.exception("a sprint of contact %d cannot be recorded", outcome.task.contact_id)
             failed = Outcome(outcome.task, refusal=f"not recorded: {type(error).__name__}", is_broken=True)
-            return self.database.write(
-                lambda tx: record_outcomes(tx, context.workspace, context.assets, alone, [failed])
-            )
+            return self.database.write(lambda tx: record(tx, alone, [failed]))
+
+
+def _renew_nothing() -> None:
+    """There are no leases."""
 
 
 @dataclass(frozen=True, slots=True)

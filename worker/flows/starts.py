@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from flows.engine.events import write_moment
-from persistence.contacts.leases import acquire_leases
+from persistence.contacts.leases import see_free
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (
     StartBatch,
@@ -57,8 +57,8 @@ def _expand(tx: Transaction, workspace_id: int) -> bool:
 
 
 def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
-    """Starts the contacts of a batch that are not started yet; if some of them are leased by others, the batch is
-    repeated soon.
+    """Starts the contacts of a batch that are not started yet; if some of them are leased by others, or change before
+    they are recorded, the batch is repeated soon.
 
     Contacts of a flow that may call other systems are parked, and the batch is repeated when all were handled.
     """
@@ -68,13 +68,18 @@ def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
     if flow_uuid is not None and context.assets.calls_out(flow_uuid):
         _park_batch(runner, batch, flow_uuid)
         return
-    leases = runner.database.write(lambda tx: acquire_leases(tx, batch.contact_ids))
     with runner.database.reading() as tx:
-        context = runner.add_contacts(tx, context, sorted(leases.contact_ids))
-        begun, tasks = plan_batch(tx, context, batch, leases.contact_ids)
-    done = begun.union(runner.perform(context, leases, tasks))
+        seen = see_free(tx, batch.workspace_id, batch.contact_ids)
+        context = runner.add_contacts(tx, context, sorted(seen.changed_on))
+        begun, tasks = plan_batch(tx, context, batch, seen.changed_on)
+    done = begun.union(runner.perform_unleased(context, seen, tasks, lambda tx: _find_done(tx, batch)))
     # In a transaction after that of the runs: a transaction that interrupts the start locks its row and then the runs.
     runner.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=flow_uuid is None))
+
+
+def _find_done(tx: Transaction, batch: StartBatch) -> set[int]:
+    """The contacts, which are locked, whom others have started since they were planned, or in another flow."""
+    return find_started(tx, batch) | find_left_out(tx, batch)
 
 
 def _park_batch(runner: FlowRunner, batch: StartBatch, flow_uuid: str) -> None:
@@ -101,7 +106,6 @@ def plan_batch(
     tx: Transaction, context: BatchContext, batch: StartBatch, contact_ids: Collection[int]
 ) -> tuple[set[int], list[Task]]:
     """The contacts of a batch that are started already, and the tasks for these of its contacts."""
-    # Only with the lease is it certain that no other worker starts this contact now.
     begun = find_started(tx, batch)
     left_out = find_left_out(tx, batch) - begun
     made = find_made_runs(tx, batch)

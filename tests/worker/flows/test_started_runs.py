@@ -1,16 +1,19 @@
 """Runs started over HTTP, before and after a worker went through them, in both generations."""
 
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
+from flows.engine import Contact
 from persistence.contacts.leases import acquire_leases
-from persistence.flow_starts.batches import interrupt_start
+from persistence.flow_starts.batches import find_batch, interrupt_start
 from persistence.flow_starts.expansion import expand_start, lease_start
+from persistence.stamps import stamped
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start
+from persistence.tables.flow_starts import flow_start, flow_start_batch
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
@@ -20,7 +23,9 @@ from tests.conftest import Clock
 from tests.run_rows import uuid_of as uuid_in
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_conversation import AMINA, BEN, SURVEY
-from worker.flows.starts import begin_starts
+from worker.flows.runner import FlowRunner
+from worker.flows.sprints import Outcome, SprintRunner, Task
+from worker.flows.starts import _start_batch, begin_starts
 
 MEETING_SECONDS = 2.0
 OLDER, NEWER = "/api/v1/runs.json", "/api/v2/runs.json"
@@ -229,4 +234,71 @@ def test_a_contact_that_another_worker_has_is_started_when_it_is_free(stage: Sta
     stage.work()
 
     assert [len(stage.sent_to(each)) for each in (amina, ben)] == [2, 2]
+    assert [row.status for row in stage.rows(flow_start)] == ["completed"]
+
+
+def change_name(stage: Stage, person: int) -> None:
+    with stage.database.writing() as tx:
+        moment = stamped(tx, contact, stage.workspace.id)
+        tx.execute(update(contact).where(contact.c.id == person).values(name="Zoe", modified_on=moment))
+
+
+def lease(stage: Stage, person: int) -> None:
+    with stage.database.writing() as tx:
+        assert acquire_leases(tx, [person]).contact_ids == {person}
+
+
+@pytest.mark.parametrize(("meddle", "later", "said"), [(change_name, 2, "Zoe"), (lease, 40, "Ben")])
+def test_a_contact_that_others_change_or_take_while_its_sprint_runs_is_started_anew(
+    stage: Stage,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+    meddle: Callable[[Stage, int], None],
+    later: int,
+    said: str,
+) -> None:
+    greeting = definition("Greeting", [node("hello", [say("Hello @contact.name")])])
+    amina, ben = stage.add_contact(AMINA, "Amina"), stage.add_contact(BEN, "Ben")
+    run, meddled = SprintRunner.run, []
+
+    def run_beside(runner: SprintRunner, tasks: Sequence[Task], contacts: Mapping[int, Contact]) -> list[Outcome]:
+        outcomes = run(runner, tasks, contacts)
+        if not meddled:
+            meddled.append(ben)
+            meddle(stage, ben)
+        return outcomes
+
+    monkeypatch.setattr(SprintRunner, "run", run_beside)
+    stage.start(store_flow(stage.database, stage.workspace, greeting), amina, ben)
+    stage.work()
+    assert [stage.sent_to(each) for each in (amina, ben)] == [["Hello Amina"], []]
+    clock.advance(seconds=later)
+    stage.work()
+
+    assert [stage.sent_to(each) for each in (amina, ben)] == [["Hello Amina"], [f"Hello {said}"]]
+    assert [row.status for row in stage.rows(flow_start)] == ["completed"]
+
+
+def test_a_contact_that_another_worker_starts_meanwhile_is_started_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It ends at once, so that nothing about the contact changes.
+    greeting = definition("Greeting", [node("hello", [say("Hello")])])
+    amina = stage.add_contact(AMINA)
+    run, batches = SprintRunner.run, []
+
+    def run_beside(runner: SprintRunner, tasks: Sequence[Task], contacts: Mapping[int, Contact]) -> list[Outcome]:
+        outcomes = run(runner, tasks, contacts)
+        if not batches:
+            (row,) = stage.rows(flow_start_batch)
+            with stage.database.reading() as tx:
+                batches.append(find_batch(tx, stage.workspace.id, row.id))
+            _start_batch(FlowRunner(stage.runtime), batches[0])
+        return outcomes
+
+    monkeypatch.setattr(SprintRunner, "run", run_beside)
+    stage.start(store_flow(stage.database, stage.workspace, greeting), amina)
+    stage.work()
+
+    assert (stage.sent_to(amina), len(stage.rows(flow_run))) == (["Hello"], 1)
     assert [row.status for row in stage.rows(flow_start)] == ["completed"]
