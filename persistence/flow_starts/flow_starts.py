@@ -4,13 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import ColumnElement, Executable, exists, literal, select
 
 from persistence.audience import Audience, save_audience
 from persistence.audience_tables import OF_START
 from persistence.database import Transaction
 from persistence.sessions.states import IS_WAITING
 from persistence.sql.columns import columns_for, new_uuid
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact
 from persistence.tables.flow_starts import PENDING, flow_start
@@ -85,9 +87,11 @@ def create_start(tx: Transaction, workspace_id: int, new: NewStart) -> int:
 def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Sequence[int]:
     """Those of these contacts that are active and match the start's conditions; those who get runs at once are
     locked."""
+    wishes = list_wishes(start)
+    if not (wishes or start.makes_runs):
+        return [one for (one,) in _ACTIVE.rows(tx, {"owner": start.workspace_id, "theirs": ids})]
     active = (contact.c.workspace_id == start.workspace_id) & (contact.c.status == ACTIVE) & ~contact.c.is_deleted
     statement = select(contact.c.id).where(active).order_by(contact.c.id)
-    wishes = list_wishes(start)
     if ids and start.makes_runs:
         # Their runs are read after waiting for transactions that create some for them, so in a second statement.
         holding = statement.with_for_update(read=not wishes)
@@ -95,6 +99,15 @@ def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Seque
         if not wishes:
             return ids
     return tx.execute(statement.where(contact.c.id.in_(ids), *wishes)).scalars().all() if ids else []
+
+
+def _find_active(_is_sqlite: bool) -> Executable:
+    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+    active = (contact.c.status == literal(ACTIVE, literal_execute=True)) & ~contact.c.is_deleted
+    return select(contact.c.id).where(mine, active).order_by(contact.c.id)
+
+
+_ACTIVE = Fixed(_find_active)
 
 
 def list_wishes(start: StartRow) -> list[ColumnElement[bool]]:

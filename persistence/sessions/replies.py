@@ -1,6 +1,7 @@
 """Messages that flows send, with the route and the flow of each."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, select
@@ -81,9 +82,15 @@ def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]])
     try:
         if found is None:
             return None
-        return Route(parse(content.get("urn") or "").identity, found[0], is_by_gateway=found[1])
+        return Route(_identify(content.get("urn") or ""), found[0], is_by_gateway=found[1])
     except UrnError:
         return None
+
+
+@lru_cache(maxsize=64)
+def _identify(urn: str) -> str:
+    """Most flows send several messages one after the other."""
+    return parse(urn).identity
 
 
 def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:

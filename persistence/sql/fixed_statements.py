@@ -125,11 +125,15 @@ class _Sendable:
         return found if self.positions is None else tuple(found[name] for name in self.positions)
 
     def read(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(value if read is None else read(value) for value, read in zip(row, self.readers, strict=True))
+        values = list(row)
+        for index, read in self.conversions:
+            values[index] = read(values[index])
+        return tuple(values)
 
     @cached_property
-    def is_read_as_it_comes(self) -> bool:
-        return not any(self.readers)
+    def conversions(self) -> list[tuple[int, Process]]:
+        """The values of a row that the driver does not give as they are wanted."""
+        return [(index, read) for index, read in enumerate(self.readers) if read is not None]
 
     @cached_property
     def name(self) -> str:
@@ -174,7 +178,7 @@ class Fixed:
         """The rows of the statement with these values of its parameters."""
         made = self._for(tx)
         rows = fetch(tx.connection, self._text_for(tx, made), made.parameters(values))
-        return rows if made.is_read_as_it_comes else [made.read(row) for row in rows]
+        return [made.read(row) for row in rows] if made.conversions else rows
 
     def run(self, tx: Transaction, values: Values) -> int:
         """Executes the statement; returns how many rows it changed."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from flows.engine import Session, interrupt
 from flows.engine.state import FAILED, WAITING, Run
@@ -26,7 +25,7 @@ from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects.effect import Recording
-from worker.flows.effects.table import carry_out, has_messages_alone
+from worker.flows.effects.table import TYPES, carry_out, has_messages_alone
 from worker.flows.effects.waits import read_ends
 from worker.flows.sprint_events import SprintEvent, first_flow, flows_of_events
 from worker.flows.sprints import Outcome
@@ -193,9 +192,11 @@ def _describe(run: Run, outcome: Outcome, state: SessionState, session_id: int, 
 
 
 def _list_events(outcome: Outcome) -> Iterator[SprintEvent]:
+    """The events that have effects."""
     session, task = _session(outcome), outcome.task
     for event, flow in flows_of_events(session, task.state, outcome.events):
-        yield SprintEvent(event, task.contact_id, session, flow, is_bulk=task.start_id is not None)
+        if event["type"] in TYPES:
+            yield SprintEvent(event, task.contact_id, session, flow, is_bulk=task.start_id is not None)
 
 
 def _flow_id(outcome: Outcome, assets: DatabaseAssets) -> int | None:
@@ -230,4 +231,4 @@ def _waits(outcome: Outcome) -> bool:
 
 def _end(tx: Transaction, outcome: Outcome) -> Outcome:
     session, events = interrupt(_session(outcome), clock=FixedClock(tx.now))
-    return replace(outcome, session=session, events=[*outcome.events, *events])
+    return outcome._replace(session=session, events=[*outcome.events, *events])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from hashlib import sha1
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from flows.clock import RANDOM_DIGITS, Clock
@@ -69,8 +69,7 @@ def derive_uuid(name: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:32]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """The work for one contact: a trigger starts a session, or a resume continues the waiting one. `state` is the
     waiting session's stored form and `session_id` its row. `message_id` is the incoming message that caused it,
     `start_id` the flow start, `run_uuid` the run that was created ahead for it. `cause` is the UUID of the message, the
@@ -94,8 +93,7 @@ class Task:
         return self.trigger is not None or self.state is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The result of a task: the session with its events. Without a session there was nothing to do, or `refusal` says
     why not. `is_broken` means that the waiting session cannot continue, or that the flow could not be started: its run
     failed.
@@ -103,7 +101,7 @@ class Outcome:
 
     task: Task
     session: Session | None = None
-    events: Sequence[Event] = field(default_factory=tuple)
+    events: Sequence[Event] = ()
     refusal: str = ""
     is_broken: bool = False
 

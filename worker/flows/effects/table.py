@@ -8,6 +8,8 @@ from worker.flows.sprint_events import SprintEvent
 
 EFFECTS: tuple[Effect, ...] = (contacts, messages, labels, tickets, broadcasts, starts, resthooks, flow_events)
 """In the order in which they are performed: contacts are changed before they get messages."""
+TYPES = frozenset(name for effect in EFFECTS for name in effect.TYPES)
+"""Of all events that have an effect."""
 
 
 def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
