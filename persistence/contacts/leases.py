@@ -117,7 +117,11 @@ def lock_claimed(tx: Transaction, workspace_id: int, claim: Claim) -> list[Lease
     if isinstance(claim, ContactLeases):
         return lock_leased(tx, claim)
     rows = _LOCKING_FREE.rows(tx, _of_owner(tx, workspace_id, claim.changed_on))
-    return [LeasedContact(*row) for moment, *row in rows if moment == claim.changed_on[row[0]]]
+    unchanged = [row for row in rows if row[0] == claim.changed_on[row[2]]]
+    expired = [contact_id for _, until, contact_id, *_ in unchanged if until is not None]
+    if expired:  # whoever had such a lease must not record anything after this
+        _CLEARING.run_later(tx, {"wanted": expired})
+    return [LeasedContact(*row) for _, _, *row in unchanged]
 
 
 def release_claimed(tx: Transaction, claim: Claim, *, but: AbstractSet[int]) -> None:
@@ -172,8 +176,13 @@ def _see(_is_sqlite: bool) -> Executable:
 
 
 def _lock_free(_is_sqlite: bool) -> Executable:
-    free = select(contact.c.modified_on, *columns_for(LeasedContact, contact)).where(_ARE_FREE)
+    times = (contact.c.modified_on, contact.c.handling_until)
+    free = select(*times, *columns_for(LeasedContact, contact)).where(_ARE_FREE)
     return free.order_by(contact.c.id).with_for_update(key_share=True)
+
+
+def _clear(_is_sqlite: bool) -> Executable:
+    return update(contact).where(_ARE_WANTED).values(handling_until=null())
 
 
 def _await(_is_sqlite: bool) -> Executable:
@@ -182,4 +191,4 @@ def _await(_is_sqlite: bool) -> Executable:
 
 
 _TAKING, _RENEWING, _RELEASING, _LOCKING = Fixed(_take), Fixed(_renew), Fixed(_release), Fixed(_lock)
-_AWAITING, _SEEING, _LOCKING_FREE = Fixed(_await), Fixed(_see), Fixed(_lock_free)
+_AWAITING, _SEEING, _LOCKING_FREE, _CLEARING = Fixed(_await), Fixed(_see), Fixed(_lock_free), Fixed(_clear)

@@ -25,6 +25,7 @@ logger = logging.getLogger("relayboard.worker")
 
 OnRecorded = Callable[[Transaction, Sequence[int]], None]
 Record = Callable[[Transaction, Claim, Sequence[Outcome]], list[int]]
+FindClaim = Callable[[], Claim]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class FlowRunner:
         def record(tx: Transaction, claim: Claim, some: Sequence[Outcome]) -> list[int]:
             return record_outcomes(tx, context.workspace, context.assets, claim, some)
 
-        return self._record(record, renewal.leases, outcomes, on_recorded)
+        return self._record(record, lambda: renewal.leases, outcomes, on_recorded)
 
     def perform_unleased(
         self, context: BatchContext, seen: SeenContacts, tasks: Sequence[Task], find_done: FindDone
@@ -88,7 +89,7 @@ class FlowRunner:
         def record(tx: Transaction, claim: Claim, some: Sequence[Outcome]) -> list[int]:
             return record_outcomes(tx, context.workspace, context.assets, claim, some, find_done)
 
-        return self._record(record, seen, outcomes, None)
+        return self._record(record, lambda: seen, outcomes, None)
 
     def _run(self, context: BatchContext, tasks: Sequence[Task], before_task: Callable[[], None]) -> list[Outcome]:
         outside = open_outside(self.runtime, context.workspace, before_task)
@@ -98,12 +99,12 @@ class FlowRunner:
         return runner.run(tasks, context.contacts)
 
     def _record(
-        self, record: Record, claim: Claim, outcomes: Sequence[Outcome], on_recorded: OnRecorded | None
+        self, record: Record, claim: FindClaim, outcomes: Sequence[Outcome], on_recorded: OnRecorded | None
     ) -> list[int]:
-        """Records outcomes together, or each alone if that fails."""
+        """Records outcomes together, or each alone if that fails. Leases may be renewed up to then."""
 
         def record_all(tx: Transaction) -> list[int]:
-            recorded = record(tx, claim, outcomes)
+            recorded = record(tx, claim(), outcomes)
             if on_recorded is not None:
                 on_recorded(tx, recorded)
             return recorded
@@ -119,17 +120,17 @@ class FlowRunner:
             self.database.write(lambda tx: on_recorded(tx, recorded))
         return recorded
 
-    def _record_alone(self, record: Record, claim: Claim, outcome: Outcome) -> list[int]:
+    def _record_alone(self, record: Record, claim: FindClaim, outcome: Outcome) -> list[int]:
         """Records one outcome; if it cannot be recorded its session fails, or it would be tried forever."""
-        alone = claim.only(outcome.task.contact_id)
+        contact_id = outcome.task.contact_id
         try:
-            return self.database.write(lambda tx: record(tx, alone, [outcome]))
+            return self.database.write(lambda tx: record(tx, claim().only(contact_id), [outcome]))
         except DATABASE_AWAY:
             raise
         except Exception as error:
-            logger.exception("a sprint of contact %d cannot be recorded", outcome.task.contact_id)
+            logger.exception("a sprint of contact %d cannot be recorded", contact_id)
             failed = Outcome(outcome.task, refusal=f"not recorded: {type(error).__name__}", is_broken=True)
-            return self.database.write(lambda tx: record(tx, alone, [failed]))
+            return self.database.write(lambda tx: record(tx, claim().only(contact_id), [failed]))
 
 
 def _renew_nothing() -> None:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select, update
 
 from flows.engine import Contact
-from persistence.contacts.leases import acquire_leases
+from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.flow_starts.batches import find_batch, interrupt_start
 from persistence.flow_starts.expansion import expand_start, lease_start
 from persistence.stamps import stamped
@@ -277,6 +277,20 @@ def test_a_contact_that_others_change_or_take_while_its_sprint_runs_is_started_a
 
     assert [stage.sent_to(each) for each in (amina, ben)] == [["Hello Amina"], [f"Hello {said}"]]
     assert [row.status for row in stage.rows(flow_start)] == ["completed"]
+
+
+def test_who_had_a_lease_that_is_over_records_nothing_after_a_start(stage: Stage, clock: Clock) -> None:
+    amina = stage.add_contact(AMINA)
+    with stage.database.writing() as tx:
+        late = acquire_leases(tx, [amina])
+    clock.advance(minutes=1)
+
+    stage.start(store_flow(stage.database, stage.workspace, definition("Bye", [node("bye", [say("Bye")])])), amina)
+    stage.work()
+
+    assert stage.sent_to(amina) == ["Bye"]
+    with stage.database.writing() as tx:
+        assert lock_leased(tx, late) == []
 
 
 def test_a_contact_that_another_worker_starts_meanwhile_is_started_once(
