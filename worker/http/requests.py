@@ -15,7 +15,8 @@ from worker.http.errors import SendFailed
 
 URL_LENGTH = 2048
 URLS_KNOWN = 1024
-USER_AGENT = "Relayboard"
+USUAL = {"User-Agent": "Relayboard", "Accept": "*/*", "Accept-Encoding": "identity"}
+"""What requests say that say nothing else about it."""
 TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
 PORTS = {"http": 80, "https": 443}
 WITH_LENGTH = ("POST", "PUT", "PATCH")
@@ -80,9 +81,10 @@ def write_request(method: str, target: Target, headers: Mapping[str, str], body:
     check_headers(headers)
     if not TOKEN.match(method):
         raise ValueError(method)
-    sent = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity", **headers}
+    given = {name.lower() for name in headers}
+    usual = {name: value for name, value in USUAL.items() if name.lower() not in given}
     lines = [f"{method} {target.path} HTTP/1.1", f"Host: {target.authority}"]
     if body is not None or method in WITH_LENGTH:
         lines.append(f"Content-Length: {len(body or b'')}")
-    lines += [f"{name}: {value}" for name, value in sent.items()]
+    lines += [f"{name}: {value}" for name, value in (*usual.items(), *headers.items())]
     return "\r\n".join((*lines, "", "")).encode("latin-1") + (body or b"")

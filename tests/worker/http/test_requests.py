@@ -48,10 +48,11 @@ def test_a_length_is_told_of_a_body_and_where_one_is_expected(method, body, has_
     assert (b"\r\nContent-Length: 0\r\n" in request) is has_length
 
 
-def test_headers_of_the_caller_replace_those_of_the_service():
-    request = write_request("GET", read_target("http://example.org/"), {"Accept": "text/plain"}, None)
+@pytest.mark.parametrize("name", ["Accept", "accept", "ACCEPT"])
+def test_headers_of_the_caller_replace_those_of_the_service(name):
+    request = write_request("GET", read_target("http://example.org/"), {name: "text/plain"}, None)
 
-    assert request.count(b"Accept: ") == 1 and b"\r\nAccept: text/plain\r\n" in request
+    assert request.lower().count(b"\r\naccept: ") == 1 and f"\r\n{name}: text/plain\r\n".encode() in request
 
 
 @pytest.mark.parametrize("method", ["", "GET /x HTTP/1.1\r\nA:", "G T"])
