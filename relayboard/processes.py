@@ -104,14 +104,17 @@ class Supervisor:
     restarted with a growing back-off, and finally everything is stopped, so that the failure is visible from outside.
     The children hold the reading end of a pipe; if the supervisor dies for any reason, the pipe closes and they stop
     (see `follow_lifeline`); so does a supervisor that is itself the child of one. They share a folder of metrics, so
-    that each of them shows those of all. `on_ready` is called once all have been ready.
+    that each of them shows those of all. `on_ready` is called once all have been ready. `stopped` is for other threads:
+    from then on nothing is looked after.
     """
 
     children: list[Child]
-    stopping: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event = field(default_factory=threading.Event)
     first_pause_seconds: float = FIRST_PAUSE_SECONDS
     on_ready: Callable[[], None] | None = None
     _lifeline: tuple[int, int] = (-1, -1)
+    _bell: tuple[int, int] = (-1, -1)
+    _is_stopping: bool = False
     _metrics_folder: str = ""
 
     def run(self) -> int:
@@ -128,12 +131,15 @@ class Supervisor:
         """The block in which children can be started. `run` opens it by itself if `begin` is not used."""
         with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
             self._metrics_folder = os.environ.get(METRICS_FOLDER, folder)
-            self._lifeline = os.pipe()
+            self._lifeline, self._bell = os.pipe(), os.pipe()
+            os.set_blocking(self._bell[1], False)
             try:
                 yield
             finally:
+                self.stopped.set()
                 self._stop_children()
-                for end in self._lifeline:
+                ends, self._bell = (*self._lifeline, *self._bell), (-1, -1)
+                for end in ends:
                     os.close(end)
                 self._metrics_folder = ""
 
@@ -154,7 +160,7 @@ class Supervisor:
 
     def _watch(self) -> int:
         status = None
-        while status is None and not self.stopping.is_set():
+        while status is None and not self._is_stopping:
             for child in self.children:
                 status = self._look_after(child) if status is None else status
             if self.on_ready is not None and all(child.ready_since is not None for child in self.children):
@@ -165,14 +171,21 @@ class Supervisor:
         return status or 0
 
     def stop(self) -> None:
-        self.stopping.set()
+        """Also for handlers of signals, which must not take a lock: the thread that they interrupt could hold it."""
+        self._is_stopping = True
+        with contextlib.suppress(OSError):  # it has rung often enough, or nobody waits
+            os.write(self._bell[1], b"!")
 
     def _wait(self) -> bool:
         """Waits a little, or until `stop` is called; returns whether the supervisor of this supervisor is gone."""
         is_waited_for = any(child.after is not None and child.ready_since is None for child in self.children)
-        self.stopping.wait(SHORT_LOOK_SECONDS if is_waited_for else LOOK_SECONDS)
-        above = [int(os.environ[LIFELINE])] if LIFELINE in os.environ else []
-        return bool(select.select(above, [], [], 0)[0])
+        looking = select.poll()
+        above = int(os.environ[LIFELINE]) if LIFELINE in os.environ else -1
+        for descriptor in (self._bell[0], above):
+            if descriptor >= 0:
+                looking.register(descriptor, select.POLLIN)
+        seconds = SHORT_LOOK_SECONDS if is_waited_for else LOOK_SECONDS
+        return any(descriptor == above for descriptor, _ in looking.poll(seconds * 1000))
 
     def _look_after(self, child: Child) -> int | None:
         """Start a child, also one that has ended, when its back-off is over; a status if everything is to end."""

@@ -63,7 +63,7 @@ def run_demo(options: Options) -> int:
     with bound(HOST, _free_port() if options.port is None else options.port) as listener:
         log = Path("var/demo.log")
         supervisor = Supervisor(service_children(listener, 1, with_worker=True, log=log))
-        story = Story(settings, f"http://127.0.0.1:{listener.getsockname()[1]}", supervisor.stopping)
+        story = Story(settings, f"http://127.0.0.1:{listener.getsockname()[1]}", supervisor.stopped)
         threading.Thread(target=story.tell, name="story", daemon=True).start()
         with stopped_by_signals(supervisor):
             return supervisor.run()

@@ -1,5 +1,6 @@
 """The supervisor and its children."""
 
+import itertools
 import os
 import signal
 import socket
@@ -12,6 +13,7 @@ from typing import TextIO
 
 import pytest
 
+from relayboard import processes
 from relayboard.processes import (
     BEGIN,
     CANNOT_START,
@@ -19,6 +21,7 @@ from relayboard.processes import (
     METRICS_FOLDER,
     Child,
     Supervisor,
+    stopped_by_signals,
     wait_for_begin,
 )
 from testbed.patience import PATIENCE_SECONDS
@@ -233,6 +236,52 @@ def test_everything_ends_with_the_main_child_and_with_its_status(told):
     assert other.process.poll() is not None
     os.close(waiting)
     os.close(ending)
+
+
+def test_a_signal_stops_it_at_any_moment_of_its_waiting(monkeypatch):
+    """Also at one in which its thread holds a lock: a handler that wanted it would wait for ever."""
+    monkeypatch.setattr(processes, "SHORT_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(processes, "LOOK_SECONDS", 0.01)
+
+    def give_up(_number, _frame):
+        raise AssertionError("it waits for itself")
+
+    def stop_at(moment):
+        """Whether there was so late a moment."""
+        supervisor, passed = Supervisor([]), 0
+
+        def trace(_frame, _event, _argument):
+            nonlocal passed
+            passed += 1
+            if passed == moment:
+                signal.raise_signal(signal.SIGUSR1)
+            return trace
+
+        def wait():
+            sys.settrace(trace)
+            try:
+                return unwatched(supervisor)
+            finally:
+                sys.settrace(None)
+                rounds.append(passed)
+                if len(rounds) > 1:
+                    supervisor.stop()
+
+        rounds = []
+        monkeypatch.setattr(Supervisor, "_wait", lambda _self: wait())
+        with stopped_by_signals(supervisor, [signal.SIGUSR1]):
+            assert supervisor.run() == 0
+        return rounds[0] >= moment
+
+    unwatched = Supervisor._wait
+    previous = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(int(PATIENCE_SECONDS))
+    try:
+        moments = itertools.takewhile(stop_at, itertools.count(1))
+        assert len(list(moments)) > 5
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, previous)
 
 
 def test_a_child_waits_for_the_one_before_it_and_then_all_are_ready(told):
