@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, Executable, exists, literal, select, update
+from sqlalchemy import Executable, exists, literal, select, update
 
 from persistence.changes import Handled, note_handled
 from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
@@ -14,11 +13,11 @@ from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
 from persistence.sessions.parking import find_free_contacts
 from persistence.sessions.states import IS_WAITING
-from persistence.sql.columns import UtcDateTime
+from persistence.sql.columns import BigId, UtcDateTime
 from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
-from persistence.stamps import later, moved_on
+from persistence.stamps import moved_on
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_session
@@ -109,24 +108,19 @@ def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
 
 def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, UnhandledMessage]:
     """The oldest unhandled message of each contact, by contact id; one statement."""
-    columns = (
-        message.c.id,
-        message.c.uuid,
-        message.c.contact_id,
-        message.c.text,
-        message.c.attachments,
-        message.c.urn,
-        SEEN_UUID,
-        SEEN_NAME,
-        message.c.created_on,
-    )
-    statement = (
-        select(*columns)
-        .select_from(join_channels(message, message))
-        .where(message.c.workspace_id == workspace_id, message.c.contact_id.in_(contact_ids), IS_UNHANDLED)
-        .order_by(message.c.created_on.desc(), message.c.id.desc())
-    )
-    return {row.contact_id: UnhandledMessage(*row) for row in tx.execute(statement)}
+    found = _READING.rows(tx, {"owner": workspace_id, "theirs": contact_ids})
+    return {one.contact_id: one for one in (UnhandledMessage(*row) for row in found)}
+
+
+def _read_unhandled(_is_sqlite: bool) -> Executable:
+    rows = message.c
+    columns = (rows.id, rows.uuid, rows.contact_id, rows.text, rows.attachments, rows.urn)
+    theirs = (rows.workspace_id == param("owner")) & among(rows.contact_id, "theirs") & IS_UNHANDLED
+    found = select(*columns, SEEN_UUID, SEEN_NAME, rows.created_on).select_from(join_channels(message, message))
+    return found.where(theirs).order_by(rows.created_on.desc(), rows.id.desc())
+
+
+_READING = Fixed(_read_unhandled, is_prepared=False)
 
 
 def find_newcomers(tx: Transaction, workspace_id: int, messages: Sequence[UnhandledMessage]) -> set[int]:
@@ -144,12 +138,14 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
     for message_id, flow_id in flows.items():
         by_flow.setdefault(flow_id, []).append(message_id)
     for flow_id, ids in by_flow.items():
-        mine: ColumnElement[bool] = (message.c.workspace_id == workspace_id) & message.c.id.in_(sorted(ids))
-        handled: dict[str, Any] = {
-            "status": HANDLED,
-            "flow_id": flow_id,
-            "modified_on": later(tx, message),
-        }
-        finishing = update(message).where(mine, IS_UNHANDLED).values(**handled)
-        done = tx.execute(finishing.returning(message.c.id, message.c.contact_id, message.c.folder))
+        done = _MARKING.rows(tx, {"owner": workspace_id, "ids": sorted(ids), "flow": flow_id, "now": tx.now})
         note_handled(tx, workspace_id, [Handled(*row) for row in done])
+
+
+def _mark(is_sqlite: bool) -> Executable:
+    mine = (beside_index(message.c.workspace_id) == param("owner")) & among(message.c.id, "ids") & IS_UNHANDLED
+    handled = {"status": literal(HANDLED), "flow_id": param("flow", BigId), "modified_on": moved_on(message, is_sqlite)}
+    return update(message).where(mine).values(handled).returning(message.c.id, message.c.contact_id, message.c.folder)
+
+
+_MARKING = Fixed(_mark)

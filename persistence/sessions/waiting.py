@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Executable, select, update
 
 from persistence.database import Transaction
 from persistence.runs.runs import EXPIRED, FAILED
@@ -13,6 +13,7 @@ from persistence.sessions.parking import find_free_contacts
 from persistence.sessions.sessions import interrupt_contacts
 from persistence.sessions.states import IS_WAITING
 from persistence.sql.due_work import list_due_workspaces
+from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_session
 
@@ -31,19 +32,21 @@ class WaitingSession:
 
 def load_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, WaitingSession]:
     """The waiting sessions of contacts, by contact id; one statement."""
+    found = _READING.rows(tx, {"owner": workspace_id, "theirs": contact_ids})
+    return {
+        contact_id: WaitingSession(session_id, contact_id, state or {}, bool(ignores), timeout_on, expires_on)
+        for session_id, contact_id, state, ignores, timeout_on, expires_on in found
+    }
+
+
+def _read_waiting(_is_sqlite: bool) -> Executable:
     rows = flow_session.c
     columns = (rows.id, rows.contact_id, rows.state, flow.c.ignores_triggers, rows.timeout_on, rows.expires_on)
-    statement = (
-        select(*columns)
-        .outerjoin(flow, flow.c.id == rows.current_flow_id)
-        .where(rows.workspace_id == workspace_id, rows.contact_id.in_(contact_ids), IS_WAITING)
-    )
-    return {
-        row.contact_id: WaitingSession(
-            row.id, row.contact_id, row.state or {}, bool(row.ignores_triggers), row.timeout_on, row.expires_on
-        )
-        for row in tx.execute(statement)
-    }
+    theirs = (rows.workspace_id == param("owner")) & among(rows.contact_id, "theirs")
+    return select(*columns).outerjoin(flow, flow.c.id == rows.current_flow_id).where(theirs, IS_WAITING)
+
+
+_READING = Fixed(_read_waiting, is_prepared=False)
 
 
 def find_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> set[int]:

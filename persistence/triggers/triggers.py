@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, select
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, select
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.lists import ListSpec
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
 from persistence.sql.pages import Order
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
@@ -82,15 +83,7 @@ class Trigger:
 
 def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
     """The active triggers of a workspace whose flow is not archived, oldest first; two statements."""
-    rows = trigger.c
-    columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
-    statement = (
-        select(*columns)
-        .select_from(SOURCE)
-        .where(rows.workspace_id == workspace_id, ~rows.is_archived, ~flow.c.is_archived)
-        .order_by(rows.id)
-    )
-    found = [Trigger(*row) for row in tx.execute(statement)]
+    found = [Trigger(*row) for row in _LOADING.rows(tx, {"owner": workspace_id})]
     groups = _load_groups(tx, workspace_id) if found else {}
     return [
         replace(
@@ -103,14 +96,27 @@ def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
 
 
 def _load_groups(tx: Transaction, workspace_id: int) -> dict[tuple[int, bool], list[str]]:
-    statement = (
+    found: dict[tuple[int, bool], list[str]] = {}
+    for trigger_id, is_excluded, uuid in _LOADING_GROUPS.rows(tx, {"owner": workspace_id}):
+        found.setdefault((trigger_id, is_excluded), []).append(uuid)
+    return found
+
+
+def _load(_is_sqlite: bool) -> Executable:
+    rows = trigger.c
+    columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
+    mine = (rows.workspace_id == param("owner")) & ~rows.is_archived & ~flow.c.is_archived
+    return select(*columns).select_from(SOURCE).where(mine).order_by(rows.id)
+
+
+def _load_named(_is_sqlite: bool) -> Executable:
+    return (
         select(trigger_group.c.trigger_id, trigger_group.c.is_excluded, group.c.uuid)
         .join(trigger, trigger.c.id == trigger_group.c.trigger_id)
         .join(group, group.c.id == trigger_group.c.group_id)
-        .where(trigger.c.workspace_id == workspace_id, ~trigger.c.is_archived)
+        .where(trigger.c.workspace_id == param("owner"), ~trigger.c.is_archived)
         .order_by(group.c.id)
     )
-    found: dict[tuple[int, bool], list[str]] = {}
-    for trigger_id, is_excluded, uuid in tx.execute(statement):
-        found.setdefault((trigger_id, is_excluded), []).append(uuid)
-    return found
+
+
+_LOADING, _LOADING_GROUPS = Fixed(_load), Fixed(_load_named)
