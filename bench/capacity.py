@@ -57,7 +57,7 @@ REQUESTS = {
 }
 """Work that is one request, by its name in docs/requests.json."""
 OTHERS = (
-    Cost("contact started in a flow of two messages", 0.35, 0.33, "python -m bench.flow_starts"),
+    Cost("contact started in a flow of two messages", 0.25, 0.26, "python -m bench.flow_starts"),
     Cost("event delivered to a receiver", 0.19, 0.17, "python -m bench.deliveries --count 15000"),
 )
 TABLES = {
