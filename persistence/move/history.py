@@ -207,7 +207,7 @@ def _set_labels(
     new: set[int],
 ) -> None:
     """Gives messages exactly the labels that they have there; deleted ones have none."""
-    links = message_label.c
+    links, counts = message_label.c, Counter[int]()
     by_id = {ids[each["reference"]]: each for each in records if each["reference"] in ids}
     kept = {number: each["labels"] for number, each in by_id.items() if each["visibility"] != DELETED}
     wanted = {(number, labels[uuid]) for number, theirs in kept.items() for uuid in theirs if uuid in labels}
@@ -219,12 +219,10 @@ def _set_labels(
     gone = {
         (number, label_id) for number, label_id in present - wanted if label_id in ours or not by_id[number]["labels"]
     }
-    counts = Counter[int]()
     rows = []
     for number, label_id in sorted(wanted - present):
-        created = by_id[number]["created_on"] or tx.now
         link = {"workspace_id": move.workspace.id, "message_id": number, "label_id": label_id}
-        rows.append({**link, "created_on": created})
+        rows.append({**link, "created_on": by_id[number]["created_on"] or tx.now})
         counts[label_id] += by_id[number]["visibility"] == VISIBLE
     if rows:
         tx.execute(insert(message_label), rows)
