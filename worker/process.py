@@ -34,12 +34,14 @@ IDLE_POLL_SECONDS = 0.2
 STOP_TIMEOUT_SECONDS = 20.0
 END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SWITCH_SECONDS = 0.001
-"""A thread that has computed for so long lets another go on: work of one workspace waits less for that of another."""
+"""A thread that has computed for so long lets another go on: work of one workspace waits less for that of another. Not
+in a sender, where nobody waits: each thread that waits wakes up so often, and takes a processor from others."""
 SPARE_CONNECTIONS = 5
 """For dispatchers. Of a worker with senders they have these."""
 SENDER_THREADS = 8
-NICENESS = 4
-"""Of a sender: while processors are short, it gets two fifths of what a process gets that others wait for."""
+NICENESS = 15
+"""Of a sender, each of whose threads counts: while processors are short, one gets a thirtieth of what a process gets
+that others wait for. With 4, which is two fifths, others waited for three of its threads in turn."""
 OPEN_FILES = 16_384
 
 
@@ -102,7 +104,6 @@ def run_sender_process(settings: Settings, bell: Bell, *, on_ready: Callable[[],
     """Does what others need not wait for until SIGINT or SIGTERM; then starts nothing new, finishes what runs, and
     returns 0. Needs no queue: the bell wakes it, and without being woken it looks as often as these jobs need.
     """
-    sys.setswitchinterval(SWITCH_SECONDS)
     _allow_many_files()
     stopping = threading.Event()
     os.nice(NICENESS)

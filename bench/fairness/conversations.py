@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import func, select
 
 from bench.fairness.tenants import LONGEST_WAIT_SECONDS, LOOK_SECONDS, Tenant, compare, measure_replies, service
+from bench.gateway_process import gateway_process
 from bench.gateways import Gateway
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
@@ -50,8 +51,8 @@ def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
     """A gets and queues thousands of messages and has as many events to deliver, B's contacts write meanwhile. They
     wait until their reply is committed, and until the gateway has it (`handed_over`).
     """
-    of_all, of_b = Gateway(0.0), Gateway(0.0)
-    with service(options.database) as running:
+    of_b = Gateway(0.0)
+    with gateway_process() as of_all, service(options.database) as running:
         a = Tenant.begin(running, "A", of_all.url)
         b = Tenant.begin(running, "B", of_b.url)
         a.answer_keyword(FLOODING, [say("Got it.")])
@@ -63,14 +64,14 @@ def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
         # A worker does so a few seconds later; one statement for thousands of new senders must not come before.
         learn_filled_tables(running.database)
         _receive_at_once(a, options.flood)
-        began, calls = time.monotonic(), of_all.parts.total()
+        began, calls = time.monotonic(), of_all.calls
         beside: list[Waits] = []
         while len(beside) < options.count and count_unhandled(a):
             beside += _converse(b, of_b, [options.count + len(beside)])
         seconds, left = time.monotonic() - began, count_unhandled(a)
         rates = {
             "handled": round((options.flood - left) / seconds, 1),
-            "calls": round((of_all.parts.total() - calls) / seconds, 1),
+            "calls": round((of_all.calls - calls) / seconds, 1),
         }
         replied = [[each.until_reply for each in waits] for waits in (alone, beside)]
         handed = [[each.until_handed_over for each in waits] for waits in (alone, beside)]
