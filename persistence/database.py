@@ -15,7 +15,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.dialects import sqlite
-from sqlalchemy.engine import Dialect
+from sqlalchemy.engine import Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
@@ -24,7 +24,15 @@ from persistence.hooks import BeforeCommit, Watcher
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
-from persistence.sql.engines import IMPATIENT, MAX_OVERFLOW, PATIENT, WRITING, create_pooled_engine, watch_pool
+from persistence.sql.engines import (
+    IMPATIENT,
+    MAX_OVERFLOW,
+    PATIENT,
+    WRITING,
+    create_patient_engine,
+    create_pooled_engine,
+    watch_pool,
+)
 from persistence.sql.poolers import READING
 from persistence.sql.together import sending_together
 
@@ -180,9 +188,10 @@ class Database:
         statement_timeout_seconds: int = 30,
         keys: KeyRing | None = None,
         is_behind_pooler: bool = False,
+        direct_url: str | None = None,
     ) -> None:
         """`keys` decrypt and encrypt its secrets, which cannot be read or written without them. `is_behind_pooler` says
-        that the URL leads to a pooler by transaction.
+        that the URL leads to a pooler by transaction, and `direct_url` leads to the database itself then.
         """
         self.url = url
         self.clock = clock
@@ -190,6 +199,7 @@ class Database:
         self.witness: Watcher | None = None
         self._most_connections = pool_size + MAX_OVERFLOW
         self.is_behind_pooler = is_behind_pooler
+        self._direct_url = direct_url
         self.engine = create_pooled_engine(url, pool_size, statement_timeout_seconds, is_behind_pooler=is_behind_pooler)
         if keys is not None:
             give_keys(self.engine, keys)
@@ -262,6 +272,10 @@ class Database:
         returns the pool's size."""
         watch_pool(self.engine.pool, note)
         return self._most_connections
+
+    def create_patient_engine(self) -> Engine:
+        """For work that needs a session of its own, and has no time limit."""
+        return create_patient_engine(self.engine, self._direct_url)
 
     def is_reachable(self) -> bool:
         """Run a trivial statement; raises the driver's error if it fails."""

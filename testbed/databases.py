@@ -27,7 +27,7 @@ def open_database(url: str, *, pooler: str | None = None, **options: Any) -> Dat
         keep_connections(opened.engine, url)
     else:
         pooled = make_url(pooler).set(database=make_url(url).database).render_as_string(hide_password=False)
-        opened = Database(pooled, keys=KEYS, is_behind_pooler=True, **options)
+        opened = Database(pooled, keys=KEYS, is_behind_pooler=True, direct_url=url, **options)
     event.listen(opened.engine, "engine_connect", _share_statements)
     return opened
 

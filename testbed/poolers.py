@@ -4,6 +4,7 @@ package of Debian, unpacked into the user's cache without installing it.
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -23,6 +24,7 @@ PACKAGES = ("pgbouncer", "libc-ares2", "libevent-2.1-7")
 PORT = 6432
 UNPRIVILEGED = "nobody"
 """PgBouncer does not run as root."""
+SETTINGS = re.compile(r"(?:SET LOCAL [\w.]+ = [^;]*; )+")
 CONFIGURATION = """
 [databases]
 * = {server}
@@ -62,6 +64,11 @@ def transaction_pooler(database_url: str, *, connections: int) -> Iterator[str]:
         process.send_signal(signal.SIGKILL)
         process.wait()
         shutil.rmtree(folder)
+
+
+def without_settings(statement: str) -> str:
+    """A statement alone, which through a pooler is sent with the settings of its transaction before it."""
+    return SETTINGS.sub("", statement, count=1) if statement.startswith("SET LOCAL") else statement
 
 
 def _address(url: URL) -> str:

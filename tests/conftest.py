@@ -29,7 +29,7 @@ from relayboard.base.settings import Settings, load_settings
 from testbed.databases import open_database
 from testbed.kept_databases import KeptDatabases
 from testbed.kept_rows import KeptRows
-from testbed.poolers import transaction_pooler
+from testbed.poolers import transaction_pooler, without_settings
 from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_used_token
 from tests.ahead import load_share
@@ -47,7 +47,7 @@ hypothesis_settings.load_profile("relayboard")
 PARTITIONS = int(os.environ.get("TEST_PARTITIONS", "0"))
 """How many partitions by workspace the tables of workspaces have on PostgreSQL; 0 for none."""
 IS_POOLED = bool(os.environ.get("TEST_POOLER"))
-"""Whether the tests on PostgreSQL go through a pooler by transaction."""
+"""Whether the tests on PostgreSQL go through a pooler by transaction, but for those marked `own_session`."""
 POOLED = 10
 """Its connections to each database: more than any test uses at once, because a transaction waits for one."""
 Made = TypeVar("Made")
@@ -241,9 +241,10 @@ def pooler_url(postgres_url: str) -> Iterator[str]:
 
 @pytest.fixture
 def pooler(database_url: str, request: pytest.FixtureRequest) -> str | None:
-    """The URL of a pooler by transaction, if tests are to use one."""
+    """The URL of a pooler by transaction, if tests are to use one and this one may."""
     is_used = IS_POOLED and not database_url.startswith("sqlite")
-    return request.getfixturevalue("pooler_url") if is_used else None
+    is_direct = request.node.get_closest_marker("own_session") is not None
+    return request.getfixturevalue("pooler_url") if is_used and not is_direct else None
 
 
 @pytest.fixture
@@ -339,7 +340,7 @@ def statements(database: Database) -> Iterator[list[str]]:
     def note(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         is_occasional = threading.current_thread().name == TOKEN_NOTES or "rate_window" in statement
         if not (is_occasional or "api_token" in statement or statement.startswith(FRAME)):
-            seen.append(statement)
+            seen.append(without_settings(statement))
 
     event.listen(database.engine, "before_cursor_execute", note)
     yield seen

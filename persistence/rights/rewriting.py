@@ -10,7 +10,6 @@ from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
 from persistence.rights.erasing import AFFECTED
-from persistence.sql.engines import create_patient_engine
 
 MOST_SQLITE_BYTES = 1 << 30
 MOST_TABLE_BYTES = 256 << 20
@@ -31,7 +30,7 @@ def rewrite_files(database: Database, *, is_forced: bool = False) -> bool:
     """Rewrites everything from which persons are erased; returns whether nothing was left out because it is large."""
     if database.sqlite:
         return _rewrite_sqlite(database, is_forced=is_forced)
-    engine = create_patient_engine(database.engine)
+    engine = database.create_patient_engine()
     try:
         return _rewrite_postgres(engine, is_forced=is_forced)
     finally:
@@ -43,7 +42,7 @@ def _rewrite_sqlite(database: Database, *, is_forced: bool) -> bool:
     path = Path(make_url(database.url).database or "")
     if not is_forced and path.stat().st_size > MOST_SQLITE_BYTES:
         return False
-    engine = create_patient_engine(database.engine)
+    engine = database.create_patient_engine()
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()

@@ -65,9 +65,7 @@ def create_pooled_engine(
     transaction (PgBouncer) the settings of its sessions travel with each transaction. Raises ValueError if the URL has
     options that cannot.
     """
-    parsed = make_url(url)
-    if parsed.drivername == "postgres" or parsed.drivername == "postgresql":
-        parsed = parsed.set(drivername="postgresql+psycopg2")
+    parsed = _with_driver(make_url(url))
     options: dict[str, Any] = {
         "json_serializer": lambda value: orjson.dumps(value).decode(),
         "json_deserializer": _load_json,
@@ -105,6 +103,10 @@ def create_pooled_engine(
     return engine
 
 
+def _with_driver(url: URL) -> URL:
+    return url.set(drivername="postgresql+psycopg2") if url.drivername in ("postgres", "postgresql") else url
+
+
 def _read_uuids_as_texts(connection: Any, _record: ConnectionPoolEntry) -> None:
     """The driver leaves UUIDs as the texts that the server sends. To make objects of them, and texts of these again,
     takes longer than to read the rest of a small row.
@@ -120,13 +122,15 @@ def _as_options(url: URL, settings: Mapping[str, str]) -> str:
     return " ".join([own, *options_of(url)])
 
 
-def create_patient_engine(engine: Engine) -> Engine:
+def create_patient_engine(engine: Engine, direct_url: str | None = None) -> Engine:
     """An engine on the same database whose connections wait without a time limit, for the work of operators. Each
-    connection is new. SQLite does not check foreign keys on them, because changing a table there means creating it
+    connection is new, and has a session of its own: if the engine is behind a pooler, `direct_url` is the address of
+    the database itself. SQLite does not check foreign keys on them, because changing a table there means creating it
     again.
     """
     if engine.dialect.name != "sqlite":
-        return create_engine(engine.url, poolclass=NullPool, connect_args={"options": PATIENT_SESSION})
+        url = engine.url if direct_url is None else _with_driver(make_url(direct_url))
+        return create_engine(url, poolclass=NullPool, connect_args={"options": PATIENT_SESSION})
     arguments = {"check_same_thread": False, "isolation_level": None}
     patient = create_engine(engine.url, poolclass=NullPool, connect_args=arguments)
     event.listen(patient, "connect", _prepare_sqlite)

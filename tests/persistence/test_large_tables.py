@@ -23,6 +23,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 
 ROWS = 25
+pytestmark = pytest.mark.own_session
 
 
 @pytest.fixture

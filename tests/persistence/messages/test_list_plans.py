@@ -16,6 +16,7 @@ from persistence.messages.v2 import MESSAGES
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
+from testbed.poolers import without_settings
 from tests.channel_rows import add_channel, add_contact
 
 MANY = 4_000
@@ -54,7 +55,7 @@ def explain(database: Database, workspace: Workspace, spec: Any, **values: Any) 
     seen: list[tuple[str, Any]] = []
 
     def note(_connection: object, _cursor: object, statement: str, given: Any, *_: object) -> None:
-        seen.append((statement, given))
+        seen.append((without_settings(statement), given))
 
     event.listen(database.engine, "before_cursor_execute", note)
     with database.reading() as tx:

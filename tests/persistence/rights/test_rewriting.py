@@ -1,6 +1,6 @@
-"""Which tables a worker rewrites by itself, and which it leaves to a command."""
+"""Which tables a worker rewrites by itself, which it leaves to a command, and in which session it does so."""
 
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 
 import pytest
 
@@ -9,6 +9,8 @@ from persistence.migrations import upgrade
 from persistence.rights import rewriting
 from persistence.rights.rewriting import SIZE, rewrite_files
 from tests.partitions import partitioning
+
+NOWHERE = "postgresql://user@127.0.0.1:1/none"
 
 
 @pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
@@ -28,3 +30,11 @@ def test_a_table_is_as_large_as_all_its_partitions(
     monkeypatch.setattr(rewriting, "MOST_TABLE_BYTES", int(size) - 1)
     assert not rewrite_files(empty_database)
     assert rewrite_files(empty_database, is_forced=True)
+
+
+@pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
+def test_tables_are_rewritten_in_the_database_itself_and_not_through_a_pooler(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+
+    with closing(Database(NOWHERE, is_behind_pooler=True, direct_url=empty_database.url)) as pooled:
+        assert rewrite_files(pooled)

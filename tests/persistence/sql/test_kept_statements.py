@@ -103,6 +103,7 @@ def test_a_prepared_statement_finds_the_same(
         assert names(read(database, other, uuid=uuid)) == []
 
 
+@pytest.mark.own_session
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 def test_a_connection_prepares_so_many_statements_those_that_it_uses_most(
     database: Database, workspace: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch

@@ -14,12 +14,16 @@ from persistence.database import Database, Transaction
 from persistence.errors import LostRace, RecordMissing, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, fetch_list
+from persistence.rights.rewriting import rewrite_files
+from persistence.serving import open_serving_database
 from persistence.sql.kept_statements import PREPARED_AFTER
 from persistence.sql.snapshots import one_snapshot
 from persistence.workspace_setup import create_workspace
+from relayboard.base.settings import load_settings
 from testbed.kept_databases import KeptDatabases
 from testbed.poolers import transaction_pooler
 from testbed.running import forked_service, wait_until
+from testbed.tokens import SECRET_KEY
 
 pytestmark = pytest.mark.pgbouncer
 
@@ -134,6 +138,16 @@ def test_lists_that_are_read_often_prepare_nothing_that_another_connection_lacks
         assert set(threads.map(read, range(4 * (PREPARED_AFTER + 5)))) == {1}
     with pooled.reading() as tx:
         assert tx.execute(text("select count(*) from pg_prepared_statements")).scalar_one() == 0
+
+
+def test_what_needs_a_session_gets_one_of_the_database_itself(direct_url: str, pooled_url: str) -> None:
+    environment = {
+        "RELAYBOARD_DATABASE_URL": direct_url,
+        "RELAYBOARD_DATABASE_POOLED_URL": pooled_url,
+        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
+    }
+    with closing(open_serving_database(load_settings(environment), pool_size=1)) as serving:
+        assert rewrite_files(serving)
 
 
 def test_settings_in_the_url_travel_too(pooled_url: str) -> None:

@@ -1,4 +1,6 @@
-"""Statements of a unit of work travel together, and mean the same as one after the other."""
+"""Statements of a unit of work travel together, and mean the same as one after the other. Behind a pooler, where
+settings travel, only the latter holds.
+"""
 
 import contextlib
 from collections.abc import Iterator
@@ -103,6 +105,7 @@ def test_what_waits_is_not_sent_if_the_unit_of_work_fails(notes: Database, stori
     assert stored(notes) == []
 
 
+@pytest.mark.own_session
 @on_postgresql
 def test_a_unit_of_work_begins_with_its_first_statement(notes: Database, storing: Fixed) -> None:
     with notes.writing() as tx:
@@ -112,6 +115,7 @@ def test_a_unit_of_work_begins_with_its_first_statement(notes: Database, storing
         assert last_message(notes, tx) == "BEGIN;select 1"
 
 
+@pytest.mark.own_session
 @on_postgresql
 def test_what_is_run_last_is_sent_with_the_commit(notes: Database, storing: Fixed) -> None:
     with notes.engine.connect() as other:  # so that the unit of work has another connection than who looks at it
@@ -125,6 +129,7 @@ def test_what_is_run_last_is_sent_with_the_commit(notes: Database, storing: Fixe
     assert "INSERT INTO note" in message and "medlar" in message and message.endswith(";COMMIT")
 
 
+@pytest.mark.own_session
 @on_postgresql
 def test_a_message_that_the_server_does_not_understand_leaves_nothing_outside_of_the_transaction(
     notes: Database, storing: Fixed
@@ -159,6 +164,8 @@ def test_a_connection_is_as_before_after_a_unit_of_work(notes: Database, storing
 
     with notes.engine.connect() as connection:
         driver = connection.connection.dbapi_connection
-        assert not driver.autocommit and driver.cursor_factory is None  # type: ignore[union-attr]
+        # Behind a pooler the engine begins all transactions, the driver none.
+        assert driver.autocommit is notes.is_behind_pooler  # type: ignore[union-attr]
+        assert driver.cursor_factory is None  # type: ignore[union-attr]
         assert driver.info.transaction_status == TRANSACTION_STATUS_IDLE  # type: ignore[union-attr]
         assert connection.execute(select(NOTE.c.id)).all() == ([] if fails else [(1,)])

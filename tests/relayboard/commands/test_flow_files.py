@@ -167,9 +167,15 @@ class TestCheck:
         assert "neither an export file nor a flow" in out
 
     def test_a_workspace_has_what_the_file_lacks_and_stays_as_it_is(
-        self, flow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: Database, workspace: Workspace
+        self,
+        flow: Command,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        database: Database,
+        database_url: str,
+        workspace: Workspace,
     ) -> None:
-        monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database.url)
+        monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
         there = make_definition(name="Gone")
         bring_in(database, workspace, make_file(there))
         named = {"uuid": there["uuid"], "name": "Gone"}
@@ -208,9 +214,14 @@ class TestDraw:
 
 
 def test_a_workspace_lends_its_fields_groups_globals_and_languages(
-    flow: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: Database, workspace: Workspace
+    flow: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    database: Database,
+    database_url: str,
+    workspace: Workspace,
 ) -> None:
-    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database.url)
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
     with database.writing() as tx:
         create_global(tx, workspace.id, "Clinic Phone", "+250788123123")
     document = write(tmp_path, make_definition(say("Call @globals.clinic_phone in @contact.language")))
