@@ -130,7 +130,8 @@ def create_patient_engine(engine: Engine, direct_url: str | None = None) -> Engi
     """
     if engine.dialect.name != "sqlite":
         url = engine.url if direct_url is None else _with_driver(make_url(direct_url))
-        return create_engine(url, poolclass=NullPool, connect_args={"options": PATIENT_SESSION})
+        options = " ".join([*options_of(url), PATIENT_SESSION])
+        return create_engine(url, poolclass=NullPool, connect_args={"options": options})
     arguments = {"check_same_thread": False, "isolation_level": None}
     patient = create_engine(engine.url, poolclass=NullPool, connect_args=arguments)
     event.listen(patient, "connect", _prepare_sqlite)

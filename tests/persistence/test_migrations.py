@@ -1,10 +1,12 @@
 """The schema's revisions, up and down, on both databases."""
 
+from contextlib import closing
+
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Index, Table, UniqueConstraint, inspect
+from sqlalchemy import Index, Table, UniqueConstraint, inspect, text
 
 from persistence.database import Database
 from persistence.migrations import (
@@ -19,6 +21,7 @@ from persistence.migrations import (
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.name_index import NAME_INDEX
 from persistence.tables.conditions import metadata
+from testbed.servers import postgres_database
 
 GLOBAL = {
     *(
@@ -32,6 +35,9 @@ GLOBAL = {
     *("account", "account_mail", "sign_in", "sign_in_link", "sign_in_window"),
 }
 """What is of no workspace, and nothing of a workspace refers to it."""
+TABLES_OF_SCHEMAS = (
+    "SELECT schemaname, count(*) FROM pg_tables WHERE schemaname IN ('ours', 'public') GROUP BY schemaname"
+)
 
 
 def test_upgrading_an_empty_database_gives_the_tables_of_the_code(empty_database: Database) -> None:
@@ -74,6 +80,19 @@ def test_what_is_unique_for_rows_of_workspaces_is_so_in_their_workspace(table: T
     uniques: list[UniqueConstraint | Index] = [*constraints, *(each for each in table.indexes if each.unique)]
     assert [each.name for each in uniques if OWNER not in each.columns] == []
     assert not table.c[OWNER].nullable
+
+
+def test_tables_are_made_in_the_schema_that_the_url_names(postgres_url: str) -> None:
+    with postgres_database(postgres_url) as url:
+        with closing(Database(url)) as plain, plain.writing() as tx:
+            tx.execute(text("CREATE SCHEMA ours"))
+        with closing(Database(f"{url}&options=-c%20search_path%3Dours,public")) as named:
+            upgrade(named.engine)
+
+            with named.reading() as tx:
+                found = tx.execute(text(TABLES_OF_SCHEMAS)).all()
+                counts = {schema: count for schema, count in found}
+    assert counts == {"ours": len(metadata.tables) + 1}  # and that of the revision
 
 
 def test_upgrading_twice_changes_nothing(empty_database: Database) -> None:
