@@ -1,6 +1,7 @@
 """Filters of lists by contacts: by their URNs or groups."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, literal_column, select
@@ -10,6 +11,7 @@ from persistence.contacts.owners import is_one_of
 from persistence.errors import Refused
 from persistence.lists import Condition, ListQuery, Rule, never
 from persistence.sql.columns import BigId, is_uuid
+from persistence.sql.kept_statements import execute_kept
 from persistence.tables.contacts import contact_urn, group, group_membership
 
 
@@ -46,16 +48,26 @@ def of_members(query: ListQuery, column: ColumnElement[Any], is_meant: ColumnEle
     then knows how many members they have and finds those of a small group by the group, those of a large one by the
     order of the list.
     """
-    wanted = select(group.c.id).where(group.c.workspace_id == query.workspace.id, is_meant)
-    group_ids = query.tx.execute(wanted).scalars().all()
+    wanted = [group.c.workspace_id == query.workspace.id, is_meant]
+
+    def build() -> Select[int]:
+        return select(group.c.id).where(*wanted)
+
+    group_ids = [row[0] for row in execute_kept(query.tx, (group,), ("ids",), wanted, build, {}, is_even=True)]
     if not group_ids:
         return never(column)
-    members = group_membership.c
-    # A single one is part of the text: a prepared statement then has the plan for its size.
-    is_theirs = members.group_id.in_(group_ids) if len(group_ids) > 1 else members.group_id == _literal(group_ids[0])
-    mine = members.workspace_id == query.workspace.id
-    return column.in_(select(members.contact_id).where(mine, is_theirs))
+    if len(group_ids) == 1:
+        return _of_one(column, query.workspace.id, group_ids[0])
+    return column.in_(_select_members(query.workspace.id, group_membership.c.group_id.in_(group_ids)))
 
 
-def _literal(group_id: int) -> ColumnElement[int]:
-    return literal_column(str(group_id), BigId)
+@lru_cache(maxsize=1000)
+def _of_one(column: ColumnElement[Any], workspace_id: int, group_id: int) -> Condition:
+    """The group is part of the text: a prepared statement then has the plan for its size. Kept, because to build the
+    condition and to compare it with others takes half as long as to find its records."""
+    is_theirs = group_membership.c.group_id == literal_column(str(group_id), BigId)
+    return column.in_(_select_members(workspace_id, is_theirs))
+
+
+def _select_members(workspace_id: int, is_theirs: ColumnElement[bool]) -> Select[int]:
+    return select(group_membership.c.contact_id).where(group_membership.c.workspace_id == workspace_id, is_theirs)

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from sqlalchemy import (
     ColumnElement,
     Row,
+    Select,
     Table,
     Text,
     case,
@@ -20,6 +21,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid
 from persistence.sql.fixed_statements import Fixed, param
+from persistence.sql.kept_statements import execute_kept
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -124,10 +126,19 @@ def find_id(
     records."""
     if not by_name and not is_uuid(reference):
         return None
-    is_it = table.c.uuid == reference if is_uuid(reference) else table.c.id < 0
-    wanted = is_it | (table.c.name_key == name_key(reference.strip())) if by_name else is_it
-    found = select(table.c.id).where(table.c.workspace_id == workspace_id, wanted, *extra)
-    return tx.execute(found.order_by(is_it.desc()) if by_name else found).scalars().first()
+    is_it = wanted = table.c.uuid == reference
+    if by_name:
+        is_named = table.c.name_key == name_key(reference.strip())
+        wanted = is_it | is_named if is_uuid(reference) else is_named
+    conditions = [table.c.workspace_id == workspace_id, wanted, *extra]
+
+    def build() -> Select[int]:
+        found = select(table.c.id).where(*conditions)
+        return found.order_by(is_it.desc()) if by_name and is_uuid(reference) else found
+
+    rows = execute_kept(tx, (table,), ("found id",), conditions, build, {}, is_even=True)
+    found: int | None = rows[0][0] if rows else None
+    return found
 
 
 def require_id(
