@@ -25,7 +25,7 @@ def call_classifier(visit: Visit, action: Action) -> None:
         visit.log.warning("NLU classifiers are no longer supported")
         _save(visit, name, "0", FAILURE)
         return
-    text = visit.text(action.fields["input"]).strip()
+    text = visit.text(action.fields.get("input") or "").strip()
     if not text:
         visit.log.error("Can't classify empty input, skipping")
         _save(visit, name, "0", SKIPPED)
@@ -44,7 +44,8 @@ def _save(visit: Visit, name: str, value: str, category: str, *, text_input: str
 
 
 def _classify(visit: Visit, action: Action, text: str) -> Classification | None:
-    classifier = find_asset(visit, "classifier", visit.sprint.assets.classifiers, action.fields["classifier"])
+    wanted = action.fields.get("classifier") or {}
+    classifier = find_asset(visit, "classifier", visit.sprint.assets.classifiers, wanted)
     if classifier is None:
         return None
     service = visit.sprint.services.classifier

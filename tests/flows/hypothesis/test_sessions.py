@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -92,6 +94,33 @@ def test_any_definition_that_loads_can_be_played(generation: int, data: st.DataO
         play(assets, generation, [answer("yes 12"), LATE, answer("5"), answer("x")], services.as_services())
     except (AssetsError, TriggerError, ResumeError):
         return
+
+
+def lessened(flow: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The flow without one property of one action, or with null or an empty text instead of it."""
+    for number, node in enumerate(flow["nodes"]):
+        for place, action in enumerate(node.get("actions", ())):
+            for name in action.keys() - {"type", "uuid"}:
+                rest = {key: value for key, value in action.items() if key != name}
+                for less in (rest, {**rest, name: None}, {**rest, name: ""}):
+                    made = deepcopy(flow)
+                    made["nodes"][number]["actions"][place] = less
+                    yield made
+
+
+@GENERATIONS
+def test_what_an_action_may_lack_it_does_not_need(generation: int) -> None:
+    services = Answers(b'{"a": 1}', 200, "fine").as_services()
+    source = make_assets(generation)
+    played = 0
+    for flow in lessened(make_flow(generation)):
+        assets = Assets.from_json({**source, "flows": [flow, source["flows"][1]]}, generation)
+        try:
+            play(assets, generation, [answer("yes 12"), answer("no"), answer("5")], services)
+        except TriggerError:  # the definition is refused
+            continue
+        played += 1
+    assert played > len(make_flow(generation)["nodes"])
 
 
 @GENERATIONS
