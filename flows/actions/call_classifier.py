@@ -20,12 +20,12 @@ from flows.engine.visit import Visit
 )
 def call_classifier(visit: Visit, action: Action) -> None:
     """Saves the best intent as a result; from generation 14 on this fails, unless the host still has classifiers."""
-    name = action.fields.get("result_name") or ""
+    name = action.text("result_name")
     if not (visit.options.is_early or visit.sprint.has_classifiers):
         visit.log.warning("NLU classifiers are no longer supported")
         _save(visit, name, "0", FAILURE)
         return
-    text = visit.text(action.fields.get("input") or "").strip()
+    text = visit.text(action.text("input")).strip()
     if not text:
         visit.log.error("Can't classify empty input, skipping")
         _save(visit, name, "0", SKIPPED)

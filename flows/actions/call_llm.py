@@ -23,7 +23,7 @@ FAILED_OUTPUT = "<ERROR>"
 def call_llm(visit: Visit, action: Action) -> None:
     """Stores the answer of a model, or `<ERROR>`, in a local variable."""
     instructions = visit.text(action.fields["instructions"])
-    text = visit.text(action.fields.get("input") or "")
+    text = visit.text(action.text("input"))
     reply = _ask(visit, action, instructions, text)
     visit.run.locals[action.fields["output_local"]] = reply.output if reply else FAILED_OUTPUT
 

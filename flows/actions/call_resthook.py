@@ -31,7 +31,7 @@ _NO_SUBSCRIBERS = "no subscribers"
 def call_resthook(visit: Visit, action: Action) -> None:
     """Posts the state of the contact and the run to every subscriber; does nothing if the resthook does not exist."""
     slug = action.fields["resthook"]
-    name = action.fields.get("result_name") or ""
+    name = action.text("result_name")
     resthook = visit.sprint.assets.resthooks.get(slug)
     if resthook is None:
         return

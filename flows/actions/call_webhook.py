@@ -53,7 +53,7 @@ def call_webhook(visit: Visit, action: Action) -> None:
         visit.log.error(f"Webhook URL evaluated to an invalid URL: '{shown}'", "url:invalid", {"url": shown})
         return
     headers = {name: visit.text(value).strip() for name, value in (fields.get("headers") or {}).items()}
-    body = visit.try_text(fields.get("body") or "", is_whole=True)[0]
+    body = visit.try_text(action.text("body"), is_whole=True)[0]
     payload = make_interface_event(visit) if visit.options.interface_events and fields["method"] == POST else None
     if payload is not None and not body:
         body = render_json(to_value(payload))

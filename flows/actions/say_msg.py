@@ -16,8 +16,8 @@ from flows.engine.visit import Visit
 )
 def say_msg(visit: Visit, action: Action) -> None:
     """Says a text, or plays a recording of it."""
-    texts, text_language = visit.localize(action.uuid, "text", [action.fields.get("text") or ""])
-    recordings, audio_language = visit.localize(action.uuid, "audio_url", [action.fields.get("audio_url") or ""])
+    texts, text_language = visit.localize(action.uuid, "text", [action.text("text")])
+    recordings, audio_language = visit.localize(action.uuid, "audio_url", [action.text("audio_url")])
     said = visit.text(texts[0] if texts else "").strip()
     audio_url = recordings[0].strip() if recordings else ""
     if not said and not audio_url:

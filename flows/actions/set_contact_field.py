@@ -13,7 +13,7 @@ from flows.engine.visit import Visit
 )
 def set_contact_field(visit: Visit, action: Action) -> None:
     """Sets or clears a field; after an expression with an error the field is not changed."""
-    text, is_fine = visit.try_text(action.fields.get("value") or "")
+    text, is_fine = visit.try_text(action.text("value"))
     given = action.fields["field"]
     field = visit.sprint.assets.fields.get(given["key"])
     if not is_fine:

@@ -13,7 +13,7 @@ LANGUAGE_LETTERS = 3
 @action_type({"language": template()}, drawn="Set language to {language}")
 def set_contact_language(visit: Visit, action: Action) -> None:
     """Sets or clears the language."""
-    language, is_fine = visit.try_text(action.fields.get("language") or "")
+    language, is_fine = visit.try_text(action.text("language"))
     language = language.strip()
     if not is_fine:
         return

@@ -10,6 +10,6 @@ from flows.engine.visit import Visit
 @action_type({"name": template(VALUE_LENGTH)}, drawn="Set name to {name}")
 def set_contact_name(visit: Visit, action: Action) -> None:
     """Sets the name; after an expression with an error the name is not changed."""
-    name, is_fine = visit.try_text(action.fields.get("name") or "")
+    name, is_fine = visit.try_text(action.text("name"))
     if is_fine:
         visit.change_contact(lambda editor: attributes.change_name(editor, name.strip()))

@@ -11,7 +11,7 @@ from flows.environment import is_timezone
 @action_type({"timezone": template()}, drawn="Set timezone to {timezone}")
 def set_contact_timezone(visit: Visit, action: Action) -> None:
     """Sets or clears the timezone."""
-    timezone, is_fine = visit.try_text(action.fields.get("timezone") or "")
+    timezone, is_fine = visit.try_text(action.text("timezone"))
     timezone = timezone.strip()
     if not is_fine:
         return

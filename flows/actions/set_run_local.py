@@ -19,7 +19,7 @@ def set_run_local(visit: Visit, action: Action) -> None:
     if operation == "clear":
         visit.run.locals.pop(name, None)
         return
-    value, is_fine = visit.try_text(action.fields.get("value") or "")
+    value, is_fine = visit.try_text(action.text("value"))
     if not is_fine:
         return
     if operation == "set":

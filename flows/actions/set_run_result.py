@@ -14,10 +14,10 @@ from flows.engine.visit import Visit
 )
 def set_run_result(visit: Visit, action: Action) -> None:
     """Saves a result; after an expression with an error the old result stays."""
-    value, is_fine = visit.try_text(action.fields.get("value") or "")
+    value, is_fine = visit.try_text(action.text("value"))
     if not is_fine:
         return
-    category = action.fields.get("category") or ""
+    category = action.text("category")
     localized = ""
     if category:
         texts, language = visit.localize(action.uuid, "category", [category])

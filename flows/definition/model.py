@@ -82,6 +82,11 @@ class Action:
     uuid: str
     fields: Json
 
+    def text(self, name: str) -> str:
+        """A text among the fields; one that is absent is empty."""
+        found: str = self.fields.get(name) or ""
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Node:

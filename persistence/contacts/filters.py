@@ -63,8 +63,8 @@ def of_members(query: ListQuery, column: ColumnElement[Any], is_meant: ColumnEle
 
 @lru_cache(maxsize=1000)
 def _of_one(column: ColumnElement[Any], workspace_id: int, group_id: int) -> Condition:
-    """The group is part of the text: a prepared statement then has the plan for its size. Kept, because to build the
-    condition and to compare it with others takes half as long as to find its records."""
+    """The group is part of the text: a prepared statement then has the plan for its size. A condition that is built
+    anew would be compared with known ones anew, too."""
     is_theirs = group_membership.c.group_id == literal_column(str(group_id), BigId)
     return column.in_(_select_members(workspace_id, is_theirs))
 

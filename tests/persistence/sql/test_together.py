@@ -5,6 +5,7 @@ settings travel, only the latter holds.
 import contextlib
 from collections.abc import Iterator
 from io import StringIO
+from typing import Any
 
 import pytest
 from psycopg2.extensions import TRANSACTION_STATUS_IDLE
@@ -163,9 +164,9 @@ def test_a_connection_is_as_before_after_a_unit_of_work(notes: Database, storing
             raise KeyError("anything")
 
     with notes.engine.connect() as connection:
-        driver = connection.connection.dbapi_connection
+        driver: Any = connection.connection.dbapi_connection
         # Behind a pooler the engine begins all transactions, the driver none.
-        assert driver.autocommit is notes.is_behind_pooler  # type: ignore[union-attr]
-        assert driver.cursor_factory is None  # type: ignore[union-attr]
-        assert driver.info.transaction_status == TRANSACTION_STATUS_IDLE  # type: ignore[union-attr]
+        assert driver.autocommit is notes.is_behind_pooler
+        assert driver.cursor_factory is None
+        assert driver.info.transaction_status == TRANSACTION_STATUS_IDLE
         assert connection.execute(select(NOTE.c.id)).all() == ([] if fails else [(1,)])

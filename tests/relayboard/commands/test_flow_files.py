@@ -35,6 +35,13 @@ def flow(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Command:
     return run_command
 
 
+@pytest.fixture
+def flow_in_service(flow: Command, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The same with the address of the database, which is never that of a pooler."""
+    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+    return flow
+
+
 def write(folder: Path, document: Any) -> str:
     path = folder / "file.json"
     path.write_text(json.dumps(document))
@@ -167,22 +174,15 @@ class TestCheck:
         assert "neither an export file nor a flow" in out
 
     def test_a_workspace_has_what_the_file_lacks_and_stays_as_it_is(
-        self,
-        flow: Command,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        database: Database,
-        database_url: str,
-        workspace: Workspace,
+        self, flow_in_service: Command, tmp_path: Path, database: Database, workspace: Workspace
     ) -> None:
-        monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
         there = make_definition(name="Gone")
         bring_in(database, workspace, make_file(there))
         named = {"uuid": there["uuid"], "name": "Gone"}
         path = write(tmp_path, make_definition({"type": "enter_flow", "flow": named}))
 
-        assert flow("check", path)[0] == 1
-        assert flow("check", path, "--workspace", workspace.uuid) == (0, "", "")
+        assert flow_in_service("check", path)[0] == 1
+        assert flow_in_service("check", path, "--workspace", workspace.uuid) == (0, "", "")
         with database.reading() as tx:
             assert [json.loads(each)["name"] for each in list_all_flows(tx, workspace)] == ["Gone"]
 
@@ -214,19 +214,15 @@ class TestDraw:
 
 
 def test_a_workspace_lends_its_fields_groups_globals_and_languages(
-    flow: Command,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    database: Database,
-    database_url: str,
-    workspace: Workspace,
+    flow_in_service: Command, tmp_path: Path, database: Database, workspace: Workspace
 ) -> None:
-    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
     with database.writing() as tx:
         create_global(tx, workspace.id, "Clinic Phone", "+250788123123")
     document = write(tmp_path, make_definition(say("Call @globals.clinic_phone in @contact.language")))
 
-    status, out, err = flow("run", document, "--workspace", workspace.uuid, "--contact", '{"language": "kin"}')
+    status, out, err = flow_in_service(
+        "run", document, "--workspace", workspace.uuid, "--contact", '{"language": "kin"}'
+    )
 
     assert (status, err) == (0, "")
     assert out == "< Call +250788123123 in kin\n  · completed\n"
