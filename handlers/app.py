@@ -19,9 +19,10 @@ from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
 from handlers.asgi.stored_files import ArchiveFiles, MediaFiles, PrivateFiles
+from handlers.asgi.straight import Straight
 from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
-from handlers.contract.operations import load_contract
+from handlers.contract.operations import load_contract, whole_paths
 from handlers.contract.resolver import HandlerResolver
 from handlers.contract.routing import SECURITY, Endpoints, middlewares
 from handlers.contract.trusted import trusted_documents
@@ -110,13 +111,15 @@ def create_app(
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),
     )
-    app: ASGIApp = _with_service(GatewayCalls(_connexion_app()), service)
+    api = _connexion_app()
+    app: ASGIApp = _with_service(GatewayCalls(api), service)
     app = Explorer(app, settings)
     app = Console(app)
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)
     app = PrivateFiles(app, settings, database.clock)
-    app = Health(app, settings, database, limiter=lambda: service.limiter)
+    app = Health(app, settings, database, limiter=service.limiter)
+    app = Straight(_with_service(api, service), app, whole_paths())
     app = Guard(app, settings)
     if settings.traces:
         app = Traced(app)

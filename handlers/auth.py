@@ -2,9 +2,9 @@
 by Connexion before validation)."""
 
 import hmac
+from functools import partial
 from typing import Any
 
-import anyio.to_thread
 from connexion.exceptions import OAuthProblem
 from connexion.lifecycle import ConnexionRequest
 from connexion.security import NO_VALUE
@@ -29,11 +29,9 @@ def rules_of(scope: Scope) -> OperationRules:
 
 def token_in(header: str) -> str | None:
     """The token of an Authorization header `Token <key>`; None when there is no usable one."""
-    scheme, separator, key = header.strip().partition(" ")
-    key = key.strip()
-    if scheme.lower() != "token" or not separator or not key or any(character.isspace() for character in key):
-        return None
-    return key
+    scheme, _, key = header.strip().partition(" ")
+    words = key.split()
+    return words[0] if scheme.lower() == "token" and len(words) == 1 else None
 
 
 async def token_info(header: str, request: ConnexionRequest) -> dict[str, Any]:
@@ -45,7 +43,7 @@ async def token_info(header: str, request: ConnexionRequest) -> dict[str, Any]:
     service = context.service
     credentials = service.known_credentials(key)
     if credentials is None:
-        credentials = await anyio.to_thread.run_sync(service.look_up_credentials, key, limiter=service.limiter)
+        credentials = await service.pool.run(partial(service.look_up_credentials, key), service.limiter)
     if credentials is None:
         raise NotAllowed("This API token is not valid.")
     rules = rules_of(request.scope)
@@ -65,8 +63,7 @@ async def cookie_info(header: str, request: ConnexionRequest) -> Any:
     service = context.service
     check_origin(request.headers, service.settings.base_url)
     workspace_uuid = request.headers.get("X-Workspace") or None
-    look_up = service.look_up_sign_in
-    credentials = await anyio.to_thread.run_sync(look_up, key, workspace_uuid, limiter=service.limiter)
+    credentials = await service.pool.run(partial(service.look_up_sign_in, key, workspace_uuid), service.limiter)
     if credentials is None:
         raise OAuthProblem
     await _spend(context, credentials, rules.rate_scope)
@@ -97,8 +94,8 @@ async def _spend(context: RequestContext, credentials: Credentials, scope: str) 
     service, workspace_id = context.service, credentials.workspace.id
     allowance = service.rate_limiter.spend_known(workspace_id, scope)
     if allowance is None:
-        spend = service.rate_limiter.spend
-        allowance = await anyio.to_thread.run_sync(spend, workspace_id, scope, limiter=service.limiter)
+        spend = partial(service.rate_limiter.spend, workspace_id, scope)
+        allowance = await service.pool.run(spend, service.limiter)
     context.rate_limits = {
         "RateLimit-Limit": str(allowance.limit),
         "RateLimit-Remaining": str(max(0, allowance.remaining)),

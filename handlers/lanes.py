@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 class Lane:
-    """The places of one owner; requests to a full lane wait in order of arrival."""
+    """So many places; who finds them full waits in order of arrival."""
 
     __slots__ = ("_places", "busy", "waiting")
 
@@ -20,6 +20,7 @@ class Lane:
         self.waiting: deque[anyio.Event] = deque()
 
     async def enter(self) -> None:
+        """Takes a place, when there is one."""
         if self.busy < self._places:
             self.busy += 1
             return

@@ -8,10 +8,8 @@ import time
 from collections.abc import Callable, Collection, Hashable
 from typing import TypeVar
 
-import anyio
-
 from handlers.asgi.refusals import Refusal
-from handlers.lanes import Lanes
+from handlers.lanes import Lane, Lanes
 from handlers.threads import Threads, process_threads
 
 SLOW_SECONDS = 0.25
@@ -34,7 +32,7 @@ class ReadLanes:
         self._pool = pool or process_threads()
         self._quick = Lanes(max(threads - 1, 1))
         self._slow = Lanes(1)
-        self._slow_threads: anyio.CapacityLimiter | None = None
+        self._slow_threads = Lane(SLOW_AT_ONCE)
         self._lock = threading.Lock()
         self._known: dict[Kind, bool] = {}
 
@@ -43,7 +41,7 @@ class ReadLanes:
         workspace_id: int,
         operation: str,
         filters: Collection[str],
-        limiter: anyio.CapacityLimiter,
+        limiter: Lane,
         work: Callable[[bool], Result],
     ) -> Result:
         """Runs `work` in a thread of the request's lane and returns its result; `work` is told whether it is the slow
@@ -55,19 +53,14 @@ class ReadLanes:
         if self._slow.count_waiting(workspace_id) >= WAITING_SLOW:
             text = "This workspace has too many slow requests at a time; try again."
             raise Refusal(503, text, {"Retry-After": "5"})
-        if self._slow_threads is None:
-            self._slow_threads = anyio.CapacityLimiter(SLOW_AT_ONCE)
-        threads = self._slow_threads
-        return await self._slow.run(workspace_id, lambda: self._run(kind, threads, work, is_slow=True))
+        return await self._slow.run(workspace_id, lambda: self._run(kind, self._slow_threads, work, is_slow=True))
 
     def is_slow(self, kind: Kind, filters: Collection[str]) -> bool:
         """Whether the last request of this kind was slow; searches are before the first one."""
         with self._lock:
             return self._known.get(kind, not SEARCHES.isdisjoint(filters))
 
-    async def _run(
-        self, kind: Kind, limiter: anyio.CapacityLimiter, work: Callable[[bool], Result], *, is_slow: bool
-    ) -> Result:
+    async def _run(self, kind: Kind, limiter: Lane, work: Callable[[bool], Result], *, is_slow: bool) -> Result:
         def timed() -> Result:
             began = time.monotonic()
             try:

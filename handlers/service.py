@@ -3,10 +3,9 @@
 import time
 from dataclasses import dataclass, field
 
-import anyio
-
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
+from handlers.lanes import Lane
 from handlers.listeners import Listeners
 from handlers.read_lanes import ReadLanes
 from handlers.threads import Threads
@@ -28,7 +27,12 @@ PASSWORDS_AT_ONCE = 2
 
 @dataclass(slots=True)
 class Service:
-    """The parts of a running API process that requests share."""
+    """The parts of a running API process that requests share.
+
+    `limiter` limits the threads that read from the database: more of them would make all requests slower.
+    `write_limiter` limits those that write: they may wait for each other's locks, and reads must not wait with them.
+    `password_limiter` limits those that compare passwords, each of which takes 64 MiB and a tenth of a second.
+    """
 
     settings: Settings
     database: Database
@@ -45,30 +49,13 @@ class Service:
     passwords: Passwords
     standby: Standby | None = None
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)
-    _limiter: anyio.CapacityLimiter | None = None
-    _write_limiter: anyio.CapacityLimiter | None = None
-    _password_limiter: anyio.CapacityLimiter | None = None
+    limiter: Lane = field(init=False)
+    write_limiter: Lane = field(init=False)
+    password_limiter: Lane = field(init=False)
 
-    @property
-    def limiter(self) -> anyio.CapacityLimiter:
-        """Limits the threads that read from the database: more of them would make all requests slower."""
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(self.threads)
-        return self._limiter
-
-    @property
-    def write_limiter(self) -> anyio.CapacityLimiter:
-        """Limits the threads that write: they may wait for each other's locks, and reads must not wait with them."""
-        if self._write_limiter is None:
-            self._write_limiter = anyio.CapacityLimiter(self.threads)
-        return self._write_limiter
-
-    @property
-    def password_limiter(self) -> anyio.CapacityLimiter:
-        """Limits the threads that compare passwords, each of which takes 64 MiB and a tenth of a second."""
-        if self._password_limiter is None:
-            self._password_limiter = anyio.CapacityLimiter(PASSWORDS_AT_ONCE)
-        return self._password_limiter
+    def __post_init__(self) -> None:
+        self.limiter, self.write_limiter = Lane(self.threads), Lane(self.threads)
+        self.password_limiter = Lane(PASSWORDS_AT_ONCE)
 
     @property
     def secret_keys(self) -> tuple[str, ...]:

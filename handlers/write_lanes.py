@@ -6,9 +6,7 @@ up what it has changed meanwhile: contacts who are seen by many phones at once w
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-import anyio
-
-from handlers.lanes import Lanes
+from handlers.lanes import Lane, Lanes
 from handlers.threads import Threads
 
 PHONES_KEPT = 10_000
@@ -24,7 +22,7 @@ class WriteLanes:
         self._lanes = Lanes(max(threads - 1, 1))
         self._phones: dict[str, int] = {}
 
-    async def run(self, owner: Hashable, limiter: anyio.CapacityLimiter, work: Callable[[], Result]) -> Result:
+    async def run(self, owner: Hashable, limiter: Lane, work: Callable[[], Result]) -> Result:
         """Runs `work` in a thread when a place of its owner is free, and returns its result."""
         return await self._lanes.run(owner, lambda: self._pool.run(work, limiter))
 

@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from relayboard.unknown_methods import UnknownMethods
 
+HEAD = b"HTTP/1.1 "
 HEAD_LIMIT_BYTES = 64 * 1024
 LINGER_SECONDS = 30.0
 """How long a client may continue to send a body after its response was sent: if it saw a reset, it might lose the
@@ -36,6 +37,39 @@ class Patience:
         return type("Protocol", (UnknownMethods, PatientProtocol), {"patience": self})
 
 
+class Answers(asyncio.Transport):
+    """Where the service writes what it answers on a connection: the head waits for the first piece of the body, at the
+    latest until the loop's next round, because each write costs as much as a fifth of the work for a small answer.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__()
+        self._transport, self._loop = transport, loop
+        self._head = b""
+
+    def write(self, data: bytes) -> None:  # type: ignore[override]  # uvicorn writes nothing else
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.writelines((head, data) if data else (head,))
+        elif data.startswith(HEAD):
+            self._head = data
+            self._loop.call_soon(self._send_head)
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        self._send_head()
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        return self._transport.is_closing()
+
+    def _send_head(self) -> None:
+        if self._head and not self._transport.is_closing():
+            self._transport.write(self._head)
+        self._head = b""
+
+
 class PatientProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with time limits for heads, unread responses and bodies that nobody reads any more."""
 
@@ -43,6 +77,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        self._answers: Answers
         self._head_timer: asyncio.TimerHandle | None = None
         self._linger_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
@@ -52,6 +87,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._answers = Answers(transport, self.loop)
         self._await_head()
         if len(self.connections) > self.patience.most_connections and self.patience.idle:
             oldest, _ = self.patience.idle.popitem(last=False)
@@ -86,6 +122,8 @@ class PatientProtocol(HttpToolsProtocol):
         self._head_timer = None
         self.patience.idle.pop(self, None)
         super().on_headers_complete()
+        if self.cycle is not None:
+            self.cycle.transport = self._answers
 
     def on_message_complete(self) -> None:
         self._is_in_message = False

@@ -16,7 +16,7 @@ from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.request_body import Body, BodyMemory, replay
 from handlers.asgi.request_checks import check_host, check_url, take_media_type
 from handlers.request import KEY, RequestContext, context_of
-from relayboard.base.logs import current_request_id
+from relayboard.base.logs import current_request_id, write_line
 from relayboard.base.settings import Settings
 
 access = logging.getLogger("relayboard.access")
@@ -117,7 +117,7 @@ class Guard:
         level = logging.DEBUG if is_probe else logging.INFO
         client = scope.get("client")
         extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
-        access.log(level, "%s %s %s", method, hide_secret(path)[:LOGGED_PATH_LENGTH], status or 499, extra=extra)
+        write_line(access, level, f"{method} {hide_secret(path)[:LOGGED_PATH_LENGTH]} {status or 499}", extra)
 
     def _noticing_shutdown(self, receive: Receive) -> Receive:
         async def receive_lifespan() -> Message:

@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from handlers.asgi.backlog_metrics import BacklogCollector
 from handlers.asgi.metrics import connections, render_metrics
 from handlers.asgi.plain_responses import PlainResponse, header, json_response, wrong_method
+from handlers.lanes import Lane
 from persistence.database import Database
 from persistence.errors import DatabaseError
 from persistence.migrations import MigrationError, check_schema
@@ -29,14 +30,10 @@ Check = Callable[[], Awaitable[object]]
 the log, never to the client."""
 
 
-def _no_limiter() -> None:
-    return None
-
-
 class Health:
     """ASGI layer for health and metrics; other requests go to the inner layer. Live says that the process responds.
     Ready says that every check passes in time; otherwise it is a 503 that names the failing checks. The checks are the
-    database, in the threads that `limiter` gives to requests, its schema, and any others that are given.
+    database, in a place that `limiter` gives to requests, its schema, and any others that are given.
     """
 
     def __init__(
@@ -46,11 +43,11 @@ class Health:
         database: Database,
         *,
         checks: Mapping[str, Check] | None = None,
-        limiter: Callable[[], anyio.CapacityLimiter | None] = _no_limiter,
+        limiter: Lane | None = None,
     ) -> None:
         self.app = app
         self._secret_key = settings.secret_key
-        own = {"database": _reachable(database, limiter), "schema": _schema_fits(database)}
+        own = {"database": _reachable(database, limiter or Lane(1)), "schema": _schema_fits(database)}
         self.checks: dict[str, Check] = {**own, **(checks or {})}
         self._pages: dict[str, Callable[[], Awaitable[PlainResponse]]] = {
             "/health/live": self._live,
@@ -126,11 +123,15 @@ async def run_check(name: str, check: Check) -> str | None:
     return None
 
 
-def _reachable(database: Database, limiter: Callable[[], anyio.CapacityLimiter | None]) -> Check:
-    """A trivial read in a thread and with a connection of requests."""
+def _reachable(database: Database, limiter: Lane) -> Check:
+    """A trivial read in a place and with a connection of requests."""
 
     async def check() -> None:
-        await anyio.to_thread.run_sync(database.is_reachable, abandon_on_cancel=True, limiter=limiter())
+        await limiter.enter()
+        try:
+            await anyio.to_thread.run_sync(database.is_reachable, abandon_on_cancel=True)
+        finally:
+            limiter.leave()
 
     return check
 

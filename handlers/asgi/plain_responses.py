@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
-from starlette.types import Scope, Send
+from starlette.types import Receive, Scope, Send
 
 JSON_TYPE = "application/json"
+WITHOUT_LENGTH = (204, 304)
+"""What these statuses say has no body (RFC 9110, 8.6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +20,19 @@ class PlainResponse:
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        await self.send(send)
+
     async def send(self, send: Send) -> None:
-        headers = {"content-length": str(len(self.body)), **self.headers}
+        headers = dict(self.headers) if self.status in WITHOUT_LENGTH else self._with_length()
         if self.media_type:
             headers["content-type"] = self.media_type
         pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
         await send({"type": "http.response.start", "status": self.status, "headers": pairs})
         await send({"type": "http.response.body", "body": self.body})
+
+    def _with_length(self) -> dict[str, str]:
+        return {"content-length": str(len(self.body)), **self.headers}
 
 
 def json_response(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> PlainResponse:
@@ -45,4 +53,8 @@ def wrong_method(scope: Scope, methods: Sequence[str] = ("GET", "HEAD")) -> Plai
 
 def header(scope: Scope, name: bytes) -> bytes | None:
     """The first value of a request header, by its lower-case name."""
-    return next((value for key, value in scope["headers"] if key.lower() == name), None)
+    for key, value in scope["headers"]:
+        if key.lower() == name:
+            found: bytes = value
+            return found
+    return None

@@ -1,9 +1,9 @@
 """The body of a request: read late, with limits for its size and for the time that the client may take."""
 
+import asyncio
 import time
 from dataclasses import dataclass
 
-import anyio
 from starlette.types import Message, Receive, Scope
 
 from handlers.asgi.plain_responses import header
@@ -105,7 +105,7 @@ class Body:
             message = await self._receive()  # there is no body to wait for, and a timer has a cost
         else:
             try:
-                with anyio.fail_after(self._seconds_left()):
+                async with asyncio.timeout(self._seconds_left()):
                     message = await self._receive()
             except TimeoutError as error:
                 text = "The request body took too long to arrive."

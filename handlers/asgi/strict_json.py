@@ -44,11 +44,9 @@ def parse_strict(raw: bytes, *, nesting_limit: int = NESTING_LIMIT) -> Any:
 
 def _parse(text: str) -> Any:
     # A hook per number doubles the time for a long list of ids, so it is set only if a number could be too large.
-    numbers: dict[str, Any] = {}
-    if _SUSPICIOUS_NUMBER.search(text):
-        numbers = {"parse_int": _read_integer, "parse_float": _read_float}
+    decoder = _CAREFUL if _SUSPICIOUS_NUMBER.search(text) else _QUICK
     try:
-        return json.loads(text, object_pairs_hook=_read_object, parse_constant=_refuse_constant, **numbers)
+        return decoder.decode(text)
     except StrictJsonError:
         raise
     except json.JSONDecodeError as error:
@@ -112,3 +110,12 @@ def _read_float(text: str) -> float:
 
 def _refuse_constant(name: str) -> Any:
     raise StrictJsonError(f"{name} is not a JSON number.")
+
+
+_QUICK = json.JSONDecoder(object_pairs_hook=_read_object, parse_constant=_refuse_constant)
+_CAREFUL = json.JSONDecoder(
+    object_pairs_hook=_read_object,
+    parse_constant=_refuse_constant,
+    parse_int=_read_integer,
+    parse_float=_read_float,
+)

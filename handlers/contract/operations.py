@@ -8,7 +8,7 @@ from typing import Any
 
 from handlers.contract.parameters import Parameter, resolve
 from handlers.contract.schemas import Schema, draft4
-from openapi.bundle import bundle, operations
+from openapi.bundle import GENERATIONS, bundle, operations
 
 JSON_TYPE = "application/json"
 EVENT_STREAM = "text/event-stream"
@@ -59,6 +59,11 @@ def load_contract(generation: str) -> dict[str, OperationRules]:
         name = handler_name(generation, operation)
         rules[name] = _compile(generation, base + path, method, operation, components, named)
     return rules
+
+
+def whole_paths() -> set[str]:
+    """The paths of all operations that have no parameter in them."""
+    return {rules.path for name in GENERATIONS for rules in load_contract(name).values() if "{" not in rules.path}
 
 
 def _compile(

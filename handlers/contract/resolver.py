@@ -7,12 +7,12 @@ from typing import Any
 import anyio.to_thread
 from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
-from starlette.responses import Response
-from starlette.types import Receive, Scope
+from starlette.types import ASGIApp, Receive, Scope
 
 from handlers.answers import Answer
 from handlers.asgi.browsers import check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
+from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse
 from handlers.asgi.streams import Stream
 from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract
 from handlers.contract.validation import read_json
@@ -43,15 +43,15 @@ class HandlerResolver(Resolver):
     def resolve_operation_id(self, operation: Any) -> str:
         return handler_name(self.generation, operation._operation)
 
-    def _endpoint(self, operation_id: str) -> Callable[..., Awaitable[Response]]:
+    def _endpoint(self, operation_id: str) -> Callable[..., Awaitable[ASGIApp]]:
         rules = load_contract(self.generation)[operation_id]
         return make_endpoint(rules)
 
 
-def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable[Response]]:
+def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable[ASGIApp]]:
     """The endpoint of an operation: runs the handler in a database thread and renders its response."""
 
-    async def endpoint(scope: Scope, receive: Receive) -> Response:
+    async def endpoint(scope: Scope, receive: Receive) -> ASGIApp:
         http = HttpRequest(scope, receive)
         context = context_of(http.scope)
         if rules.is_writing and context.raw_body is None and not rules.is_upload:
@@ -68,7 +68,7 @@ def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable
     return endpoint
 
 
-def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Response:
+def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestContext) -> ASGIApp:
     """A response that goes on for a while; proxies are asked not to hold it back."""
     events = rules.function(context.service, context.credentials, http.headers.get("Last-Event-ID"))
     headers = {**context.rate_limits, "X-Accel-Buffering": "no", "Cache-Control": "no-store"}
@@ -83,7 +83,7 @@ async def _run_in_thread(
 ) -> Answer:
     service = context.service
     if rules.runs_itself:
-        return await anyio.to_thread.run_sync(_run_itself, rules, http, context, limiter=service.password_limiter)
+        return await service.pool.run(partial(_run_itself, rules, http, context), service.password_limiter)
     if rules.generation == "relay":
         owner = service.write_lanes.owner_of(str(http.path_params.get(PHONE, "")))
         return await service.write_lanes.run(owner, service.write_limiter, lambda: run(rules, http, context))
@@ -99,17 +99,16 @@ async def _run_in_thread(
     )
 
 
-def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None = None) -> Response:
+def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None = None) -> PlainResponse:
     """The response; `encodings` is the Accept-Encoding header of a client that gets a list, which may be compressed."""
-    media_type = None if answer.body is None else "application/json"
     headers = {**rate_limits, **(answer.headers or {})}
-    body = answer.body
+    body = answer.body.encode() if isinstance(answer.body, str) else answer.body
     if encodings is not None:
         headers["Vary"] = "Accept-Encoding"
         if body is not None and len(body) >= LEAST_BYTES and accepts_gzip(encodings):
             body = compress(body)
             headers["Content-Encoding"] = "gzip"
-    return Response(body, answer.status, headers, media_type=media_type)
+    return PlainResponse(body or b"", JSON_TYPE if body is not None else "", answer.status, headers)
 
 
 def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool = False) -> Answer:
@@ -150,7 +149,7 @@ async def _note_follower(context: RequestContext) -> None:
     service = context.service
     if service.standby is not None:
         note, token_id = service.standby.note_follower, context.credentials.token_id
-        await anyio.to_thread.run_sync(note, token_id, service.settings.stream_seconds, limiter=service.limiter)
+        await service.pool.run(partial(note, token_id, service.settings.stream_seconds), service.limiter)
 
 
 async def _accept_upload(context: RequestContext) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from connexion.apps.asynchronous import AsyncApi, AsyncASGIApp, AsyncOperation
 from connexion.middleware import ConnexionMiddleware
-from connexion.middleware.abstract import ROUTING_CONTEXT
+from connexion.middleware.abstract import ROUTING_CONTEXT, RoutedMiddleware
 from connexion.middleware.context import ContextMiddleware
 from connexion.middleware.request_validation import (
     RequestValidationAPI,
@@ -17,10 +17,13 @@ from connexion.middleware.request_validation import (
 )
 from connexion.middleware.response_validation import ResponseValidationMiddleware
 from connexion.middleware.routing import RoutingMiddleware
+from connexion.middleware.security import SecurityMiddleware
 from connexion.middleware.swagger_ui import SwaggerUIMiddleware
-from connexion.security import ApiKeySecurityHandler
+from connexion.security import NO_VALUE, ApiKeySecurityHandler
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from handlers.asgi.guard import JSON_PREFIX
+from handlers.asgi.plain_responses import header
 from handlers.contract.operations import handler_name
 from openapi.bundle import operations
 
@@ -85,26 +88,66 @@ class Endpoints(AsyncASGIApp):  # type: ignore[misc]
 
 
 class KeyHandler(ApiKeySecurityHandler):  # type: ignore[misc]
-    """Calls our functions as they are; Connexion would inspect their parameters at each request."""
+    """Calls our functions as they are, with what a header contains; Connexion would inspect their parameters at each
+    request.
+    """
 
-    def check_api_key(self, api_key_info_func: Callable[..., Any]) -> Callable[..., Any]:
-        def check(request: Any, key: str, **_scopes: object) -> Any:
-            return api_key_info_func(key, request=request)
+    def _get_verify_func(self, api_key_info_func: Callable[..., Any], loc: str, name: str, _scopes: Any) -> Any:
+        assert loc == "header"
+        wanted = name.lower().encode()
 
-        return check
+        def verify(request: Any) -> Any:
+            key = header(request.scope, wanted)
+            return NO_VALUE if key is None else api_key_info_func(key.decode("latin-1"), request=request)
+
+        return verify
 
 
 SECURITY = {"apiKey": KeyHandler}
 
 
-class Validation(RequestValidationOperation):  # type: ignore[misc]
-    """Reads the parameters of an operation without a body. Its media type does not matter."""
+class Direct(RoutedMiddleware):  # type: ignore[misc]
+    """A layer that finds its operation by one look."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__(app)
+        self._known: dict[str, ASGIApp] = {}
+
+    def add_api(self, specification: Any, **options: Any) -> Any:
+        api = super().add_api(specification, **options)
+        self._known.update(api.operations)
+        return api
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._operation.request_body:
+        name = scope["extensions"][ROUTING_CONTEXT].get("operation_id") if scope["type"] == "http" else None
+        operation = self._known.get(name or "")
+        await (operation or super().__call__)(scope, receive, send)
+
+
+class SecurityLayer(Direct, SecurityMiddleware):  # type: ignore[misc]
+    """Connexion's layer of security."""
+
+
+class Validation(RequestValidationOperation):  # type: ignore[misc]
+    """Calls our validators as they are, unless Connexion has to check the media type of a body (`checks_type`). It
+    would look for the schema, too, which our validators know.
+    """
+
+    def __init__(self, *arguments: Any, checks_type: bool, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._parameters, self._body = self._validator_map["parameter"](), None
+        self._is_theirs = checks_type and bool(self._operation.request_body)
+        if self._operation.request_body and not checks_type:
+            (media_type,) = self._operation.consumes
+            self._body = self._validator_map["body"][media_type]()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._is_theirs:
             await super().__call__(scope, receive, send)
             return
-        self._validator_map["parameter"]().validate(scope)
+        self._parameters.validate(scope)
+        if self._body is not None:
+            receive, scope = await self._body.wrap_receive(receive, scope=scope)
         await self.next_app(scope, receive, send)
 
 
@@ -115,14 +158,20 @@ class ValidationApi(RequestValidationAPI):  # type: ignore[misc]
             operation=operation,
             strict_validation=self.strict_validation,
             validator_map=self.validator_map,
+            # Elsewhere the guard has set the one type that the operation has.
+            checks_type=not self.base_path.startswith(JSON_PREFIX),
         )
 
 
-class ValidationLayer(RequestValidationMiddleware):  # type: ignore[misc]
+class ValidationLayer(Direct, RequestValidationMiddleware):  # type: ignore[misc]
     api_cls = ValidationApi
 
 
-REPLACED = {RoutingMiddleware: ExactRouting, RequestValidationMiddleware: ValidationLayer}
+REPLACED = {
+    RoutingMiddleware: ExactRouting,
+    SecurityMiddleware: SecurityLayer,
+    RequestValidationMiddleware: ValidationLayer,
+}
 UNUSED = (SwaggerUIMiddleware, ResponseValidationMiddleware, ContextMiddleware)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from handlers import read_lanes
 from handlers.asgi.refusals import Refusal
+from handlers.lanes import Lane
 from handlers.read_lanes import WAITING_SLOW, ReadLanes
 from testbed.patience import PATIENCE_SECONDS
 from tests.handlers.held import Held, until
@@ -18,7 +19,7 @@ def is_slow(seen: bool) -> bool:
 
 def test_one_thread_is_left_to_others_whatever_a_workspace_asks() -> None:
     async def scene() -> None:
-        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        lanes, limiter, held = ReadLanes(THREADS), Lane(THREADS), Held()
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
                 tasks.start_soon(lanes.run, 1, "listLabels", (), limiter, held)
@@ -33,12 +34,12 @@ def test_one_thread_is_left_to_others_whatever_a_workspace_asks() -> None:
 
 def test_searches_of_a_workspace_run_one_by_one_and_do_not_take_the_threads_of_others() -> None:
     async def scene() -> None:
-        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        lanes, limiter, held = ReadLanes(THREADS), Lane(THREADS), Held()
         async with anyio.create_task_group() as tasks:
             for _ in range(5):
                 tasks.start_soon(lanes.run, 1, "listMessages", {"text"}, limiter, held)
             await until(lambda: held.begun == 1)
-            assert limiter.borrowed_tokens == 0
+            assert limiter.busy == 0
             with anyio.fail_after(PATIENCE_SECONDS):
                 assert not await lanes.run(1, "listMessages", {"before"}, limiter, is_slow)
                 assert await lanes.run(2, "listMessages", {"text"}, limiter, is_slow)
@@ -50,7 +51,7 @@ def test_searches_of_a_workspace_run_one_by_one_and_do_not_take_the_threads_of_o
 
 def test_what_was_slow_is_slow_until_it_was_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scene() -> None:
-        lanes, limiter = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS)
+        lanes, limiter = ReadLanes(THREADS), Lane(THREADS)
         seen = []
         for slow_seconds in (-1.0, -1.0, PATIENCE_SECONDS, PATIENCE_SECONDS):
             monkeypatch.setattr(read_lanes, "SLOW_SECONDS", slow_seconds)
@@ -63,7 +64,7 @@ def test_what_was_slow_is_slow_until_it_was_quick(monkeypatch: pytest.MonkeyPatc
 
 def test_too_many_slow_requests_of_a_workspace_are_told_to_come_back() -> None:
     async def scene() -> None:
-        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        lanes, limiter, held = ReadLanes(THREADS), Lane(THREADS), Held()
         async with anyio.create_task_group() as tasks:
             for _ in range(WAITING_SLOW + 1):
                 tasks.start_soon(lanes.run, 1, "listMessages", {"text"}, limiter, held)
@@ -78,7 +79,7 @@ def test_too_many_slow_requests_of_a_workspace_are_told_to_come_back() -> None:
 
 def test_who_leaves_while_waiting_leaves_the_place_to_the_next() -> None:
     async def scene() -> None:
-        lanes, limiter, held = ReadLanes(THREADS), anyio.CapacityLimiter(THREADS), Held()
+        lanes, limiter, held = ReadLanes(THREADS), Lane(THREADS), Held()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lanes.run, 1, "listMessages", {"text"}, limiter, held)
             await until(lambda: held.begun == 1)

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from handlers import threads
+from handlers.lanes import Lane
 from handlers.threads import Threads
 from testbed.patience import PATIENCE_SECONDS
 
@@ -16,7 +17,7 @@ NAME: ContextVar[str] = ContextVar("name", default="nobody")
 def test_the_result_comes_from_another_thread_with_the_context_of_the_caller() -> None:
     async def scene() -> None:
         NAME.set("Ann")
-        found = await Threads().run(lambda: (NAME.get(), threading.get_ident()), anyio.CapacityLimiter(1))
+        found = await Threads().run(lambda: (NAME.get(), threading.get_ident()), Lane(1))
         assert found[0] == "Ann"
         assert found[1] != threading.get_ident()
 
@@ -26,7 +27,7 @@ def test_the_result_comes_from_another_thread_with_the_context_of_the_caller() -
 @pytest.mark.parametrize("error", [ValueError("no"), StopIteration("odd")])
 def test_what_work_raises_is_raised_to_who_waits(error: Exception) -> None:
     async def scene() -> None:
-        pool, limiter = Threads(), anyio.CapacityLimiter(1)
+        pool, limiter = Threads(), Lane(1)
 
         def fail() -> None:
             raise error
@@ -34,7 +35,7 @@ def test_what_work_raises_is_raised_to_who_waits(error: Exception) -> None:
         with pytest.raises((ValueError, RuntimeError)) as raised:
             await pool.run(fail, limiter)
         assert error in (raised.value, raised.value.__cause__)
-        assert limiter.borrowed_tokens == 0
+        assert limiter.busy == 0
         assert await pool.run(lambda: "next", limiter) == "next"
 
     anyio.run(scene)
@@ -42,7 +43,7 @@ def test_what_work_raises_is_raised_to_who_waits(error: Exception) -> None:
 
 def test_no_more_run_at_a_time_than_the_limiter_allows() -> None:
     async def scene() -> None:
-        pool, limiter, lock, counts = Threads(), anyio.CapacityLimiter(2), threading.Lock(), [0, 0]
+        pool, limiter, lock, counts = Threads(), Lane(2), threading.Lock(), [0, 0]
         together = threading.Barrier(2)
 
         def work() -> None:
@@ -71,7 +72,7 @@ def test_who_is_cancelled_waits_for_the_end_of_the_work() -> None:
             ended.set()
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(Threads().run, work, anyio.CapacityLimiter(1))
+            tasks.start_soon(Threads().run, work, Lane(1))
             with anyio.fail_after(PATIENCE_SECONDS):
                 while not begun.is_set():
                     await anyio.sleep(0.001)
@@ -86,7 +87,7 @@ def test_threads_without_work_end_and_new_ones_follow(monkeypatch: pytest.Monkey
     monkeypatch.setattr(threads, "IDLE_SECONDS", 0.01)
 
     async def scene() -> None:
-        pool, limiter = Threads(), anyio.CapacityLimiter(1)
+        pool, limiter = Threads(), Lane(1)
         for _ in range(3):
             thread = await pool.run(threading.current_thread, limiter)
             thread.join(PATIENCE_SECONDS)

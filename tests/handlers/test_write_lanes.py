@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select, text
 
 from handlers.app import POSTGRES_THREADS
+from handlers.lanes import Lane
 from handlers.threads import Threads
 from handlers.write_lanes import PHONES_KEPT, WriteLanes
 from persistence.tables.channels import channel
@@ -26,7 +27,7 @@ THREADS = 4
 
 def test_one_thread_is_left_to_others_whatever_a_workspace_writes() -> None:
     async def scene() -> None:
-        lanes, limiter, held = WriteLanes(THREADS, Threads()), anyio.CapacityLimiter(THREADS), Held()
+        lanes, limiter, held = WriteLanes(THREADS, Threads()), Lane(THREADS), Held()
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
                 tasks.start_soon(lanes.run, 1, limiter, held)
