@@ -10,6 +10,7 @@ import orjson
 from handlers.request import Request
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list, read_record
+from persistence.new_records import NewRecord, insert_shown
 from persistence.sql.pages import InvalidCursor, decode_cursor, encode_cursor
 
 LARGEST_PAGE_NUMBER = 1_000_000
@@ -40,6 +41,12 @@ def no_content() -> Answer:
 def as_json(status: int, value: object) -> Answer:
     """An answer made from Python values."""
     return Answer(status, orjson.dumps(value))
+
+
+def inserted_record(request: Request, spec: ListSpec, new: NewRecord) -> Answer:
+    """Inserts a record; the answer is what its list shows of it."""
+    query = ListQuery(request.tx, request.workspace, is_agent=request.is_agent)
+    return created(insert_shown(query, spec, new))
 
 
 def created_record(request: Request, spec: ListSpec, record_id: int) -> Answer:

@@ -9,7 +9,7 @@ from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, Table, literal, null, select, text, tuple_, update
+from sqlalchemy import ColumnElement, Executable, Table, literal, null, select, text, tuple_, update
 
 from persistence.database import Transaction, upsert
 from persistence.runs.storing import STORING, WITH_CLOCK
@@ -185,6 +185,14 @@ def found_by(table: Table) -> str:
     """The condition that holds for all visible rows, so that the database uses their index."""
     condition: str = table.info.get(FOUND_BY, "true")
     return condition
+
+
+def clock_time(owner: ColumnElement[int]) -> ColumnElement[datetime]:
+    """The time of a workspace's clock, for a statement that writes it. The unit of work has to hold the clock, so that
+    the time is its own.
+    """
+    mine = workspace_clock.c.workspace_id == owner
+    return select(workspace_clock.c.stamped_on).where(mine).scalar_subquery()
 
 
 def read_clock(tx: Transaction, workspace_id: int) -> datetime:

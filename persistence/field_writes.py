@@ -6,6 +6,7 @@ from sqlalchemy import update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.new_records import NewRecord, insert_new
 from persistence.sql.names import check_new
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, field
 from persistence.touches import ALL_FIELDS, note_renamed
@@ -20,9 +21,12 @@ def make_key(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
-def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None) -> int:
-    """Create a field whose key is derived from its name, unless a key is given; returns its id. Raises InvalidInput for
-    a bad, reserved or taken name, LimitReached at the workspace's limit.
+def new_field(
+    tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None, access: str | None = None
+) -> NewRecord:
+    """A field to be inserted whose key is derived from its name, unless a key is given; `access` is what agents may do
+    with its values (see `set_agent_access`). Raises InvalidInput for a bad, reserved or taken name, LimitReached at the
+    workspace's limit.
     """
     hold_workspace(tx, workspace_id)
     name = check_field_name(name)
@@ -33,7 +37,13 @@ def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, ke
         raise InvalidInput.on("name", "The key made from this name is reserved.")
     naming = check_new(tx, workspace_id, field, name, key=key, noun="field")
     note_renamed(tx, workspace_id, ALL_FIELDS, [0])
-    return tx.insert(field, workspace_id=workspace_id, key=key, type=kind, created_on=tx.now, **naming)
+    values = {"workspace_id": workspace_id, "key": key, "type": kind, "created_on": tx.now, **naming}
+    return NewRecord(field, values if access is None else {**values, "agent_access": access})
+
+
+def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None) -> int:
+    """Create a field; returns its id. Raises what `new_field` raises."""
+    return insert_new(tx, new_field(tx, workspace_id, name, kind, key=key))
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:

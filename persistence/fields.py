@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Row, case, func, literal, select
+from sqlalchemy import Row, String, case, func, literal_column, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -14,7 +14,7 @@ from persistence.tables.contacts import field
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 
-LEGACY_TYPE = case((field.c.type == "number", literal("numeric", literal_execute=True)), else_=field.c.type)
+LEGACY_TYPE = case((field.c.type == "number", literal_column("'numeric'", String())), else_=field.c.type)
 
 FIELD_RECORD = declare_record(
     {

@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.field_writes import make_key
+from persistence.new_records import NewRecord, insert_new
 from persistence.sql.names import check_new, free_name
 from persistence.stamps import stamped
 from persistence.tables.contacts import FIELD_KEY as KEY
@@ -17,9 +18,9 @@ VALUE_LENGTH = 10_000
 NAME = re.compile(r"[\w \-]+\Z")
 
 
-def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> int:
-    """Create a global whose key is derived from its name; returns its id. Raises InvalidInput for a bad or taken name
-    or a bad value, LimitReached at the workspace's limit.
+def new_global(tx: Transaction, workspace_id: int, name: str, value: str) -> NewRecord:
+    """A global to be inserted whose key is derived from its name. Raises InvalidInput for a bad or taken name or a bad
+    value, LimitReached at the workspace's limit.
     """
     hold_workspace(tx, workspace_id)
     name, value = _check_name(name), _check_value(value)
@@ -27,8 +28,13 @@ def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> 
     if not KEY.match(key):
         raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
     naming = check_new(tx, workspace_id, global_value, name, key=key, noun="global")
-    times = {"created_on": tx.now, "modified_on": stamped(tx, global_value, workspace_id)}
-    return tx.insert(global_value, workspace_id=workspace_id, key=key, value=value, **naming, **times)
+    values = {"workspace_id": workspace_id, "key": key, "value": value, "created_on": tx.now, **naming}
+    return NewRecord(global_value, values, is_stamped=True)
+
+
+def create_global(tx: Transaction, workspace_id: int, name: str, value: str) -> int:
+    """Create a global; returns its id. Raises what `new_global` raises."""
+    return insert_new(tx, new_global(tx, workspace_id, name, value))
 
 
 def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name: str | None = None) -> int:

@@ -8,6 +8,7 @@ from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
+from persistence.new_records import NewRecord, insert_new
 from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
@@ -49,12 +50,16 @@ def ensure_label(tx: Transaction, workspace_id: int, name: str, *, field: str = 
     return create_label(tx, workspace_id, name, field=field) if label_id is None else label_id
 
 
-def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
-    """Create a label; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
-    limit."""
+def new_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> NewRecord:
+    """A label to be inserted. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's limit."""
     hold_workspace(tx, workspace_id)
     naming = check_new(tx, workspace_id, label, name, field=field)
-    return tx.insert(label, workspace_id=workspace_id, created_on=tx.now, **naming)
+    return NewRecord(label, {"workspace_id": workspace_id, "created_on": tx.now, **naming})
+
+
+def create_label(tx: Transaction, workspace_id: int, name: str, *, field: str = "name") -> int:
+    """Create a label; returns its id. Raises what `new_label` raises."""
+    return insert_new(tx, new_label(tx, workspace_id, name, field=field))
 
 
 def rename_label(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:

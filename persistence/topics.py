@@ -6,6 +6,7 @@ from sqlalchemy import select, update
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec
+from persistence.new_records import NewRecord, insert_new
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
 from persistence.sql.pages import Order
@@ -47,12 +48,16 @@ def find_default_topic(tx: Transaction, workspace_id: int) -> int:
     return tx.execute(statement).scalar_one()
 
 
-def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
-    """Create a topic; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
-    limit."""
+def new_topic(tx: Transaction, workspace_id: int, name: str) -> NewRecord:
+    """A topic to be inserted. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's limit."""
     hold_workspace(tx, workspace_id)
     naming = check_new(tx, workspace_id, topic, name, counted=~topic.c.is_system, limit=TOPICS_PER_WORKSPACE)
-    return tx.insert(topic, workspace_id=workspace_id, created_on=tx.now, **naming)
+    return NewRecord(topic, {"workspace_id": workspace_id, "created_on": tx.now, **naming})
+
+
+def create_topic(tx: Transaction, workspace_id: int, name: str) -> int:
+    """Create a topic; returns its id. Raises what `new_topic` raises."""
+    return insert_new(tx, new_topic(tx, workspace_id, name))
 
 
 def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:

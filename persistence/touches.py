@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, bindparam, delete, literal, select, update
 
+from persistence.clock_writes import clock_time
 from persistence.database import Transaction, upsert
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import ROWS, inserting
+from persistence.sql.listed_rows import ROWS, select_rows
 from persistence.stamps import Stamps
 from persistence.tables.changes import pending_touch
 from persistence.tables.flows import flow
@@ -84,15 +85,14 @@ class Touches:
         moved, self._moved = self._moved, []
         if not (changed or counted or done or moved):
             return
-        stamps = tx.before_commit(Stamps)
-        stamps.flush(tx)
+        tx.before_commit(Stamps).flush(tx)
         if done:
             tx.execute(_DONE, done)
         if moved:
             tx.execute(_MOVED, moved)
         for workspace_id, records in sorted(changed.items()):
-            shared = {"workspace_id": workspace_id, "changed_on": stamps.moment(tx, workspace_id), "portions": 0}
-            names = [{**shared, "subject": subject, "record": record} for subject, record in records]
+            shared = {"workspace_id": workspace_id}
+            names = [{**shared, "subject": subject, "record": record} for subject, record in sorted(records)]
             _NOTING.run_later(tx, {ROWS: names})
         for workspace_id, flow_ids in sorted(counted.items()):
             _COUNTING.run_later(tx, {"owner": workspace_id, "flows": sorted(flow_ids)})
@@ -105,7 +105,14 @@ _MOVED = update(pending_touch).where(_MINE).values({"portions": pending_touch.c.
 
 
 _NAMES = (*KEYS, "changed_on", "portions")
-_NOTING = inserting(pending_touch, _NAMES, unless_taken=KEYS, changing=("changed_on",))
+
+
+def _note(is_sqlite: bool) -> Executable:
+    named = select_rows(pending_touch, KEYS, is_sqlite=is_sqlite)
+    noted = named.add_columns(clock_time(named.selected_columns["workspace_id"]), literal(0))
+    statement = upsert(pending_touch, is_sqlite=is_sqlite).from_select(_NAMES, noted, include_defaults=False)
+    news = {"changed_on": statement.excluded.changed_on}
+    return statement.on_conflict_do_update(index_elements=KEYS, set_=news)
 
 
 def _count(is_sqlite: bool) -> Executable:
@@ -118,8 +125,8 @@ def _count(is_sqlite: bool) -> Executable:
     return statement.on_conflict_do_nothing(index_elements=KEYS)
 
 
-_COUNTING = Fixed(_count)
-"""With the time of the clock, which this unit of work has locked and does not have to read for it."""
+_NOTING, _COUNTING = Fixed(_note), Fixed(_count)
+"""With the time of the clock, which this unit of work has locked and does not have to read for them."""
 
 
 def note_renamed(tx: Transaction, workspace_id: int, subject: str, records: Iterable[int]) -> None:

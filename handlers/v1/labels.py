@@ -1,6 +1,6 @@
 """`/api/v1/labels.json`."""
 
-from handlers.answers import Answer, NumberedListAnswer, created_record
+from handlers.answers import Answer, NumberedListAnswer, created_record, inserted_record
 from handlers.request import Request
 from persistence import labels
 from persistence.errors import InvalidInput, RecordMissing
@@ -14,12 +14,11 @@ def write_label(request: Request) -> Answer:
     uuid, name = request.body.get("uuid"), request.body["name"]
     refuse_signs(name, "name")
     if uuid is None:
-        label_id = labels.create_label(request.tx, workspace.id, name)
-    else:
-        try:
-            label_id = rename_label(request.tx, workspace.id, uuid, name)
-        except RecordMissing as error:
-            raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
+        return inserted_record(request, labels.LABELS_V1, labels.new_label(request.tx, workspace.id, name))
+    try:
+        label_id = rename_label(request.tx, workspace.id, uuid, name)
+    except RecordMissing as error:
+        raise InvalidInput.on("uuid", f'Nothing found for "{uuid}".') from error
     return created_record(request, labels.LABELS_V1, label_id)
 
 

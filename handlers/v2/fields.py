@@ -1,6 +1,6 @@
 """`/api/v2/fields.json`."""
 
-from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
 from persistence import field_editing, field_writes
 from persistence.errors import InvalidInput
@@ -13,13 +13,14 @@ def write_field(request: Request, *, key: str | None = None) -> Answer:
     workspace = request.workspace
     name, kind = _either(request, "name", "label"), _either(request, "type", "value_type")
     kind = "number" if kind == "numeric" else kind
+    access = request.body.get("agent_access")
     if key is None:
-        field_id = field_writes.create_field(request.tx, workspace.id, name, kind)
-    else:
-        field_id = field_editing.change_field(request.tx, workspace.id, key, name, kind)
-    if "agent_access" in request.body:
-        field_writes.set_agent_access(request.tx, workspace.id, field_id, request.body["agent_access"])
-    return (created_record if key is None else changed_record)(request, FIELDS, field_id)
+        new = field_writes.new_field(request.tx, workspace.id, name, kind, access=access)
+        return inserted_record(request, FIELDS, new)
+    field_id = field_editing.change_field(request.tx, workspace.id, key, name, kind)
+    if access is not None:
+        field_writes.set_agent_access(request.tx, workspace.id, field_id, access)
+    return changed_record(request, FIELDS, field_id)
 
 
 def delete_field(request: Request, *, key: str) -> Answer:

@@ -1,6 +1,6 @@
 """`/api/v2/globals.json`."""
 
-from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
 from persistence import global_writes
 from persistence.errors import InvalidInput
@@ -17,7 +17,7 @@ def write_global(request: Request, *, key: str | None = None) -> Answer:
         return changed_record(request, GLOBALS, global_id)
     if name is None:
         raise InvalidInput.on("name", "A value is required.")
-    return created_record(request, GLOBALS, global_writes.create_global(request.tx, workspace.id, name, value))
+    return inserted_record(request, GLOBALS, global_writes.new_global(request.tx, workspace.id, name, value))
 
 
 def delete_global(request: Request, *, key: str) -> Answer:

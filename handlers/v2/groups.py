@@ -1,6 +1,6 @@
 """`/api/v2/groups.json`."""
 
-from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
 from persistence.groups import editing, groups
 from persistence.groups.v2 import GROUPS
@@ -11,7 +11,7 @@ list_groups = ListAnswer(GROUPS)
 def write_group(request: Request, *, uuid: str | None = None) -> Answer:
     name = request.body["name"]
     if uuid is None:
-        return created_record(request, GROUPS, groups.create_group(request.tx, request.workspace.id, name))
+        return inserted_record(request, GROUPS, groups.new_group(request.tx, request.workspace.id, name))
     return changed_record(request, GROUPS, editing.rename_group(request.tx, request.workspace.id, uuid, name))
 
 

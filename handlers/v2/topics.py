@@ -1,6 +1,6 @@
 """`/api/v2/topics.json`."""
 
-from handlers.answers import Answer, ListAnswer, changed_record, created_record
+from handlers.answers import Answer, ListAnswer, changed_record, inserted_record
 from handlers.request import Request
 from persistence import topics
 
@@ -10,5 +10,5 @@ list_topics = ListAnswer(topics.TOPICS)
 def write_topic(request: Request, *, uuid: str | None = None) -> Answer:
     name = request.body["name"]
     if uuid is None:
-        return created_record(request, topics.TOPICS, topics.create_topic(request.tx, request.workspace.id, name))
+        return inserted_record(request, topics.TOPICS, topics.new_topic(request.tx, request.workspace.id, name))
     return changed_record(request, topics.TOPICS, topics.rename_topic(request.tx, request.workspace.id, uuid, name))

@@ -4,6 +4,7 @@ from sqlalchemy import ColumnElement, and_, select, update
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec, contains, one_of
+from persistence.new_records import NewRecord, insert_new
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, name_key
 from persistence.sql.pages import Order
@@ -27,12 +28,17 @@ def create_system_groups(tx: Transaction, workspace_id: int) -> None:
     tx.insert(group, workspace_id=workspace_id, is_system=True, created_on=tx.now, modified_on=tx.now, **values)
 
 
-def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
-    """Create a manual group; returns its id. Raises InvalidInput for a bad or taken name, LimitReached at the
-    workspace's limit."""
+def new_group(tx: Transaction, workspace_id: int, name: str) -> NewRecord:
+    """A manual group to be inserted. Raises InvalidInput for a bad or taken name, LimitReached at the workspace's
+    limit."""
     hold_workspace(tx, workspace_id)
     naming = check_new(tx, workspace_id, group, name, counted=~group.c.is_system)
-    return tx.insert(group, workspace_id=workspace_id, created_on=tx.now, modified_on=tx.now, **naming)
+    return NewRecord(group, {"workspace_id": workspace_id, "created_on": tx.now, "modified_on": tx.now, **naming})
+
+
+def create_group(tx: Transaction, workspace_id: int, name: str) -> int:
+    """Create a manual group; returns its id. Raises what `new_group` raises."""
+    return insert_new(tx, new_group(tx, workspace_id, name))
 
 
 def renew_groups(tx: Transaction, workspace_id: int, *which: ColumnElement[bool]) -> None:

@@ -82,7 +82,7 @@ def inserting(
     """
 
     def build(is_sqlite: bool) -> Executable:
-        listed = _read_on_sqlite(table, names) if is_sqlite else _read_on_postgresql(table, names, as_text)
+        listed = select_rows(table, names, as_text, is_sqlite=is_sqlite)
         if unless_taken is None:
             return insert(table).from_select(names, listed, include_defaults=False).returning(*returning)
         giving = upsert(table, is_sqlite=is_sqlite).from_select(names, listed, include_defaults=False)
@@ -94,6 +94,11 @@ def inserting(
         return giving.on_conflict_do_nothing(index_elements=unless_taken or None).returning(*returning)
 
     return Fixed(build)
+
+
+def select_rows(table: Table, names: Sequence[str], as_text: Sequence[str] = (), *, is_sqlite: bool) -> Select[Any]:
+    """The rows in the parameter ROWS, each with a value for each of these columns of a table."""
+    return _read_on_sqlite(table, names) if is_sqlite else _read_on_postgresql(table, names, as_text)
 
 
 def json_text(value: object) -> str:
@@ -110,6 +115,6 @@ def _read_on_postgresql(table: Table, names: Sequence[str], as_text: Sequence[st
 
 def _read_on_sqlite(table: Table, names: Sequence[str]) -> Select[Any]:
     rows = func.json_each(param(ROWS, _Rows())).table_valued("value")
-    chosen = (func.json_extract(rows.c.value, literal_column(f"'$.{name}'")) for name in names)
+    chosen = (func.json_extract(rows.c.value, literal_column(f"'$.{name}'")).label(name) for name in names)
     # Without a condition SQLite would take ON CONFLICT for a part of the join.
     return select(*chosen).where(rows.c.value.is_not(None))

@@ -17,11 +17,21 @@ def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[s
     if _is_sealed(table):  # what is sealed depends on the engine
         number: int = tx.execute(insert(table).returning(table.c.id), values).scalar_one()
         return number
-    row = {**_defaults_of(table, values), **values}
+    row = complete_row(table, values)
     ((number,),) = _inserting(table, tuple(sorted(row))).rows(tx, row)
+    tell_created(tx, table, row)
+    return number
+
+
+def complete_row(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a new row, with those that the table declares for columns that are not given."""
+    return {**_defaults_of(table, values), **values}
+
+
+def tell_created(tx: Transaction, table: Table, row: Mapping[str, Any]) -> None:
+    """Tells the audit log of a row that a fixed statement has inserted."""
     if tx.witness is not None:
         tx.witness.note_created(tx, table, row)
-    return number
 
 
 @cache
@@ -35,7 +45,6 @@ def _defaulting(table: Table) -> tuple[Column[Any], ...]:
 
 
 def _defaults_of(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of columns that are not given, as the table declares them."""
     found: dict[str, Any] = {}
     for each in _defaulting(table):
         if each.key not in values:

@@ -1,0 +1,65 @@
+"""Inserts records of a workspace. What a create request answers comes from the INSERT itself: to read the record
+afterwards would take another statement, and a message to PostgreSQL with it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Executable, Table, insert
+
+from persistence.clock_writes import clock_time
+from persistence.database import Transaction
+from persistence.lists import ListQuery, ListSpec
+from persistence.sql.columns import NumberedColumns
+from persistence.sql.fixed_statements import Fixed, param
+from persistence.sql.json_sql import as_text
+from persistence.sql.new_rows import complete_row, insert_row, tell_created
+from persistence.stamps import Stamps, stamped
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A record that has been checked and is not inserted yet: its row. If it `is_stamped`, whoever inserts it gives it
+    a `modified_on` by the workspace's clock.
+    """
+
+    table: Table[NumberedColumns]
+    values: Mapping[str, Any]
+    is_stamped: bool = False
+
+
+def insert_new(tx: Transaction, new: NewRecord) -> int:
+    """Inserts a record; returns its id."""
+    if not new.is_stamped:
+        return insert_row(tx, new.table, new.values)
+    moment = stamped(tx, new.table, new.values["workspace_id"])
+    return insert_row(tx, new.table, {**new.values, "modified_on": moment})
+
+
+def insert_shown(query: ListQuery, spec: ListSpec, new: NewRecord) -> str:
+    """Inserts a record; returns it as a list shows it whose records are made of their own rows alone."""
+    tx, record = query.tx, spec.record_of(query)
+    assert spec.source_of(query) is new.table, "the INSERT can return only what its own row has"
+    row = complete_row(new.table, new.values)
+    if new.is_stamped:
+        # The answer shows the final time, so the clock is held before the row is there.
+        tx.before_commit(Stamps).hold_clock(row["workspace_id"])
+        tx.flush()
+    statement = _inserting(new.table, tuple(sorted(row)), record, is_stamped=new.is_stamped)
+    ((document,),) = statement.rows(tx, row)
+    tell_created(tx, new.table, row)
+    (shown,) = spec.shown(query, [document])
+    return shown
+
+
+@cache
+def _inserting(table: Table, names: tuple[str, ...], record: ColumnElement[Any], *, is_stamped: bool) -> Fixed:
+    def build(_is_sqlite: bool) -> Executable:
+        given: dict[str, ColumnElement[Any]] = {name: param(name, table.c[name].type) for name in names}
+        if is_stamped:
+            given["modified_on"] = clock_time(given["workspace_id"])
+        return insert(table).values(given).returning(as_text(record).label("shown"))
+
+    return Fixed(build, is_told=True)
