@@ -76,6 +76,13 @@ def test_what_changes_nothing_is_not_told(head: Api) -> None:
     assert len(told(head)) == 1
 
 
+def test_a_new_field_is_told_once_with_what_agents_may_do(head: Api) -> None:
+    head.post("/api/v2/fields.json", {"name": "Age", "type": "number", "agent_access": "none"})
+
+    changes = {"name": [None, "Age"], "type": [None, "number"], "agent_access": [None, "none"]}
+    assert told(head) == [("fields", "created", "Age", changes)]
+
+
 def test_people_and_their_accounts(head: Api, client: TestClient, database: Database) -> None:
     add_person(database, head.workspace)
     amina = Browser(client)
