@@ -11,7 +11,7 @@ from persistence.contacts.owners import is_one_of
 from persistence.errors import Refused
 from persistence.lists import Condition, ListQuery, Rule, never
 from persistence.sql.columns import BigId, is_uuid
-from persistence.sql.kept_statements import execute_kept
+from persistence.sql.names import find_ids
 from persistence.tables.contacts import contact_urn, group, group_membership
 
 
@@ -37,28 +37,21 @@ def in_groups(column: ColumnElement[Any]) -> Rule:
     """Records of the members of groups, given by UUID; the column contains a contact's id."""
 
     def rule(query: ListQuery, uuids: Sequence[str]) -> Condition:
-        theirs = group.c.uuid.in_([uuid for uuid in uuids if is_uuid(uuid)])
-        return of_members(query, column, theirs)
+        theirs = find_ids(query.tx, query.workspace.id, group, [uuid for uuid in uuids if is_uuid(uuid)])
+        return of_members(query.workspace.id, column, sorted(theirs.values()))
 
     return rule
 
 
-def of_members(query: ListQuery, column: ColumnElement[Any], is_meant: ColumnElement[bool]) -> Condition:
-    """Records of the members of the groups that meet a condition. The groups are looked up first, because the database
-    then knows how many members they have and finds those of a small group by the group, those of a large one by the
-    order of the list.
+def of_members(workspace_id: int, column: ColumnElement[Any], group_ids: Sequence[int]) -> Condition:
+    """Records of the members of these groups. The database is told which: it then knows how many members they have, and
+    finds those of a small group by the group, those of a large one by the order of the list.
     """
-    wanted = [group.c.workspace_id == query.workspace.id, is_meant]
-
-    def build() -> Select[int]:
-        return select(group.c.id).where(*wanted)
-
-    group_ids = [row[0] for row in execute_kept(query.tx, (group,), ("ids",), wanted, build, {}, is_even=True)]
     if not group_ids:
         return never(column)
     if len(group_ids) == 1:
-        return _of_one(column, query.workspace.id, group_ids[0])
-    return column.in_(_select_members(query.workspace.id, group_membership.c.group_id.in_(group_ids)))
+        return _of_one(column, workspace_id, group_ids[0])
+    return column.in_(_select_members(workspace_id, group_membership.c.group_id.in_(group_ids)))
 
 
 @lru_cache(maxsize=1000)

@@ -18,7 +18,7 @@ from persistence.sql.json_sql import (
     json_shown,
 )
 from persistence.sql.kept_statements import execute_kept
-from persistence.sql.names import is_called
+from persistence.sql.names import find_called
 from persistence.sql.record_forms import Gathered, read_pairs
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
 from persistence.tables.flows import FLOW_REF, flow
@@ -166,7 +166,8 @@ def _owns(query: ListQuery, text: str) -> Condition:
 
 
 def _is_member(query: ListQuery, reference: str) -> Condition:
-    return of_members(query, contact.c.id, is_called(group, reference))
+    group_ids = find_called(query.tx, query.workspace.id, group, reference)
+    return of_members(query.workspace.id, contact.c.id, group_ids)
 
 
 def _matching(query: ListQuery, text: str) -> Condition:

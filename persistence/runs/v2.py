@@ -11,6 +11,7 @@ from persistence.contacts.v2 import MASKED_PATH
 from persistence.errors import Refused
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
+from persistence.sql.first_rows import join_first
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.flow_starts import flow_start
@@ -19,7 +20,8 @@ from persistence.tables.runs import flow_run
 
 EXIT_TYPES = {COMPLETED: COMPLETED, EXPIRED: EXPIRED, INTERRUPTED: INTERRUPTED, FAILED: INTERRUPTED}
 NO_PATH = literal_column("'[]'", JSON())
-SHOWN_NUMBER = re.compile(r'"urn_display":"(\+[0-9]+)"')
+NUMBER_BEGINS = '"urn_display":"'
+NUMBER = re.compile(r"\+[0-9]+")
 
 
 def first_urn(shown: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -77,23 +79,29 @@ RUN_RECORDS = {
 }
 """By whether the workspace is anonymous and whether the path is shown."""
 
-SOURCE = (
+SOURCE = join_first(
     flow_run.join(flow, flow.c.id == flow_run.c.flow_id)
     .join(contact, contact.c.id == flow_run.c.contact_id)
-    .outerjoin(flow_start, flow_start.c.id == flow_run.c.start_id)
-    .outerjoin(SHOWN_URN, SHOWN_URN.c.id == first_urn(contact_urn.c.id))
+    .outerjoin(flow_start, flow_start.c.id == flow_run.c.start_id),
+    SHOWN_URN,
+    contact_urn,
+    contact_urn.c.contact_id == contact.c.id,
+    (contact_urn.c.priority, contact_urn.c.id),
+    contact,
 )
 
 
 def show_numbers(record: str) -> str:
     """A record with its phone number as people write it; no text in JSON quotes can look like the placeholder of a
     number."""
-    return SHOWN_NUMBER.sub(lambda found: f'"urn_display":"{_write_number(found.group(1))}"', record)
+    before, begin, rest = record.partition(NUMBER_BEGINS)
+    number, quote, after = rest.partition('"')
+    return f"{before}{begin}{_write_number(number)}{quote}{after}" if begin else record
 
 
 @lru_cache(maxsize=10_000)
 def _write_number(number: str) -> str:
-    return national_format(number)
+    return national_format(number) if NUMBER.fullmatch(number) else number
 
 
 def _record(query: ListQuery) -> ColumnElement[Any]:

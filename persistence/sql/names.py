@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -11,6 +12,7 @@ from sqlalchemy import (
     Table,
     Text,
     case,
+    false,
     func,
     or_,
     select,
@@ -21,7 +23,6 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid
 from persistence.sql.fixed_statements import Fixed, param
-from persistence.sql.kept_statements import execute_kept
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -124,21 +125,43 @@ def find_id(
 ) -> int | None:
     """The id of the record with this UUID, otherwise, with `by_name`, with this name; `extra` conditions limit the
     records."""
-    if not by_name and not is_uuid(reference):
-        return None
-    is_it = wanted = table.c.uuid == reference
+    found = find_called(tx, workspace_id, table, reference, *extra, by_name=by_name)
+    return found[0] if found else None
+
+
+def find_called(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    reference: str,
+    *extra: ColumnElement[bool],
+    by_name: bool = True,
+) -> list[int]:
+    """The ids of the record with this UUID and, with `by_name`, of that with this name, in this order."""
+    by_uuid = is_uuid(reference)
+    if not by_uuid and not by_name:
+        return []
+    values: dict[str, Any] = {"owner": workspace_id}
+    if by_uuid:
+        values["wanted"] = reference
     if by_name:
-        is_named = table.c.name_key == name_key(reference.strip())
-        wanted = is_it | is_named if is_uuid(reference) else is_named
-    conditions = [table.c.workspace_id == workspace_id, wanted, *extra]
+        values["wanted_name"] = name_key(reference.strip())
+    if extra:
+        found = tx.execute(_select_called(table, by_uuid=by_uuid, by_name=by_name).where(*extra), values)
+        return list(found.scalars())
+    return [row[0] for row in _find_called(table, by_uuid=by_uuid, by_name=by_name).rows(tx, values)]
 
-    def build() -> Select[int]:
-        found = select(table.c.id).where(*conditions)
-        return found.order_by(is_it.desc()) if by_name and is_uuid(reference) else found
 
-    rows = execute_kept(tx, (table,), ("found id",), conditions, build, {}, is_even=True)
-    found: int | None = rows[0][0] if rows else None
-    return found
+def _select_called(table: Table, *, by_uuid: bool, by_name: bool) -> Select[int]:
+    is_it = table.c.uuid == param("wanted", table.c.uuid.type)
+    is_named = table.c.name_key == param("wanted_name", Text) if by_name else false()
+    mine = select(table.c.id).where(table.c.workspace_id == param("owner"), is_it | is_named if by_uuid else is_named)
+    return mine.order_by(is_it.desc()) if by_uuid and by_name else mine
+
+
+@cache
+def _find_called(table: Table, *, by_uuid: bool, by_name: bool) -> Fixed:
+    return Fixed(lambda _is_sqlite: _select_called(table, by_uuid=by_uuid, by_name=by_name))
 
 
 def require_id(

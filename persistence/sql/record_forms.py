@@ -3,6 +3,7 @@ them. The database takes longer to write the JSON of 250 records than to find an
 declaration (`json_sql`) from which statements for single records are compiled.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -201,9 +202,10 @@ def _only(values: Values) -> str | None:
 
 def read_pairs(gathered: str | None) -> Iterable[tuple[str, str]]:
     """The owners and items of `Gathered`, in their order."""
-    for pair in () if gathered is None else gathered.split(ROW):
-        owner, _, item = pair.partition(ITEM)
-        yield owner, item
+    if gathered is None:
+        return ()
+    parts = gathered.replace(ROW, ITEM).split(ITEM)
+    return zip(parts[::2], parts[1::2], strict=True)
 
 
 def _distribute(values: Values, ids: Values) -> Iterable[str]:
@@ -216,12 +218,29 @@ def _distribute(values: Values, ids: Values) -> Iterable[str]:
 def _share(gathered: str | None, ids: Values) -> Iterable[str]:
     if gathered is None:
         return repeat("[]", len(ids))
-    links, _, items = gathered.partition(GROUP)
-    ranked = {key: (rank, item) for rank, (key, item) in enumerate(read_pairs(items))}
-    found: dict[str, list[tuple[int, str]]] = {}
+    links, _, gathered_items = gathered.partition(GROUP)
+    items: list[str] = []
+    ranks: dict[str, int] = {}
+    for key, item in read_pairs(gathered_items):
+        ranks[key] = len(items)
+        items.append(item)
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for owner, key in read_pairs(links):
-        found.setdefault(owner, []).append(ranked[key])
-    return [f"[{','.join(item for _, item in sorted(found[each]))}]" if each in found else "[]" for each in ids]
+        found[owner].append(ranks[key])
+    written = _Lists(items)
+    return [written[tuple(found[each])] for each in ids]
+
+
+class _Lists(dict[tuple[int, ...], str]):
+    """The items with these ranks as a list, each combination written once: many records have the same few items."""
+
+    def __init__(self, items: Sequence[str]) -> None:
+        super().__init__()
+        self._items = items
+
+    def __missing__(self, ranks: tuple[int, ...]) -> str:
+        written = self[ranks] = f"[{','.join([self._items[rank] for rank in sorted(ranks)])}]"
+        return written
 
 
 def _write_texts(values: Values) -> Iterable[str]:
