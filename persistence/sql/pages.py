@@ -149,28 +149,35 @@ def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, si
     """One page of records as JSON texts in one statement."""
     backward = position is not None and position.backward
     order = chosen.order.reversed if backward else chosen.order
-    rows, write = _read(tx, chosen, order, position, size + 1)
-    more = len(rows) > size
-    rows = rows[:size][::-1] if backward else rows[:size]
-    kind = order.column.type
-    first = Position(_read_key(kind, rows[0][-2]), int(rows[0][-1]), True) if rows else None
-    last = Position(_read_key(kind, rows[-1][-2]), int(rows[-1][-1])) if rows else None
+    found = _read(tx, chosen, order, position, size + 1)
+    more = len(found.rows) > size
+    rows = found.rows[:size][::-1] if backward else found.rows[:size]
+    kind, place = order.column.type, found.key_place
+    first = Position(_read_key(kind, rows[0][place]), int(rows[0][-1]), True) if rows else None
+    last = Position(_read_key(kind, rows[-1][place]), int(rows[-1][-1])) if rows else None
     has_next, has_previous = (True, more) if backward else (more, position is not None)
-    return Page(write(rows), last if has_next else None, first if has_previous else None)
+    return Page(found.write(rows), last if has_next else None, first if has_previous else None)
 
 
-Found = Sequence[Sequence[Any]]
-"""Rows that end with the sort value and the id of a record."""
+Rows = Sequence[Sequence[Any]]
+"""They end with the id of a record."""
+KEY = -2
 
 
-def _read(
-    tx: Transaction, chosen: Selection, order: Order, position: Position | None, most: int
-) -> tuple[Found, Callable[[Found], list[str]]]:
-    """The rows of a page, and what makes records of them."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The rows of a page, what makes records of them, and where a row has the sort value."""
+
+    rows: Rows
+    write: Callable[[Rows], list[str]]
+    key_place: int = KEY
+
+
+def _read(tx: Transaction, chosen: Selection, order: Order, position: Position | None, most: int) -> _Found:
     values = {} if position is None else position.values
     if not chosen.is_fixed:
         statement = _page_statement(chosen, order, position, most, sqlite=tx.sqlite)
-        return _finished(tx, chosen, lambda: tx.execute(statement, values).all()), _documents
+        return _Found(_finished(tx, chosen, lambda: tx.execute(statement, values).all()), _documents)
     parts = (chosen.record, chosen.source, order)
     variant = (most, position is None)
     if not tx.sqlite:
@@ -179,14 +186,15 @@ def _read(
         plain = (*parts, form)
         rows = execute_plain(tx, plain, variant, chosen.conditions, build_plain, values, is_even=chosen.is_even)
         if rows is not None:
-            return rows, form.write
+            place = form.place_of(order.column)
+            return _Found(rows, form.write, KEY if place is None else place)
     build = partial(_page_statement, chosen, order, position, most, sqlite=tx.sqlite)
     conditions, is_even = chosen.conditions, chosen.is_even
     reading = partial(execute_kept, tx, parts, variant, conditions, build, values, is_even=is_even)
-    return _finished(tx, chosen, reading), _documents
+    return _Found(_finished(tx, chosen, reading), _documents)
 
 
-def _finished(tx: Transaction, chosen: Selection, read: Callable[[], Found]) -> Found:
+def _finished(tx: Transaction, chosen: Selection, read: Callable[[], Rows]) -> Rows:
     if chosen.finish is None:
         return read()
     with one_snapshot(tx):
@@ -195,7 +203,7 @@ def _finished(tx: Transaction, chosen: Selection, read: Callable[[], Found]) -> 
     return [(record, *row[1:]) for record, row in zip(records, rows, strict=True)]
 
 
-def _documents(rows: Found) -> list[str]:
+def _documents(rows: Rows) -> list[str]:
     return [row[0] for row in rows]
 
 
@@ -203,7 +211,8 @@ def _page_statement(
     chosen: Selection, order: Order, position: Position | None, most: int, *, sqlite: bool
 ) -> Select[*tuple[Any, ...]]:
     picked = pick_ids(order, chosen.conditions, position, most, sqlite=sqlite)
-    return _select([as_text(chosen.record).label("document")], picked.subquery("picked"), chosen, order)
+    found, document = picked.subquery("picked"), as_text(chosen.record).label("document")
+    return _select([document, type_coerce(found.c.key, NullType())], found, chosen, order)
 
 
 def _plain_statement(
@@ -211,7 +220,10 @@ def _plain_statement(
 ) -> Select[*tuple[Any, ...]]:
     ids = pick_ids(order, chosen.conditions, position, most, sqlite=False)
     picked = ids.cte("picked") if form.has_once else ids.subquery("picked")
-    return _select(form.select_from(picked), picked, chosen, order)
+    columns = form.select_from(picked)
+    if form.place_of(order.column) is None:
+        columns.append(type_coerce(picked.c.key, NullType()))
+    return _select(columns, picked, chosen, order)
 
 
 def _select(
@@ -219,7 +231,7 @@ def _select(
 ) -> Select[*tuple[Any, ...]]:
     key, tie = picked.c.key, picked.c.id
     return (
-        select(*columns, type_coerce(key, NullType()), tie)
+        select(*columns, tie)
         .select_from(picked.join(chosen.source, chosen.source_id == tie))
         .order_by(*Order(key, tie, order.descending).sorting)
     )
@@ -229,7 +241,7 @@ def _read_key(kind: TypeEngine[Any], value: Any) -> Any:
     """A sort value as the driver returned it, or as text, in the type of its column."""
     if isinstance(kind, UtcDateTime):
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        return moment.astimezone(UTC)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     if isinstance(kind, Date):
         return date.fromisoformat(value) if isinstance(value, str) else value
     return int(value) if isinstance(kind, Integer) else value

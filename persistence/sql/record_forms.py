@@ -6,7 +6,7 @@ declaration (`json_sql`) from which statements for single records are compiled.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import repeat
 from json.encoder import encode_basestring as quote
 from typing import Any
@@ -134,7 +134,7 @@ class Once:
     make: Callable[[FromClause], ColumnElement[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """The columns of a record, and what is written around them."""
 
@@ -144,6 +144,15 @@ class Form:
     @property
     def has_once(self) -> bool:
         return any(isinstance(each, Once) for each in self.columns)
+
+    def place_of(self, moment: ColumnElement[Any]) -> int | None:
+        """Which of the columns is this time, if the record shows it."""
+        return self._times.get(id(moment))
+
+    @cached_property
+    def _times(self) -> dict[int, int]:
+        shown = [(place, each) for place, each in enumerate(self.columns) if isinstance(each, PlainTime)]
+        return {id(moment): place for place, each in shown for moment in each.clauses}
 
     def select_from(self, picked: FromClause) -> list[ColumnElement[Any]]:
         """The columns of a statement about the records with the ids in `picked`."""
