@@ -14,7 +14,7 @@ from persistence.database import Transaction
 from persistence.lists import ListQuery, ListSpec
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.fixed_statements import Fixed, param
-from persistence.sql.json_sql import as_text
+from persistence.sql.json_sql import as_text, is_declared
 from persistence.sql.new_rows import complete_row, insert_row, tell_created
 from persistence.stamps import Stamps, stamped
 
@@ -42,6 +42,7 @@ def insert_shown(query: ListQuery, spec: ListSpec, new: NewRecord) -> str:
     """Inserts a record; returns it as a list shows it whose records are made of their own rows alone."""
     tx, record = query.tx, spec.record_of(query)
     assert spec.source_of(query) is new.table, "the INSERT can return only what its own row has"
+    assert is_declared(record), "the statement is kept, so the record has to be the same each time"
     row = complete_row(new.table, new.values)
     if new.is_stamped:
         # The answer shows the final time, so the clock is held before the row is there.

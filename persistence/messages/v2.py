@@ -1,6 +1,7 @@
 """Messages as v2 shows them: the record, and the list with its filters."""
 
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Table, case, literal_column, null
@@ -138,8 +139,14 @@ def _in_folder(query: ListQuery, folder: str) -> list[Condition]:
 
 def _with_label(query: ListQuery, reference: str) -> list[Condition]:
     label_id = find_label(query.tx, query.workspace.id, reference)
-    mine = message_label.c.label_id == label_id if label_id is not None else never(message_label.c.message_id)
+    mine = _has_label(label_id) if label_id is not None else never(message_label.c.message_id)
     return [mine] if _chosen_by(query.values) is message_label else [mine, message_label.c.message_id == message.c.id]
+
+
+@lru_cache(maxsize=1000)
+def _has_label(label_id: int) -> Condition:
+    """Kept, because to build the condition and to compare it with known ones takes as long as to find the label."""
+    return message_label.c.label_id == label_id
 
 
 def _before(query: ListQuery, moment: datetime) -> list[Condition]:
