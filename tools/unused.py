@@ -20,6 +20,7 @@ DECLARATIONS = ("flows/events/*", "persistence/tables/*", "persistence/migration
 """Keys of events, columns, revisions and classes of other frameworks are declarations."""
 CALLED_BY_OTHERS = {
     "Python": ("__*__", "get_code", "dont_write_bytecode"),
+    "logging": ("logThreads", "logProcesses", "logMultiprocessing"),
     "SQLAlchemy": (
         *("impl", "cache_ok", "comparator_factory", "inherit_cache", "load_dialect_impl"),
         *("process_bind_param", "process_result_value", "statement_compiler", "get_from_hint_text"),
@@ -29,7 +30,7 @@ CALLED_BY_OTHERS = {
     "tarfile and zipfile": ("compression", "uid", "gid", "uname", "gname"),
     "revisions to come": ("add_index", "remove_index", "add_checked_constraint", "change_in_batches"),
     "Connexion": (
-        *("api_cls", "check_api_key", "make_operation", "resolve_operation_id"),
+        *("api_cls", "_get_verify_func", "make_operation", "resolve_operation_id"),
         *("token_info", "cookie_info", "wrap_receive"),
     ),
     "Starlette": ("redirect_slashes",),

@@ -1,5 +1,6 @@
 """Work in threads: its result, what it raises, its context, and the end of threads that have nothing to do."""
 
+import asyncio
 import threading
 from contextvars import ContextVar
 
@@ -81,6 +82,34 @@ def test_who_is_cancelled_waits_for_the_end_of_the_work() -> None:
         assert ended.is_set()
 
     anyio.run(scene)
+
+
+def test_who_is_cancelled_again_and_again_waits_all_the_same() -> None:
+    async def scene() -> None:
+        begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+        limiter = Lane(1)
+
+        def work() -> None:
+            begun.set()
+            assert go_on.wait(PATIENCE_SECONDS)
+            ended.set()
+
+        task = asyncio.create_task(Threads().run(work, limiter))
+        with anyio.fail_after(PATIENCE_SECONDS):
+            while not begun.is_set():
+                await anyio.sleep(0.001)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        assert not task.done()
+        assert limiter.busy == 1
+        go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert ended.is_set()
+        assert limiter.busy == 0
+
+    asyncio.run(scene())
 
 
 def test_threads_without_work_end_and_new_ones_follow(monkeypatch: pytest.MonkeyPatch) -> None:

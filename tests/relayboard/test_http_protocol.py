@@ -1,5 +1,6 @@
 """Slow and unusual clients on real sockets: none of them keeps a connection longer than documented."""
 
+import asyncio
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -245,3 +246,67 @@ def test_only_trusted_proxies_say_who_the_client_is(serve: Serve, proxies: str, 
 def _send(client: socket.socket, data: bytes) -> None:
     with suppress(ConnectionError):
         client.sendall(data)
+
+
+class Written(asyncio.Transport):
+    """Notes what is written together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.packets: list[bytes] = []
+
+    def write(self, data: Any) -> None:
+        self.packets.append(bytes(data))
+
+    def writelines(self, list_of_data: Any) -> None:
+        self.packets.append(b"".join(list_of_data))
+
+    def close(self) -> None:
+        self.packets.append(b"closed")
+
+    def is_closing(self) -> bool:
+        return b"closed" in self.packets
+
+
+ANSWER_HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
+
+
+def written(answer: Callable[[http_protocol.Answers], None]) -> list[bytes]:
+    """What is written at once for an answer, each until the loop's next round."""
+
+    async def scene() -> list[bytes]:
+        transport = Written()
+        answer(http_protocol.Answers(transport, asyncio.get_running_loop()))
+        await asyncio.sleep(0)
+        return transport.packets
+
+    return asyncio.run(scene())
+
+
+def test_the_head_travels_with_the_first_piece_of_the_body() -> None:
+    def answer(answers: http_protocol.Answers) -> None:
+        answers.write(ANSWER_HEAD)
+        answers.write(b"one")
+        answers.write(b"two")
+
+    assert written(answer) == [ANSWER_HEAD + b"one", b"two"]
+
+
+def test_a_head_without_a_body_is_sent_in_the_next_round() -> None:
+    assert written(lambda answers: answers.write(ANSWER_HEAD)) == [ANSWER_HEAD]
+
+
+def test_a_head_is_sent_before_the_connection_closes() -> None:
+    def answer(answers: http_protocol.Answers) -> None:
+        answers.write(ANSWER_HEAD)
+        answers.close()
+
+    assert written(answer) == [ANSWER_HEAD, b"closed"]
+
+
+def test_an_empty_piece_sends_the_head() -> None:
+    def answer(answers: http_protocol.Answers) -> None:
+        answers.write(ANSWER_HEAD)
+        answers.write(b"")
+
+    assert written(answer) == [ANSWER_HEAD]
