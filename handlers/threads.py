@@ -1,5 +1,5 @@
-"""Threads for work that waits for the database. To hand work to a thread and its result back costs a third of what
-`anyio.to_thread` takes, which was an eighth of a short list.
+"""Threads for work that waits for the database. To hand work to a thread and its result back costs less than half
+of what `anyio.to_thread` takes, which was an eighth of a short list.
 """
 
 import asyncio
