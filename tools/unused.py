@@ -24,6 +24,7 @@ CALLED_BY_OTHERS = {
     "SQLAlchemy": (
         *("impl", "cache_ok", "comparator_factory", "inherit_cache", "load_dialect_impl"),
         *("process_bind_param", "process_result_value", "statement_compiler", "get_from_hint_text"),
+        *("self_group", "against"),
     ),
     "Alembic": ("heads", "run_args"),
     "psycopg2": ("cursor_factory",),

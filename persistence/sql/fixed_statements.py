@@ -29,6 +29,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.sql.operators import OperatorType
 from sqlalchemy.types import TypeEngine
 
 from persistence.database import Transaction
@@ -87,6 +88,10 @@ class Among(FunctionElement[bool]):
     def __init__(self, column: ColumnElement[Any], listed: BindParameter[Any], kind: str) -> None:
         self.kind = kind
         super().__init__(column, listed)
+
+    def self_group(self, against: OperatorType | None = None) -> "Among":
+        """As it is. On SQLite, which has no type for truth, `= 1` would be added, and no index be searched."""
+        return self
 
 
 def among(column: ColumnElement[Any], name: str, kind: str = "BIGINT") -> Among:

@@ -60,6 +60,18 @@ def test_lists_are_one_parameter_whatever_their_length(database: Database, works
             assert found == set(wanted) & set(uuids)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_sqlite_searches_for_the_values_of_a_list(database: Database) -> None:
+    finding = of(update(contact).where(among(contact.c.id, "wanted")).values(name=None))
+
+    with database.writing() as tx:
+        made = finding._for(tx)
+        plan = tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {made.text}", made.parameters({"wanted": [1]}))
+        steps = [str(row[-1]) for row in plan]
+
+    assert steps[0].startswith("SEARCH contact USING INTEGER PRIMARY KEY")
+
+
 def test_texts_of_lists_may_contain_what_arrays_are_written_with(database: Database, workspace: Workspace) -> None:
     odd = ["a,b", '"', "\\", "{}", "NULL", "50 %", "it's", "\N{SMILING FACE WITH SMILING EYES}"]
     for number, name in enumerate(odd):
