@@ -69,8 +69,10 @@ class Noted:
 
     def see(self, contact_id: int, unread: Unread, came: int = 0) -> None:
         """The conversation of this contact changes; so many messages came into the inbox."""
-        self.seen[contact_id] = unread.beside(self.seen.get(contact_id, Unread.SAME))
-        self.came[contact_id] += came
+        former = self.seen.get(contact_id)
+        self.seen[contact_id] = unread if former is None else unread.beside(former)
+        if came:
+            self.came[contact_id] += came
 
     def beside(self, today: date) -> Beside:
         """What is written with the clock."""

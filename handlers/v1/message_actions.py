@@ -20,10 +20,12 @@ def act_on_messages(request: Request) -> Answer:
     workspace = request.workspace
     action = request.body["action"]
     label_id = _find_label(request, action)
-    chosen = message_actions.select_incoming(request.tx, workspace.id, request.body["messages"], ignore_outgoing=True)
+    references = request.body["messages"]
     if action in WITHOUT_LABEL:
-        WITHOUT_LABEL[action](request.tx, workspace.id, chosen.ids)
-    elif label_id is not None:
+        WITHOUT_LABEL[action](request.tx, workspace.id, references, ignore_outgoing=True)
+        return no_content()
+    chosen = message_actions.select_incoming(request.tx, workspace.id, references, ignore_outgoing=True)
+    if label_id is not None:
         change = message_actions.add_label if action == "label" else message_actions.remove_label
         change(request.tx, workspace.id, chosen.ids, label_id)
     return no_content()

@@ -18,13 +18,16 @@ def act_on_messages(request: Request) -> Answer:
     workspace = request.workspace
     action = request.body["action"]
     label_id = _find_label(request, action)
-    chosen = message_actions.select_incoming(request.tx, workspace.id, request.body["messages"])
+    references = request.body["messages"]
     if action in WITHOUT_LABEL:
-        WITHOUT_LABEL[action](request.tx, workspace.id, chosen.ids)
-    elif label_id is not None:
-        change = message_actions.add_label if action == "label" else message_actions.remove_label
-        change(request.tx, workspace.id, chosen.ids, label_id)
-    return as_json(200, {"failures": chosen.missing}) if chosen.missing else no_content()
+        missing = WITHOUT_LABEL[action](request.tx, workspace.id, references)
+    else:
+        chosen = message_actions.select_incoming(request.tx, workspace.id, references)
+        missing = chosen.missing
+        if label_id is not None:
+            change = message_actions.add_label if action == "label" else message_actions.remove_label
+            change(request.tx, workspace.id, chosen.ids, label_id)
+    return as_json(200, {"failures": missing}) if missing else no_content()
 
 
 def _find_label(request: Request, action: str) -> int | None:

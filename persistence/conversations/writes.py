@@ -9,6 +9,7 @@ from sqlalchemy import (
     BindParameter,
     ColumnElement,
     Executable,
+    FromClause,
     Select,
     case,
     delete,
@@ -96,9 +97,8 @@ def _ask(_is_sqlite: bool) -> Executable:
 
 def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
     """Each row changes once: a second change would make PostgreSQL lock its contact, in the wrong order."""
-    last, known = message.alias("last"), conversation.alias("known")
+    (last, is_last), known = _join_last(is_sqlite), conversation.alias("known")
     mine = (known.c.workspace_id == contact.c.workspace_id) & (known.c.contact_id == contact.c.id)
-    chosen = _newest(OWNER, message.c.id, contact.c.id, ordered=True)
     columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
     read = func.coalesce(known.c.read_id, 0)
     # PostgreSQL stops counting at what there can be, mostly after a few messages; SQLite takes no limit from a row.
@@ -109,8 +109,7 @@ def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
         unread = case((known.c.unread_count > 0, unread), else_=0)
     elif kind == Unread.MORE:
         unread = case((known.c.unread_count >= COUNTED, COUNTED), else_=unread)
-    source = contact.join(last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen))
-    source = source.outerjoin(known, mine)
+    source = contact.join(last, is_last).outerjoin(known, mine)
     if kind != Unread.SAME and not is_sqlite:
         # PostgreSQL would count once for each time that the number is named.
         counted = select(unread.label("number")).correlate(contact, known).limit(1).lateral("counted")
@@ -130,6 +129,18 @@ def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
     )
 
 
+def _join_last(is_sqlite: bool) -> tuple[FromClause, ColumnElement[bool]]:
+    """The last message of each contact, and the condition by which it is joined. SQLite joins no query that depends on
+    another row, so there the message is found twice: by the contact, and by its id.
+    """
+    if is_sqlite:
+        last = message.alias("last")
+        chosen = _newest(OWNER, message.c.id, contact.c.id, ordered=True)
+        return last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen)
+    found = _newest_rows(OWNER, contact.c.id, message.c.id, message.c.created_on, message.c.folder)
+    return _only_first(found).correlate(contact).lateral("last"), true()
+
+
 def _end(_is_sqlite: bool) -> Executable:
     rows = conversation.c
     is_there = _newest(OWNER, message.c.id, rows.contact_id, ordered=True)
@@ -141,11 +152,17 @@ def _newest(
     workspace_id: Id, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
 ) -> ColumnElement[Any]:
     """A value of the newest message of a contact that is not deleted."""
+    found = _newest_rows(workspace_id, contact_id, shown)
+    return (_only_first(found) if ordered else found).correlate_except(message).scalar_subquery()
+
+
+def _newest_rows(workspace_id: Id, contact_id: ColumnElement[Any], *shown: ColumnElement[Any]) -> Select[Any]:
     theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
-    found: Select[Any] = select(shown).where(theirs, message.c.visibility != DELETED)
-    if ordered:
-        found = found.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(1)
-    return found.correlate_except(message).scalar_subquery()
+    return select(*shown).where(theirs, message.c.visibility != DELETED)
+
+
+def _only_first(found: Select[Any]) -> Select[Any]:
+    return found.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(1)
 
 
 def count_unread(

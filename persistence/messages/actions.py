@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Executable,
+    Select,
     Text,
-    cast,
     delete,
     func,
     literal_column,
@@ -17,6 +17,7 @@ from sqlalchemy import (
     select,
     update,
 )
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from persistence.changes import note_changed, note_messages, note_moved
 from persistence.conversations.writes import Unread
@@ -33,6 +34,9 @@ from persistence.sql.names import find_ids
 from persistence.stamps import later, moved_on
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
 
+UUIDS = "uuids"
+"""The parameter with the UUIDs of messages, in statements that also take those."""
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -48,10 +52,8 @@ def select_incoming(
     """Incoming messages by integer id or UUID, locked until the transaction ends; one statement. Raises InvalidInput
     for an outgoing one, unless they are to be ignored (v1).
     """
-    numbers = {int(reference) for reference in references if _is_number(reference)}
-    uuids = {str(reference).lower() for reference in references if is_uuid(str(reference))}
-    holding = _HOLDING_NAMED if uuids else _HOLDING
-    values = {"owner": workspace_id, "ids": sorted(numbers)} | ({"uuids": sorted(uuids)} if uuids else {})
+    values = _named_by(workspace_id, references)
+    holding = _HOLDING_NAMED if UUIDS in values else _HOLDING
     found: dict[int | str, tuple[int, str]] = {}
     for message_id, uuid, direction in holding.rows(tx, values):
         found[message_id] = found[uuid] = (message_id, direction)
@@ -68,6 +70,17 @@ def select_incoming(
         elif not ignore_outgoing:
             raise InvalidInput.on("messages", f"Message {reference} is not incoming.")
     return Selection(list(dict.fromkeys(ids)), missing)
+
+
+def _named_by(workspace_id: int, references: Sequence[int | str]) -> dict[str, Any]:
+    numbers: set[int] = set()
+    uuids: set[str] = set()
+    for reference in references:
+        if _is_number(reference):
+            numbers.add(int(reference))
+        elif is_uuid(str(reference)):
+            uuids.add(str(reference).lower())
+    return {"owner": workspace_id, "ids": sorted(numbers)} | ({UUIDS: sorted(uuids)} if uuids else {})
 
 
 def _is_number(reference: int | str) -> bool:
@@ -115,37 +128,66 @@ def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int],
     _touch(tx, workspace_id, removed)
 
 
-def archive_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    """Visible messages, locked by `select_incoming`, become archived; labels no longer count them."""
-    _move(tx, workspace_id, message_ids, VISIBLE, ARCHIVED, -1, Unread.FEWER)
+def archive_messages(
+    tx: Transaction, workspace_id: int, references: Sequence[int | str], *, ignore_outgoing: bool = False
+) -> list[int | str]:
+    """Visible messages become archived; labels no longer count them. Returns the references without a message, and
+    raises InvalidInput as `select_incoming` does; so do the other two.
+    """
+    return _move(tx, workspace_id, references, _Move(VISIBLE, ARCHIVED, -1, Unread.FEWER), ignore_outgoing)
 
 
-def restore_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    """Archived messages, locked by `select_incoming`, become visible again."""
-    _move(tx, workspace_id, message_ids, ARCHIVED, VISIBLE, 1, Unread.CHANGED)
+def restore_messages(
+    tx: Transaction, workspace_id: int, references: Sequence[int | str], *, ignore_outgoing: bool = False
+) -> list[int | str]:
+    """Archived messages become visible again."""
+    return _move(tx, workspace_id, references, _Move(ARCHIVED, VISIBLE, 1, Unread.CHANGED), ignore_outgoing)
 
 
-def delete_messages(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
+def delete_messages(
+    tx: Transaction, workspace_id: int, references: Sequence[int | str], *, ignore_outgoing: bool = False
+) -> list[int | str]:
     """Delete messages: their content and labels go, the record stays as `deleted`."""
-    theirs = _mine(workspace_id, message_ids)
-    _hold(tx, workspace_id, message_ids)
+    chosen = select_incoming(tx, workspace_id, references, ignore_outgoing=ignore_outgoing)
+    theirs = _mine(workspace_id, chosen.ids)
+    _hold(tx, workspace_id, chosen.ids)
     note_former_owners(tx, workspace_id, theirs)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
-    tx.execute(delete(message_label).where(message_label.c.message_id.in_(message_ids)))
+    tx.execute(delete(message_label).where(message_label.c.message_id.in_(chosen.ids)))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}
     tx.execute(update(message).where(theirs).values(visibility=DELETED, modified_on=later(tx, message), **emptied))
-    note_messages(tx, workspace_id, message_ids)
+    note_messages(tx, workspace_id, chosen.ids)
+    return chosen.missing
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """From one visibility to another: what it adds to the counts of labels, and what it does to the unread ones."""
+
+    old: str
+    new: str
+    counts: int
+    unread: Unread
 
 
 def _move(
-    tx: Transaction, workspace_id: int, message_ids: Sequence[int], old: str, new: str, counts: int, unread: Unread
-) -> None:
-    values = {"owner": workspace_id, "ids": message_ids, "old": old, "new": new, "now": tx.now}
-    moved = _MOVING.rows(tx, values)
-    changes = Counter(int(label_id) for _, _, labels in moved if labels for label_id in labels.split(","))
-    for label_id, number in sorted(changes.items()):
-        change_count(tx, workspace_id, label_id, counts * number)
-    note_moved(tx, workspace_id, {number: contact_id for number, contact_id, _ in moved}, unread)
+    tx: Transaction, workspace_id: int, references: Sequence[int | str], move: _Move, ignore_outgoing: bool
+) -> list[int | str]:
+    values = _named_by(workspace_id, references) | {"old": move.old, "new": move.new, "now": tx.now}
+    moved = [] if tx.sqlite else list((_MOVING_NAMED if UUIDS in values else _MOVING).rows(tx, values))
+    missing: list[int | str] = []
+    # Each reference names one message at most: if as many have moved, nothing is missing.
+    if len(moved) < len({str(reference) for reference in references}):
+        chosen = select_incoming(tx, workspace_id, references, ignore_outgoing=ignore_outgoing)
+        missing = chosen.missing
+        others = sorted(set(chosen.ids) - {number for number, _, _ in moved})
+        moved += _MOVING_HELD.rows(tx, values | {"ids": others}) if others else []
+    labeled = [int(label_id) for _, _, labels in moved if labels for label_id in labels.split(",")]
+    if labeled:
+        for label_id, number in sorted(Counter(labeled).items()):
+            change_count(tx, workspace_id, label_id, move.counts * number)
+    note_moved(tx, workspace_id, {number: contact_id for number, contact_id, _ in moved}, move.unread)
+    return missing
 
 
 def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
@@ -170,20 +212,36 @@ _LIVING = (message.c.direction == INCOMING) & (message.c.visibility != DELETED)
 _THESE = _OF_OWNER & among(message.c.id, "ids")
 
 
-def _held(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Fixed:
+def _holding(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
     """Locks messages in the order of ids."""
-    statement = select(*columns).where(*conditions).order_by(message.c.id).with_for_update(key_share=True)
+    return select(*columns).where(*conditions).order_by(message.c.id).with_for_update(key_share=True)
+
+
+def _held(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Fixed:
+    statement = _holding(columns, *conditions)
     return Fixed(lambda _is_sqlite: statement)
 
 
-def _move_messages(is_sqlite: bool) -> Executable:
+def _moving(is_sqlite: bool, *conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
     """Also returns the labels of the messages: they are locked, so nobody adds one meanwhile."""
-    label_id = cast(message_label.c.label_id, Text)
-    listed = func.group_concat(label_id, ",") if is_sqlite else func.string_agg(label_id, literal_column("','"))
-    labels = select(listed).where(message_label.c.message_id == message.c.id).correlate(message).scalar_subquery()
-    moving = update(message).where(_THESE, _LIVING, message.c.visibility == param("old", Text))
-    moving = moving.values(visibility=param("new", Text), modified_on=moved_on(message, is_sqlite))
-    return moving.returning(message.c.id, message.c.contact_id, labels)
+    theirs = message_label.c.message_id == message.c.id
+    label_ids = select(func.group_concat(message_label.c.label_id) if is_sqlite else message_label.c.label_id)
+    listed = label_ids.where(theirs).correlate(message).scalar_subquery()
+    labels = listed if is_sqlite else func.array_to_string(func.array(listed), literal_column("','"))
+    news = {"visibility": param("new", Text), "modified_on": moved_on(message, is_sqlite)}
+    return update(message).where(*conditions).values(news).returning(message.c.id, message.c.contact_id, labels)
+
+
+def _choose_and_move(*conditions: ColumnElement[bool]) -> Fixed:
+    """Locks messages in the order of ids and moves those that can be moved, on PostgreSQL. Messages that another
+    transaction changed after the statement began are left to `_MOVING_HELD`: the other may have changed their labels,
+    which this statement sees as they were. Whoever changes labels of a message moves its time.
+    """
+    columns = (message.c.id, message.c.direction, message.c.visibility, message.c.modified_on)
+    held = _holding(columns, *conditions, message.c.visibility != DELETED).cte("held")
+    can_move = (held.c.direction == INCOMING) & (held.c.visibility == param("old", Text))
+    is_same = (message.c.id == held.c.id) & (message.c.modified_on == held.c.modified_on)
+    return Fixed(lambda is_sqlite: _moving(is_sqlite, _OF_OWNER, is_same, can_move))
 
 
 def _touch_messages(is_sqlite: bool) -> Executable:
@@ -191,11 +249,14 @@ def _touch_messages(is_sqlite: bool) -> Executable:
 
 
 _NAMING = (message.c.id, message.c.uuid, message.c.direction)
+_BY_UUID = or_(among(message.c.id, "ids"), among(message.c.uuid, UUIDS, "UUID"))
 _HOLDING = _held(_NAMING, _THESE, message.c.visibility != DELETED)
-_BY_UUID = or_(among(message.c.id, "ids"), among(message.c.uuid, "uuids", "UUID"))
 _HOLDING_NAMED = _held(_NAMING, _OF_OWNER, _BY_UUID, message.c.visibility != DELETED)
 _CHOOSING = _held((message.c.id, message.c.created_on, message.c.visibility), _THESE, _LIVING)
-_MOVING, _TOUCHING = Fixed(_move_messages), Fixed(_touch_messages)
+_MOVING, _MOVING_NAMED = _choose_and_move(_THESE), _choose_and_move(_OF_OWNER, _BY_UUID)
+_IS_OLD = message.c.visibility == param("old", Text)
+_MOVING_HELD = Fixed(lambda is_sqlite: _moving(is_sqlite, _THESE, _LIVING, _IS_OLD))
+_TOUCHING = Fixed(_touch_messages)
 _LABELING = inserting(
     message_label,
     ("workspace_id", "message_id", "label_id", "created_on"),

@@ -156,7 +156,7 @@ def test_the_number_of_unread_messages_is_right_whatever_happens_to_them(
     def come(number: int) -> list[int]:
         return receive(database, workspace, channel_id, *itertools.islice(keys, number))
 
-    def change(action: Callable[[Transaction, int, list[int]], None], ids: list[int]) -> None:
+    def change(action: Callable[[Transaction, int, list[int]], object], ids: list[int]) -> None:
         with database.writing() as tx:
             action(tx, workspace.id, ids)
         assert only(database).unread_count == defined_unread(database)
