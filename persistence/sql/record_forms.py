@@ -21,7 +21,9 @@ from sqlalchemy import (
     Integer,
     Null,
     Numeric,
+    any_,
     case,
+    func,
     literal_column,
     select,
 )
@@ -168,13 +170,20 @@ class Form:
 
 
 def _gather(related: Related, picked: FromClause) -> ColumnElement[Any]:
-    source = picked.join(related.source, related.link == picked.c.id)
-    return select(Gathered(related.link, related.item, *related.order_by)).select_from(source).scalar_subquery()
+    found = select(Gathered(related.link, related.item, *related.order_by)).select_from(related.source)
+    return found.where(_is_of_page(related, picked)).scalar_subquery()
+
+
+def _is_of_page(related: Related, picked: FromClause) -> ColumnElement[bool]:
+    """Whether something belongs to a record of the page. For an array of ids PostgreSQL goes through the index once,
+    for a join once for each id.
+    """
+    return related.link == any_(func.array(select(picked.c.id).scalar_subquery()))
 
 
 def _gather_shared(related: Related, key: Column[Any], item_id: Column[Any], picked: FromClause) -> ColumnElement[Any]:
-    source = picked.join(key.table, related.link == picked.c.id)
-    links = select(related.link.label("owner"), key.label("key")).select_from(source).cte("links")
+    linked = select(related.link.label("owner"), key.label("key")).where(_is_of_page(related, picked))
+    links = linked.cte("links")
     pairs = select(Gathered(links.c.owner, links.c.key)).scalar_subquery()
     meant = item_id.in_(select(links.c.key))
     items = select(Gathered(item_id, related.item, *related.order_by)).where(meant).scalar_subquery()
