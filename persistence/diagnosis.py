@@ -16,7 +16,9 @@ from persistence.tables.service import secret_key_check
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
-    """`now` is the moment of its own clock, `unknown_zones` those of workspaces that this machine does not know."""
+    """`now` is the moment of its own clock, `unknown_zones` those of workspaces that this machine does not know,
+    `small_settings` those of PostgreSQL that are as it comes, for small databases.
+    """
 
     version: str
     major_version: int
@@ -25,6 +27,11 @@ class DatabaseFacts:
     now: datetime
     bytes: int
     unknown_zones: tuple[str, ...]
+    small_settings: tuple[str, ...] = ()
+
+
+DEFAULTS = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB"}
+"""What PostgreSQL comes with."""
 
 
 def read_facts(database: Database) -> DatabaseFacts:
@@ -39,8 +46,17 @@ def read_facts(database: Database) -> DatabaseFacts:
                 "current_setting('TimeZone'), clock_timestamp(), pg_database_size(current_database())"
             )
         ).one()
+        small = _list_small_settings(tx)
     version, major, zone, now, size = row
-    return DatabaseFacts(f"PostgreSQL {version.split()[0]}", major, True, zone, now.astimezone(UTC), size, zones)
+    version = f"PostgreSQL {version.split()[0]}"
+    return DatabaseFacts(version, major, True, zone, now.astimezone(UTC), size, zones, small)
+
+
+def _list_small_settings(tx: Transaction) -> tuple[str, ...]:
+    larger = text("select pg_size_bytes(current_setting(:name)) > pg_size_bytes(:least)")
+    return tuple(
+        name for name, least in DEFAULTS.items() if not tx.execute(larger, {"name": name, "least": least}).scalar_one()
+    )
 
 
 def _list_unknown_zones(database: Database) -> tuple[str, ...]:

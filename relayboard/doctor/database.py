@@ -20,6 +20,8 @@ from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
 CLOCK_SECONDS = 5.0
 CONNECT_SECONDS = 5
 OLDEST_POSTGRES = 14
+SMALL_BYTES = 128 * 1024 * 1024
+"""A database of this size is in the memory that PostgreSQL takes when nobody tells it how much."""
 NO_NAME_INDEX = (
     "contacts are searched by name without an index, which takes seconds where there are many: install the modules "
     "that come with PostgreSQL (on Debian the package postgresql-contrib), let this user create the extension pg_trgm, "
@@ -151,6 +153,13 @@ def _judge(facts: DatabaseFacts) -> Findings:
         )
     else:
         yield Finding("database", OK, f"{facts.version}, {facts.bytes / 1e6:.1f} MB")
+    if facts.small_settings and facts.bytes > SMALL_BYTES:
+        yield Finding(
+            "server",
+            WARNING,
+            f"{', '.join(facts.small_settings)} of PostgreSQL are as it comes, for smaller databases than this one: "
+            "set them as docs/scaling.md advises, and start PostgreSQL anew",
+        )
     if facts.time_zone != "UTC":
         yield Finding(
             "time zone",
