@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import BindParameter, ColumnElement, bindparam, func, literal, literal_column, select
 
 from persistence.tables.channels import channel
-from persistence.tables.messages import ARCHIVED, VISIBLE, message
+from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, message
 
 INCOMING, OUTGOING = "in", "out"
 QUEUED, HANDLED, WIRED, SENT = "queued", "handled", "wired", "sent"
@@ -29,6 +29,8 @@ IS_VOICE = message.c.type == literal_column("'voice'")
 IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])
 """Conditions of partial indexes, repeated in statements: SQLite uses such an index only if the statement contains
 its condition."""
+NOT_DELETED = message.c.visibility != literal_column(f"'{DELETED}'")
+"""As part of the text: of a parameter PostgreSQL expects that nothing is left, or plans each time anew."""
 
 PENDING_COUNT = (
     select(func.count())

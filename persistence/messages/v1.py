@@ -17,6 +17,7 @@ from persistence.messages.states import (
     IS_ARCHIVED,
     IS_RARE,
     IS_VOICE,
+    NOT_DELETED,
     OUTGOING,
     QUEUED,
     RARE,
@@ -29,7 +30,7 @@ from persistence.sql.names import name_key
 from persistence.sql.pages import Order
 from persistence.sql.query_functions import FoldedText
 from persistence.tables.contacts import contact
-from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
+from persistence.tables.messages import ARCHIVED, VISIBLE, label, message, message_label
 
 STATUS_LETTERS = {
     QUEUED: "Q",
@@ -81,7 +82,7 @@ MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urn": null()})
 def _visible(query: ListQuery) -> list[Condition]:
     """Deleted messages are never listed."""
     if "archived" not in query.values:
-        return [message.c.visibility != DELETED]
+        return [NOT_DELETED]
     return [IS_ARCHIVED if query.values["archived"] else message.c.visibility == VISIBLE]
 
 

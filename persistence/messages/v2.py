@@ -20,13 +20,13 @@ from persistence.lists import (
     never,
 )
 from persistence.messages.sent_times import SENT_FOLDER, sent_after, sent_before
-from persistence.messages.states import HANDLED, INCOMING
+from persistence.messages.states import HANDLED, INCOMING, NOT_DELETED
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_shared
 from persistence.sql.pages import Order
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
-from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, broadcast, label, message, message_label
+from persistence.tables.messages import ARCHIVED, VISIBLE, broadcast, label, message, message_label
 
 LABELS_OF_MESSAGE = json_shared(
     message.c.id,
@@ -88,8 +88,6 @@ FOLDERS = {
 INCOMING_FOLDER = "incoming"
 NEVER = never(message.c.id)
 BY_LABEL = frozenset({"label", "before", "after"})
-NOT_DELETED = message.c.visibility != literal_column(f"'{DELETED}'")
-"""As part of the text: of a parameter PostgreSQL expects that nothing is left, and plans each time anew."""
 
 
 def _order(values: Values) -> Order:

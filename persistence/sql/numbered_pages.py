@@ -6,7 +6,7 @@ Later changes are corrected: records of the last minutes are counted each time, 
 with an older time. Deleted records make pages overlap, but no record is left out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from threading import RLock
@@ -17,8 +17,7 @@ from sqlalchemy import ColumnElement, Engine, Select, func, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.sql.json_sql import as_text
-from persistence.sql.pages import Order, Position, Selection, is_beyond, pick_ids
+from persistence.sql.pages import Order, Position, Selection, Window, is_beyond, read_window
 
 LONG_LIST = 2_500
 """Lists up to this long are counted each time, which is quick also with filters that no index serves together."""
@@ -30,7 +29,7 @@ SETTLED_AFTER = timedelta(minutes=5)
 """After this long every transaction that gave a record its time has ended."""
 MARKS_KEPT_FOR = timedelta(minutes=10)
 
-ListKey = tuple[str, str]
+ListKey = tuple[Hashable, str]
 Known = TypeVar("Known")
 
 
@@ -103,36 +102,36 @@ def fetch_numbered_page(
     skipped = (number - 1) * size
     is_deep = keeps_places and skipped >= DEEP
     place = _find_place(tx, order, conditions, skipped) if is_deep else _PageStart(None, skipped)
-    ids = pick_ids(order, conditions, place.position, size, sqlite=tx.sqlite, offset=place.offset)
-    picked = ids.subquery("picked")
-    source = picked.join(chosen.source, chosen.source_id == picked.c.id)
-    sorting = Order(picked.c.key, picked.c.id, order.descending).sorting
-    records = list(tx.execute(select(as_text(chosen.record)).select_from(source).order_by(*sorting)).scalars())
+    found = read_window(tx, chosen, order, Window(place.position, size, place.offset))
+    records = found.write(found.rows)
     if number > 1 and not records:
         raise RecordMissing("This page does not exist.")
     if len(records) < size:
         return NumberedPage(records, skipped + len(records))
     if place.count is not None:
         return NumberedPage(records, max(place.count, skipped + size))
-    counting = select(func.count(order.id)).where(*conditions)
-    return NumberedPage(records, _count_records(tx, counting, at_least=number * size))
+    return NumberedPage(records, _count_records(tx, order, conditions, at_least=number * size))
 
 
-def _key(tx: Transaction, counting: Select[int]) -> ListKey:
+def _key(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]]) -> ListKey:
     """The cache key of a list: its conditions, including the workspace, with their values."""
-    compiled = counting.compile(dialect=tx.connection.dialect)
-    return str(compiled), repr(sorted(compiled.params.items()))
+    keys = [key for each in conditions if (key := each._generate_cache_key()) is not None]
+    if len(keys) < len(conditions):
+        compiled = select(order.id).where(*conditions).compile(dialect=tx.connection.dialect)
+        return str(compiled), repr(sorted(compiled.params.items()))
+    shape = tuple(key.key for key in keys)
+    return (str(order.id), shape), repr([bind.effective_value for key in keys for bind in key.bindparams])
 
 
-def _count_records(tx: Transaction, counting: Select[int], *, at_least: int) -> int:
-    """The result of a counting statement, for a long list at most `COUNTS_KEPT_FOR` old. A cached number is used only
-    if it exceeds `at_least`; near its end a list is counted again.
+def _count_records(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], *, at_least: int) -> int:
+    """How many records there are, of a long list at most `COUNTS_KEPT_FOR` ago. A cached number is used only if it
+    exceeds `at_least`; near its end a list is counted again.
     """
-    engine, key = tx.connection.engine, _key(tx, counting)
+    engine, key = tx.connection.engine, _key(tx, order, conditions)
     count, moment = _counts.get(engine, key) or (0, tx.now)
     if count > at_least and abs(tx.now - moment) < COUNTS_KEPT_FOR:
         return count
-    count = tx.execute(counting).scalar_one()
+    count = tx.execute(select(func.count(order.id)).where(*conditions)).scalar_one()
     _counts.put(engine, key, (count, tx.now) if count > LONG_LIST else None)
     return count
 
@@ -157,7 +156,7 @@ def _find_place(tx: Transaction, order: Order, conditions: Sequence[ColumnElemen
 
 
 def _recall(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]]) -> _Marks:
-    engine, key = tx.connection.engine, _key(tx, select(func.count(order.id)).where(*conditions))
+    engine, key = tx.connection.engine, _key(tx, order, conditions)
     with _marks.lock:
         marks = _marks.get(engine, key)
         if marks is not None:

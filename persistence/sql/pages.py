@@ -33,7 +33,7 @@ from persistence.sql.record_forms import Form, form_of
 from persistence.sql.snapshots import one_snapshot
 
 CURSOR_LENGTH = 1000
-AFTER, AFTER_ID = "after_value", "after_id"
+AFTER, AFTER_ID, SKIPPED = "after_value", "after_id", "skipped"
 
 
 class InvalidCursor(Exception):
@@ -99,6 +99,26 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """So many records after a position, or from the top, and `skipped` more."""
+
+    position: Position | None
+    size: int
+    skipped: int = 0
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The parameters of a statement that reads them."""
+        found = {} if self.position is None else self.position.values
+        return {**found, SKIPPED: self.skipped} if self.skipped else found
+
+    @property
+    def shape(self) -> tuple[int, bool, bool]:
+        """What is part of the text of such a statement."""
+        return self.size, self.position is None, self.skipped > 0
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """Records as JSON texts, and the positions of the pages around them (None: there is none)."""
 
@@ -149,7 +169,7 @@ def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, si
     """One page of records as JSON texts in one statement."""
     backward = position is not None and position.backward
     order = chosen.order.reversed if backward else chosen.order
-    found = _read(tx, chosen, order, position, size + 1)
+    found = read_window(tx, chosen, order, Window(position, size + 1))
     more = len(found.rows) > size
     rows = found.rows[:size][::-1] if backward else found.rows[:size]
     kind, place = order.column.type, found.key_place
@@ -165,33 +185,33 @@ KEY = -2
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The rows of a page, what makes records of them, and where a row has the sort value."""
+class Found:
+    """Rows of records, what makes records of them, and where a row has the sort value."""
 
     rows: Rows
     write: Callable[[Rows], list[str]]
     key_place: int = KEY
 
 
-def _read(tx: Transaction, chosen: Selection, order: Order, position: Position | None, most: int) -> _Found:
-    values = {} if position is None else position.values
+def read_window(tx: Transaction, chosen: Selection, order: Order, window: Window) -> Found:
+    """Records in an order, in one statement."""
+    values, shape, conditions = window.values, window.shape, chosen.conditions
     if not chosen.is_fixed:
-        statement = _page_statement(chosen, order, position, most, sqlite=tx.sqlite)
-        return _Found(_finished(tx, chosen, lambda: tx.execute(statement, values).all()), _documents)
+        statement = _page_statement(chosen, order, window, sqlite=tx.sqlite)
+        return Found(_finished(tx, chosen, lambda: tx.execute(statement, values).all()), _documents)
     parts = (chosen.record, chosen.source, order)
-    variant = (most, position is None)
+    # Of a number in a prepared statement PostgreSQL does not know how many records it skips.
+    is_even = chosen.is_even and not window.skipped
     if not tx.sqlite:
         form = form_of(chosen.record, chosen.source_id)
-        build_plain = partial(_plain_statement, form, chosen, order, position, most)
-        plain = (*parts, form)
-        rows = execute_plain(tx, plain, variant, chosen.conditions, build_plain, values, is_even=chosen.is_even)
+        build_plain = partial(_plain_statement, form, chosen, order, window)
+        rows = execute_plain(tx, (*parts, form), shape, conditions, build_plain, values, is_even=is_even)
         if rows is not None:
             place = form.place_of(order.column)
-            return _Found(rows, form.write, KEY if place is None else place)
-    build = partial(_page_statement, chosen, order, position, most, sqlite=tx.sqlite)
-    conditions, is_even = chosen.conditions, chosen.is_even
-    reading = partial(execute_kept, tx, parts, variant, conditions, build, values, is_even=is_even)
-    return _Found(_finished(tx, chosen, reading), _documents)
+            return Found(rows, form.write, KEY if place is None else place)
+    build = partial(_page_statement, chosen, order, window, sqlite=tx.sqlite)
+    reading = partial(execute_kept, tx, parts, shape, conditions, build, values, is_even=is_even)
+    return Found(_finished(tx, chosen, reading), _documents)
 
 
 def _finished(tx: Transaction, chosen: Selection, read: Callable[[], Rows]) -> Rows:
@@ -207,18 +227,14 @@ def _documents(rows: Rows) -> list[str]:
     return [row[0] for row in rows]
 
 
-def _page_statement(
-    chosen: Selection, order: Order, position: Position | None, most: int, *, sqlite: bool
-) -> Select[*tuple[Any, ...]]:
-    picked = pick_ids(order, chosen.conditions, position, most, sqlite=sqlite)
+def _page_statement(chosen: Selection, order: Order, window: Window, *, sqlite: bool) -> Select[*tuple[Any, ...]]:
+    picked = _pick_ids(order, chosen.conditions, window, sqlite=sqlite)
     found, document = picked.subquery("picked"), as_text(chosen.record).label("document")
     return _select([document, type_coerce(found.c.key, NullType())], found, chosen, order)
 
 
-def _plain_statement(
-    form: Form, chosen: Selection, order: Order, position: Position | None, most: int
-) -> Select[*tuple[Any, ...]]:
-    ids = pick_ids(order, chosen.conditions, position, most, sqlite=False)
+def _plain_statement(form: Form, chosen: Selection, order: Order, window: Window) -> Select[*tuple[Any, ...]]:
+    ids = _pick_ids(order, chosen.conditions, window, sqlite=False)
     picked = ids.cte("picked") if form.has_once else ids.subquery("picked")
     columns = form.select_from(picked)
     if form.place_of(order.column) is None:
@@ -247,23 +263,15 @@ def _read_key(kind: TypeEngine[Any], value: Any) -> Any:
     return int(value) if isinstance(kind, Integer) else value
 
 
-def pick_ids(
-    order: Order,
-    conditions: Sequence[ColumnElement[bool]],
-    position: Position | None,
-    limit: int,
-    *,
-    sqlite: bool,
-    offset: int = 0,
-) -> Select[Any]:
-    """Selects the `id` and `key` of `limit` records after a position and `offset` more, in their order."""
+def _pick_ids(order: Order, conditions: Sequence[ColumnElement[bool]], window: Window, *, sqlite: bool) -> Select[Any]:
+    """Selects the `id` and `key` of records, in their order."""
     base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
-    sorting = order.sorting
+    sorting, position = order.sorting, window.position
     if position is None:
-        return _cut(base.order_by(*sorting), limit, offset)
+        return _cut(base.order_by(*sorting), window)
     if not sqlite:
-        return _cut(base.where(is_beyond(order, position)).order_by(*sorting), limit, offset)
-    return _pick_on_sqlite(base, order, position, limit, offset)
+        return _cut(base.where(is_beyond(order, position)).order_by(*sorting), window)
+    return _pick_on_sqlite(base, order, position, window)
 
 
 def is_beyond(order: Order, position: Position) -> ColumnElement[bool]:
@@ -278,21 +286,26 @@ def _placeholders(order: Order, position: Position) -> tuple[BindParameter[Any],
     return bindparam(AFTER, position.value, type_=order.column.type), bindparam(AFTER_ID, position.id, type_=BigId)
 
 
-def _cut(ordered: Select[Any], limit: int, offset: int) -> Select[Any]:
+def _cut(ordered: Select[Any], window: Window) -> Select[Any]:
     # Part of the text: with a parameter PostgreSQL expects many rows, and plans a prepared statement each time anew.
-    cut = ordered.limit(literal_column(str(limit), Integer))
-    return cut.offset(offset) if offset else cut
+    cut = ordered.limit(literal_column(str(window.size), Integer))
+    return cut.offset(_skipped(window)) if window.skipped else cut
 
 
-def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, limit: int, offset: int) -> Select[Any]:
+def _skipped(window: Window) -> BindParameter[int]:
+    return bindparam(SKIPPED, window.skipped, type_=Integer)
+
+
+def _pick_on_sqlite(base: Select[Any], order: Order, position: Position, window: Window) -> Select[Any]:
     # SQLite seeks only on the first column of a row value, so a long series of equal sort values would be scanned.
     sorting = order.sorting
     value, record_id = _placeholders(order, position)
     after_id = order.id < record_id if order.descending else order.id > record_id
     after_value = order.column < value if order.descending else order.column > value
-    most = limit + offset
+    size: ColumnElement[int] = literal_column(str(window.size), Integer)
+    most = size + _skipped(window) if window.skipped else size
     tied = base.where(order.column == value, after_id).order_by(sorting[1]).limit(most).subquery()
     later = base.where(after_value).order_by(*sorting).limit(most).subquery()
     both = union_all(select(tied.c.id, tied.c.key), select(later.c.id, later.c.key)).subquery()
     outer = Order(both.c.key, both.c.id, order.descending)
-    return _cut(select(both.c.id, both.c.key).order_by(*outer.sorting), limit, offset)
+    return _cut(select(both.c.id, both.c.key).order_by(*outer.sorting), window)
