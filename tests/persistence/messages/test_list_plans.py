@@ -14,6 +14,7 @@ from persistence.messages.sent_times import APART
 from persistence.messages.v1 import MESSAGES_V1
 from persistence.messages.v2 import MESSAGES
 from persistence.sql.columns import new_uuid
+from persistence.sql.kept_statements import PREPARED_AFTER
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from testbed.poolers import without_settings
@@ -93,3 +94,25 @@ def test_a_direction_or_status_that_a_channel_never_has_is_not_looked_for_among_
 
     for plan in explain(database, workspace, MESSAGES_V1, channel=[receiving], **asked):
         assert "uq_message_channel_id_direction" in plan and "ix_message_page" not in plan
+
+
+@on_postgresql
+@pytest.mark.own_session
+@pytest.mark.parametrize("spec", [MESSAGES, MESSAGES_V1], ids=["v2", "v1"])
+def test_a_list_that_is_asked_for_again_and_again_is_read_in_its_order(
+    database: Database, workspace: Workspace, channels: tuple[int, int], spec: Any
+) -> None:
+    prepared = text("SELECT name FROM pg_prepared_statements WHERE name LIKE 'kept%' ORDER BY prepare_time")
+    with database.reading() as tx:
+        for _ in range(PREPARED_AFTER + 1):
+            query = ListQuery(tx, workspace)
+            fetch_list(query, spec, None, 50) if spec is MESSAGES else fetch_numbered_list(query, spec, 1, 50)
+        (name,) = tx.execute(prepared).scalars()
+        tx.connection.exec_driver_sql("SET plan_cache_mode = force_generic_plan")
+        statement = tx.connection.exec_driver_sql(
+            f"SELECT statement, parameter_types FROM pg_prepared_statements WHERE name = '{name}'"
+        ).one()
+        given = ", ".join([str(workspace.id)] + ["NULL"] * (len(statement.parameter_types.strip("{}").split(",")) - 1))
+        plan = "\n".join(tx.connection.exec_driver_sql(f"EXPLAIN EXECUTE {name}({given})").scalars())
+
+    assert "ix_message_page" in plan and "Seq Scan on message " not in plan, plan
