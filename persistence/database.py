@@ -149,7 +149,9 @@ class Transaction:
 
     def before_commit(self, kind: type[Put]) -> Put:
         """The hook of this type in this unit of work, which collects what to do at its end."""
-        found = self._before_commit.setdefault(kind, kind())
+        found = self._before_commit.get(kind)
+        if found is None:
+            found = self._before_commit[kind] = kind()
         assert isinstance(found, kind)
         return found
 
