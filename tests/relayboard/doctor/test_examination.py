@@ -6,8 +6,7 @@ import socket
 import stat
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -15,12 +14,10 @@ import pytest
 import requests
 from sqlalchemy import create_engine, text
 
-from persistence.diagnosis import DEFAULTS
-from persistence.migrations.name_index import NAME_INDEX
 from testbed.poolers import transaction_pooler
-from testbed.running import RunningService, forked_service, wait_until
+from testbed.running import forked_service
 from testbed.servers import postgres_database
-from tests.console_script import call, call_forked
+from tests.relayboard.doctor.patients import Patient, examine, own_postgres
 
 CHECKS = {
     *("settings", "database", "time zone", "clock", "schema", "key", "worker", "queue", "media", "disk"),
@@ -58,59 +55,6 @@ def proxy(upstream: str | None, more: dict[str, str] | None = None) -> Iterator[
         server.server_close()
 
 
-@dataclass
-class Patient:
-    """A healthy installation: its service, the settings that the doctor is given, and a folder to break things in."""
-
-    service: RunningService
-    folder: Path
-    settings: dict[str, str]
-    postgres_url: str
-    sqlite_template: Path
-    postgres_template: str
-    ending: ExitStack = field(default_factory=ExitStack)
-
-    def set(self, **settings: str) -> None:
-        self.settings |= {f"RELAYBOARD_{name}": value for name, value in settings.items()}
-
-
-def examine(patient: Patient, *options: str) -> tuple[int, str]:
-    run = call if "PYTHONPATH" in patient.settings else call_forked
-    done = run("doctor", *options, folder=patient.folder, environment=patient.settings)
-    assert done.stderr == "", done.stderr
-    return done.returncode, done.stdout
-
-
-@pytest.fixture(scope="module")
-def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    folder = tmp_path_factory.mktemp("service")
-    with ExitStack() as closing:
-        if request.param == "sqlite":
-            url = f"sqlite:///{folder / 'relayboard.db'}"
-        else:
-            url = closing.enter_context(postgres_database(request.getfixturevalue("postgres_url")))
-        running = closing.enter_context(forked_service(url, folder))
-        wait_until(lambda: has_worker(running), "the worker's heartbeat")
-        yield running
-
-
-def has_worker(service: RunningService) -> bool:
-    marks = service.folder / "media" / ".nodes"
-    with service.database.reading() as tx:
-        beats = tx.execute(text("select count(*) from worker_heartbeat")).scalar_one()
-    return bool(beats) and marks.is_dir() and any(marks.iterdir())
-
-
-@pytest.fixture
-def patient(
-    service: RunningService, tmp_path: Path, postgres_url: str, sqlite_template: Path, postgres_template: str
-) -> Iterator[Patient]:
-    settings = {**service.environment, "RELAYBOARD_BASE_URL": service.url}
-    made = Patient(service, tmp_path, settings, postgres_url, sqlite_template, postgres_template)
-    with made.ending:
-        yield made
-
-
 @pytest.mark.parametrize("service", ["sqlite", "postgresql"], indirect=True)
 def test_nothing_is_wrong_with_a_healthy_installation(patient: Patient) -> None:
     status, told = examine(patient)
@@ -126,43 +70,6 @@ def test_nothing_is_wrong_with_a_healthy_installation(patient: Patient) -> None:
     assert {each["check"] for each in read["findings"]} == CHECKS
     assert all(each["status"] in ("ok", "warning") for each in read["findings"])
     assert list(patient.folder.iterdir()) == []
-
-
-@pytest.mark.parametrize("service", ["postgresql"], indirect=True)
-def test_names_that_have_to_be_searched_without_an_index_are_a_warning(patient: Patient) -> None:
-    engine = create_engine(own_postgres(patient))
-    _, healthy = examine(patient, "--json")
-    with engine.begin() as connection:
-        connection.execute(text(f"DROP INDEX {NAME_INDEX}"))
-    engine.dispose()
-
-    _, told = examine(patient, "--json")
-
-    assert not [each for each in json.loads(healthy)["findings"] if each["check"] == "names"]
-    (found,) = (each for each in json.loads(told)["findings"] if each["check"] == "names")
-    assert found["status"] == "warning"
-    assert "postgresql-contrib" in found["sentence"] and "run `relayboard migrate`" in found["sentence"]
-
-
-@pytest.mark.parametrize("service", ["postgresql"], indirect=True)
-def test_a_large_database_on_a_server_as_it_comes_is_a_warning(patient: Patient) -> None:
-    engine = create_engine(own_postgres(patient))
-    _, small = examine(patient, "--json")
-    with engine.begin() as connection:
-        connection.execute(text("CREATE UNLOGGED TABLE ballast (content text)"))
-        connection.execute(text("ALTER TABLE ballast ALTER content SET STORAGE PLAIN"))
-        connection.execute(text("INSERT INTO ballast SELECT repeat('x', 8000) FROM generate_series(1, 17000)"))
-        setup = connection.execute(text("SELECT name FROM pg_settings WHERE boot_val = setting")).scalars().all()
-    engine.dispose()
-    expected = [name for name in DEFAULTS if name in setup]
-
-    _, told = examine(patient, "--json")
-
-    assert not [each for each in json.loads(small)["findings"] if each["check"] == "server"]
-    found = [each for each in json.loads(told)["findings"] if each["check"] == "server"]
-    assert [each["status"] for each in found] == ["warning"] * bool(expected)
-    assert all(f"{', '.join(expected)} of PostgreSQL are as it comes" in each["sentence"] for each in found)
-    assert all("docs/scaling.md" in each["sentence"] for each in found)
 
 
 def unknown_setting(patient: Patient) -> None:
@@ -202,13 +109,6 @@ def standby_away(patient: Patient) -> None:
 
 def standby_of_nothing(patient: Patient) -> None:
     patient.set(DATABASE_READ_URL=own_postgres(patient))
-
-
-def own_postgres(patient: Patient) -> str:
-    """A migrated database in PostgreSQL that nobody works with."""
-    own = patient.ending.enter_context(postgres_database(patient.postgres_url, patient.postgres_template))
-    patient.set(DATABASE_URL=own)
-    return own
 
 
 def pooled(patient: Patient, url: str) -> str:
