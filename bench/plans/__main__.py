@@ -1,6 +1,8 @@
 """`python -m bench.plans`: what every list of the API costs at one size of the data set or at several, with each filter
 and each two of them. Prints the requests whose PostgreSQL time is over the limit, and those that grow too much from
 one size to the next, as JSON. The time is CPU time; each request is sent several times, and the cheapest counts.
+With `--often` requests are sent until PostgreSQL has prepared their statements, and those that are dearer then are
+printed, too.
 """
 
 import argparse
@@ -22,6 +24,7 @@ from bench.plans.data import NAME, Size, build
 from bench.plans.requests import list_requests
 from persistence.database import Database
 from persistence.migrations import upgrade
+from persistence.sql.kept_statements import PREPARED_AFTER
 from persistence.tables.accounts import workspace
 from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
 from testbed.running import RunningService, running_service
@@ -30,6 +33,10 @@ from testbed.tokens import KEYS, make_token
 
 LIMIT_MS = 30.0
 GROWTH = 1.3
+OK = 200
+OFTEN = 4 * PREPARED_AFTER + 5
+"""Requests after which each connection of the API process has prepared the statement."""
+DEARER = 2.0
 LEAST_MS = 2.0
 """Smaller times are mostly noise: a request that grows to less is not reported."""
 
@@ -40,6 +47,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--times", type=int, default=3, help="how often each request is sent")
     parser.add_argument("--only", default="", help="measure only requests whose text contains this")
     parser.add_argument("--alone", action="store_true", help="measure lists without their filters only")
+    parser.add_argument("--often", action="store_true", help="also measure each request once its statement is prepared")
     parser.add_argument("--server", help="URL of a PostgreSQL server that keeps the data sets for the next time")
     parser.add_argument("--output", type=Path, help="file for all figures, as JSON")
     options = parser.parse_args(arguments)
@@ -92,7 +100,7 @@ def measure(url: str, options: argparse.Namespace) -> dict[str, dict[str, float]
         meter = Meter(running.processes["api"].pid, url)
         found = {}
         for number, each in enumerate(asked):
-            cost = found[str(each)] = _cost(running, meter, session, each.path, options.times)
+            cost = found[str(each)] = _cost(running, meter, session, each.path, options)
             if cost["postgresql"] > LIMIT_MS:
                 print(f"{each}: {cost}", file=sys.stderr, flush=True)
             if number % 100 == 0:
@@ -101,15 +109,23 @@ def measure(url: str, options: argparse.Namespace) -> dict[str, dict[str, float]
     return found
 
 
-def _cost(running: RunningService, meter: Meter, session: requests.Session, path: str, times: int) -> dict[str, float]:
-    costs = []
-    for _ in range(times):
+def _cost(
+    running: RunningService, meter: Meter, session: requests.Session, path: str, options: argparse.Namespace
+) -> dict[str, float]:
+    def ask_once() -> tuple[float, float, int]:
         before = meter.read()
         status = ask(session, running.url + path)
         after = meter.read()
-        costs.append((after[1] - before[1], after[0] - before[0]))
-    postgres, api = min(costs)
-    return {"status": status, "api": round(api, 2), "postgresql": round(postgres, 2), "first": round(costs[0][0], 2)}
+        return after[1] - before[1], after[0] - before[0], status
+
+    costs = [ask_once() for _ in range(options.times)]
+    postgres, api, status = min(costs)
+    cost = {"status": status, "api": round(api, 2), "postgresql": round(postgres, 2), "first": round(costs[0][0], 2)}
+    if options.often and status == OK and postgres < LIMIT_MS:
+        for _ in range(OFTEN):
+            ask(session, running.url + path)
+        cost["often"] = round(min(ask_once()[0] for _ in range(options.times)), 2)
+    return cost
 
 
 def findings(measured: dict[int, dict[str, dict[str, float]]]) -> dict[str, Any]:
@@ -131,11 +147,21 @@ def findings(measured: dict[int, dict[str, dict[str, float]]]) -> dict[str, Any]
         and cost["postgresql"] > LEAST_MS
         and cost["postgresql"] > GROWTH * measured[small][name]["postgresql"]
     }
+    dearer = {
+        f"{messages:,} messages": {
+            name: [cost["postgresql"], cost["often"]]
+            for name, cost in costs.items()
+            # A connection that ended meanwhile takes its time along.
+            if cost["postgresql"] > 0 and cost.get("often", 0) > max(LEAST_MS, DEARER * cost["postgresql"])
+        }
+        for messages, costs in measured.items()
+    }
     refused = sorted({name for costs in measured.values() for name, cost in costs.items() if cost["status"] != 200})
     return {
         "requests": {size: len(costs) for size, costs in measured.items()},
         "over": over,
         "growing": growing,
+        "dearer when prepared": dearer,
         "not answered with 200": refused,
     }
 
