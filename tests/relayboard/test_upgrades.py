@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 import requests
-from sqlalchemy import create_engine, inspect, update
+from sqlalchemy import create_engine, func, inspect, select, update
 from sqlalchemy.engine import make_url
 
 from persistence.database import Database
 from persistence.migrations import current_revision, newest_revision
 from persistence.migrations.turns import taking_turns
 from persistence.tables.channels import channel
+from persistence.tables.service import worker_heartbeat
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from testbed.gateways import SECRET, add_gateway
@@ -143,8 +144,18 @@ def test_a_worker_waits_while_the_schema_is_older(newer: dict[str, str], tmp_pat
         assert running.stop() == 0
 
 
+def has_worker(database_url: str) -> bool:
+    """Whether a worker has said that it is alive, which it does once it has looked at the schema."""
+    engine = create_engine(database_url)
+    try:
+        with engine.connect() as connection:
+            return bool(connection.execute(select(func.count()).select_from(worker_heartbeat)).scalar_one())
+    finally:
+        engine.dispose()
+
+
 def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
-    environment: dict[str, str], only_newer: dict[str, str], tmp_path: Path
+    environment: dict[str, str], only_newer: dict[str, str], database_url: str, tmp_path: Path
 ) -> None:
     with ExitStack() as running:
         serve = running.enter_context(
@@ -153,7 +164,7 @@ def test_what_runs_refuses_when_the_schema_becomes_one_it_cannot_work_with(
         worker = running.enter_context(started("worker", folder=tmp_path, environment=environment))
         url = serve.wait_for(LISTENING).group(1)
         wait_until_ready(url)
-        wait_until((tmp_path / "queue.db").exists, "the worker to begin")
+        wait_until(lambda: has_worker(database_url), "the worker to begin")
 
         assert call("migrate", folder=tmp_path, environment=only_newer).returncode == 0
 
