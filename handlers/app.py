@@ -10,6 +10,7 @@ from connexion.middleware import ConnexionMiddleware
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from handlers.asgi.bypass import Bypass
 from handlers.asgi.console import Console
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
@@ -19,7 +20,6 @@ from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
 from handlers.asgi.stored_files import ArchiveFiles, MediaFiles, PrivateFiles
-from handlers.asgi.straight import Straight
 from handlers.asgi.traced import Traced
 from handlers.asgi.uploads import UploadPlaces
 from handlers.contract.operations import load_contract, whole_paths
@@ -111,7 +111,15 @@ def create_app(
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),
     )
-    api = _connexion_app()
+    app: ASGIApp = Guard(_route(service), settings)
+    if settings.traces:
+        app = Traced(app)
+    return ResponseCheck(app) if check_responses else app
+
+
+def _route(service: Service) -> ASGIApp:
+    """The API, and the layers of pages, which requests for whole paths of the contract pass by."""
+    settings, database, api = service.settings, service.database, _connexion_app()
     app: ASGIApp = _with_service(GatewayCalls(api), service)
     app = Explorer(app, settings)
     app = Console(app)
@@ -119,11 +127,7 @@ def create_app(
     app = ArchiveFiles(app, settings, database.clock)
     app = PrivateFiles(app, settings, database.clock)
     app = Health(app, settings, database, limiter=service.limiter)
-    app = Straight(_with_service(api, service), app, whole_paths())
-    app = Guard(app, settings)
-    if settings.traces:
-        app = Traced(app)
-    return ResponseCheck(app) if check_responses else app
+    return Bypass(_with_service(api, service), app, whole_paths())
 
 
 def _with_service(app: ASGIApp, service: Service) -> ASGIApp:

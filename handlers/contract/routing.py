@@ -31,7 +31,7 @@ Place = tuple[str, str]
 """A method in upper case and a whole path."""
 
 
-class ExactRouting(RoutingMiddleware):  # type: ignore[misc]  # Connexion does not export its types
+class ExactRouting(RoutingMiddleware):
     """Adds to the scope what Connexion's own routing adds. Neither it nor the endpoints redirect: paths with a slash
     more or less would get a 307, which no contract lists, to a host that may not be the one that clients use.
     """
@@ -59,7 +59,7 @@ class ExactRouting(RoutingMiddleware):  # type: ignore[misc]  # Connexion does n
         await self.app({**scope, "path_params": {}, "extensions": extensions}, receive, send)
 
 
-class Endpoint(AsyncOperation):  # type: ignore[misc]
+class Endpoint(AsyncOperation):
     """An operation that calls its endpoint with the request as it is."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,7 +67,7 @@ class Endpoint(AsyncOperation):  # type: ignore[misc]
         await response(scope, receive, send)
 
 
-class EndpointApi(AsyncApi):  # type: ignore[misc]
+class EndpointApi(AsyncApi):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.router.redirect_slashes = False
@@ -79,7 +79,7 @@ class EndpointApi(AsyncApi):  # type: ignore[misc]
         return made
 
 
-class Endpoints(AsyncASGIApp):  # type: ignore[misc]
+class Endpoints(AsyncASGIApp):
     api_cls = EndpointApi
 
     def __init__(self) -> None:
@@ -87,7 +87,7 @@ class Endpoints(AsyncASGIApp):  # type: ignore[misc]
         self.router.redirect_slashes = False
 
 
-class KeyHandler(ApiKeySecurityHandler):  # type: ignore[misc]
+class KeyHandler(ApiKeySecurityHandler):
     """Calls our functions as they are, with what a header contains; Connexion would inspect their parameters at each
     request.
     """
@@ -106,8 +106,8 @@ class KeyHandler(ApiKeySecurityHandler):  # type: ignore[misc]
 SECURITY = {"apiKey": KeyHandler}
 
 
-class Direct(RoutedMiddleware):  # type: ignore[misc]
-    """A layer that finds its operation by one look."""
+class OperationLookup(RoutedMiddleware):
+    """A layer that finds its operation by one look at a table; Connexion goes through the contracts each time."""
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
@@ -124,11 +124,11 @@ class Direct(RoutedMiddleware):  # type: ignore[misc]
         await (operation or super().__call__)(scope, receive, send)
 
 
-class SecurityLayer(Direct, SecurityMiddleware):  # type: ignore[misc]
+class SecurityLayer(OperationLookup, SecurityMiddleware):
     """Connexion's layer of security."""
 
 
-class Validation(RequestValidationOperation):  # type: ignore[misc]
+class Validation(RequestValidationOperation):
     """Calls our validators as they are, unless Connexion has to check the media type of a body (`checks_type`). It
     would look for the schema, too, which our validators know.
     """
@@ -151,7 +151,7 @@ class Validation(RequestValidationOperation):  # type: ignore[misc]
         await self.next_app(scope, receive, send)
 
 
-class ValidationApi(RequestValidationAPI):  # type: ignore[misc]
+class ValidationApi(RequestValidationAPI):
     def make_operation(self, operation: Any) -> Validation:
         return Validation(
             self.next_app,
@@ -163,7 +163,7 @@ class ValidationApi(RequestValidationAPI):  # type: ignore[misc]
         )
 
 
-class ValidationLayer(Direct, RequestValidationMiddleware):  # type: ignore[misc]
+class ValidationLayer(OperationLookup, RequestValidationMiddleware):
     api_cls = ValidationApi
 
 

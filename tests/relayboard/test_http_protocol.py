@@ -271,12 +271,12 @@ class Written(asyncio.Transport):
 ANSWER_HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
 
-def written(answer: Callable[[http_protocol.Answers], None]) -> list[bytes]:
+def written(answer: Callable[[http_protocol.CorkedTransport], None]) -> list[bytes]:
     """What is written at once for an answer, each until the loop's next round."""
 
     async def scene() -> list[bytes]:
         transport = Written()
-        answer(http_protocol.Answers(transport, asyncio.get_running_loop()))
+        answer(http_protocol.CorkedTransport(transport, asyncio.get_running_loop()))
         await asyncio.sleep(0)
         return transport.packets
 
@@ -284,7 +284,7 @@ def written(answer: Callable[[http_protocol.Answers], None]) -> list[bytes]:
 
 
 def test_the_head_travels_with_the_first_piece_of_the_body() -> None:
-    def answer(answers: http_protocol.Answers) -> None:
+    def answer(answers: http_protocol.CorkedTransport) -> None:
         answers.write(ANSWER_HEAD)
         answers.write(b"one")
         answers.write(b"two")
@@ -297,7 +297,7 @@ def test_a_head_without_a_body_is_sent_in_the_next_round() -> None:
 
 
 def test_a_head_is_sent_before_the_connection_closes() -> None:
-    def answer(answers: http_protocol.Answers) -> None:
+    def answer(answers: http_protocol.CorkedTransport) -> None:
         answers.write(ANSWER_HEAD)
         answers.close()
 
@@ -305,7 +305,7 @@ def test_a_head_is_sent_before_the_connection_closes() -> None:
 
 
 def test_an_empty_piece_sends_the_head() -> None:
-    def answer(answers: http_protocol.Answers) -> None:
+    def answer(answers: http_protocol.CorkedTransport) -> None:
         answers.write(ANSWER_HEAD)
         answers.write(b"")
 

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 
-class Straight:
+class Bypass:
     """ASGI layer that passes requests for these paths to `api` and all others to `pages`, which is made of many layers
     that each look at the path.
     """
