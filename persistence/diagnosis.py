@@ -17,7 +17,7 @@ from persistence.tables.service import secret_key_check
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
     """`now` is the moment of its own clock, `unknown_zones` those of workspaces that this machine does not know,
-    `small_settings` those of PostgreSQL that are as it comes, for small databases.
+    `small_settings` those of PostgreSQL that are still at their defaults, for small databases.
     """
 
     version: str
@@ -31,7 +31,7 @@ class DatabaseFacts:
 
 
 DEFAULTS = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB"}
-"""What PostgreSQL comes with."""
+"""Those of PostgreSQL itself."""
 
 
 def read_facts(database: Database) -> DatabaseFacts:

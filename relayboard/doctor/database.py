@@ -157,8 +157,8 @@ def _judge(facts: DatabaseFacts) -> Findings:
         yield Finding(
             "server",
             WARNING,
-            f"{', '.join(facts.small_settings)} of PostgreSQL are as it comes, for smaller databases than this one: "
-            "set them as docs/scaling.md advises, and start PostgreSQL anew",
+            f"PostgreSQL still has its defaults for {', '.join(facts.small_settings)}, which suit smaller databases: "
+            "set them as docs/scaling.md advises, and restart PostgreSQL",
         )
     if facts.time_zone != "UTC":
         yield Finding(

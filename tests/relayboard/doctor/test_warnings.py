@@ -27,7 +27,7 @@ def test_names_that_have_to_be_searched_without_an_index_are_a_warning(patient: 
 
 
 @pytest.mark.parametrize("service", ["postgresql"], indirect=True)
-def test_a_large_database_on_a_server_as_it_comes_is_a_warning(patient: Patient) -> None:
+def test_a_large_database_on_a_server_with_its_defaults_is_a_warning(patient: Patient) -> None:
     engine = create_engine(own_postgres(patient))
     _, small = examine(patient, "--json")
     with engine.begin() as connection:
@@ -43,5 +43,5 @@ def test_a_large_database_on_a_server_as_it_comes_is_a_warning(patient: Patient)
     assert not [each for each in json.loads(small)["findings"] if each["check"] == "server"]
     found = [each for each in json.loads(told)["findings"] if each["check"] == "server"]
     assert [each["status"] for each in found] == ["warning"] * bool(expected)
-    assert all(f"{', '.join(expected)} of PostgreSQL are as it comes" in each["sentence"] for each in found)
+    assert all(f"its defaults for {', '.join(expected)}, which" in each["sentence"] for each in found)
     assert all("docs/scaling.md" in each["sentence"] for each in found)
