@@ -1,5 +1,5 @@
 """The world of this folder's tests."""
 
-from tests.relayboard.every_command.fixtures import own_database_url, run, world
+from tests.relayboard.every_command.fixtures import make_database, run, world, worlds
 
-__all__ = ["own_database_url", "run", "world"]
+__all__ = ["make_database", "run", "world", "worlds"]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.relayboard.every_command.cases import GOOD
+from tests.relayboard.every_command.fixtures import Worlds
 from tests.relayboard.every_command.leaves import Leaf
 from tests.relayboard.every_command.running import Run, arrange
 from tests.relayboard.every_command.world import World
@@ -49,19 +50,30 @@ NEEDED = (("contact", "create"),)
 
 
 @pytest.fixture(scope="module")
-def is_done() -> set[int]:
-    return set()
+def is_done() -> list[World]:
+    return []
 
 
 @pytest.fixture
-def told(run: Run, world: World, is_done: set[int]) -> set[tuple[str, str, str]]:
-    """Command, resource and action of each event; the commands were called before, here or in the order of cases."""
-    if id(world) not in is_done:
-        is_done.add(id(world))
-        for words in GOOD:
-            if words in TOLD or words in NEEDED:
-                for text in GOOD[words]:
-                    run(*arrange(words, text, world))
+def world(run: Run, worlds: Worlds, request: pytest.FixtureRequest, is_done: list[World]) -> World:
+    """A world of this module's own, in which the commands were called."""
+    place = request.session.items.index(request.node)
+    given = worlds.give(place)
+    if any(given is each for each in is_done):
+        return given
+    worlds.renew()
+    made = worlds.give(place)
+    is_done.append(made)
+    for words in GOOD:
+        if words in TOLD or words in NEEDED:
+            for text in GOOD[words]:
+                run(*arrange(words, text, made))
+    return made
+
+
+@pytest.fixture
+def told(run: Run, world: World) -> set[tuple[str, str, str]]:
+    """Command, resource and action of each event."""
     said = run(["audit", "list", "--workspace", world.names["workspace"], "--limit", "1000"])
     events = json.loads(said.out)
     assert all(each["user"] is None and each["via"] == "command" for each in events if each["command"])
@@ -73,7 +85,7 @@ def test_a_change_by_a_command_is_told(told: set[tuple[str, str, str]], words: L
     assert (" ".join(words), *TOLD[words]) in told
 
 
-def test_the_api_tells_the_same(run: Run, world: World, told: set[tuple[str, str, str]]) -> None:
+def test_the_api_tells_the_same(run: Run, world: World) -> None:
     shown = world.service.get("/api/v2/audit_events.json")["results"]
     said = run(["audit", "list", "--workspace", world.names["workspace"], "--limit", str(len(shown))])
 

@@ -23,7 +23,7 @@ def wrong_files(world: World) -> None:
 
 
 # What is wrong with a call is found before a database is asked, nearly always.
-@pytest.mark.parametrize("own_database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("make_database", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_command_that_is_called_wrong_says_so_in_one_sentence(run: Run, world: World, words: Leaf) -> None:
     faults = []

@@ -27,6 +27,7 @@ from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
 from persistence.field_writes import create_field
+from persistence.flows.labels import add_flow_label
 from persistence.global_writes import create_global
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
@@ -214,6 +215,7 @@ def _make_flows(database: Database, workspace: Any) -> dict[str, str]:
         form = TriggerForm(type="keyword", flow=first["uuid"], keywords=["old"])
         trigger_id = create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
         flow_id = tx.execute(flow.select().where(flow.c.uuid == first["uuid"])).one().id
+        add_flow_label(tx, workspace.id, flow_id, "Health")
     return {
         "flow": first["uuid"],
         "spare_flow": spare["uuid"],
