@@ -26,7 +26,8 @@ from tests.factories import make_field, make_named
 from tests.run_rows import NODE, add_run, add_start
 
 COUNT = 6
-START = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+START = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
+"""The worker archives what is older than ninety days."""
 VALUE = {
     "name": "Has Phone",
     "value": "yes",

@@ -54,8 +54,8 @@ def test_a_received_sms_and_a_call_reach_the_service(service: RunningService, cl
     queued = claimed("call", "mo_call", "+250788000111", "--seconds", "12")["queued"]
     left = claimed("sync")["queued"]
 
-    texts = [message["text"] for message in service.get("/api/v1/messages.json")["results"]]
-    durations = [call["duration"] for call in service.get("/api/v1/calls.json")["results"]]
+    texts = [message["text"] for message in service.get("/api/v1/messages.json", urn="tel:+250788000111")["results"]]
+    durations = [call["duration"] for call in service.get("/api/v1/calls.json", phone="+250788000111")["results"]]
     assert (queued, left) == (2, 0)
     assert (texts, durations) == (["Is it open on Monday?"], [12])
 
