@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from bench.plans.further_data import BEGAN, FLOWS, YEAR_SECONDS, add_the_rest
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.channels.types import DEFAULT_GATEWAY
@@ -21,7 +22,6 @@ GROUP_SIZES = (1000, 1000, 500, 100, 10)
 LABEL_SHARES = (0.05, 0.025, 0.0125, 0.006, 0.003)
 LABEL_SIZES = (1000, 500, 200, 100, 10)
 FIELD_TYPES = ("text",) * 4 + ("number",) * 3 + ("datetime",) * 3
-FLOWS = 50
 NAME = "Plans"
 HEAVY_CONTACT = 1
 """This contact has every thousandth message; half of the others are in the first tenth of the contacts."""
@@ -34,6 +34,10 @@ class Size:
     @property
     def contacts(self) -> int:
         return self.messages // 5
+
+    @property
+    def broadcasts(self) -> int:
+        return max(self.messages // 1000, 1)
 
     @property
     def runs(self) -> int:
@@ -55,6 +59,7 @@ def build(database: Database, size: Size) -> Workspace:
         "active": max(size.contacts // 10, 1),
         "runs": size.runs,
         "flows": FLOWS,
+        "broadcasts": size.broadcasts,
     }
     with database.writing() as tx:
         tx.connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
@@ -64,6 +69,7 @@ def build(database: Database, size: Size) -> Workspace:
             tx.execute(text(statement), values)
         _add_to_groups(tx, workspace.id, size)
         _add_labels(tx, workspace.id, size)
+        add_the_rest(tx, workspace.id, size.messages, size.contacts, size.broadcasts)
         _count(tx)
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.exec_driver_sql("SET statement_timeout = 0")
@@ -82,9 +88,6 @@ def _create_functions(tx: Transaction) -> None:
         " 'SELECT overlay(overlay(md5(t) placing ''4'' from 13) placing ''8'' from 17)::uuid'"
     )
 
-
-BEGAN = "timestamptz '2025-01-01 00:00+00'"
-YEAR_SECONDS = "31536000.0"
 
 STATEMENTS = (
     f"""INSERT INTO contact_field (workspace_id, uuid, key, name, name_key, type, is_featured, priority, agent_access,
@@ -116,10 +119,11 @@ STATEMENTS = (
  SELECT :workspace, pg_temp.u('flow' || i), 'Flow ' || i, 'flow ' || i, 'message', 'eng', 720, false, false, 1,
  '[]', '[]', '[]', '[]', '[]', 0, 0, 0, 0, {BEGAN} + i * interval '1 hour', {BEGAN} + i * interval '1 hour'
  FROM generate_series(1, :flows) AS i""",
-    f"""INSERT INTO message (workspace_id, uuid, contact_id, urn, channel_id, flow_id, direction, type, status,
- visibility, text, attachments, quick_replies, error_count, created_on, sent_on, modified_on)
+    f"""INSERT INTO message (workspace_id, uuid, contact_id, urn, channel_id, flow_id, broadcast_id, direction, type,
+ status, visibility, text, attachments, quick_replies, error_count, created_on, sent_on, modified_on)
  SELECT :workspace, pg_temp.u('message' || m), c, 'tel:+2507' || (10000000 + c), CASE WHEN m % 10 < 7 THEN 1 ELSE 2 END,
- CASE WHEN m % 10 = 0 THEN 1 + m / 10 % :flows END, CASE WHEN m % 5 = 0 THEN 'out' ELSE 'in' END, 'text',
+ CASE WHEN m % 10 = 0 THEN 1 + m / 10 % :flows END, CASE WHEN m % 10 = 5 THEN 1 + m / 10 % :broadcasts END,
+ CASE WHEN m % 5 = 0 THEN 'out' ELSE 'in' END, 'text',
  CASE WHEN m % 5 > 0 THEN 'handled' WHEN m % 10 = 0 THEN 'sent' ELSE 'delivered' END, 'visible',
  rpad(md5(m::text) || ' message number ' || m, (20 + pg_temp.h(m, 5) % 140)::int, ' lorem ipsum dolor'),
  CASE WHEN m % 20 = 1 THEN '[{{"content_type": "image/jpeg", "url": "https://example.org/photo.jpg"}}]'::json
@@ -184,6 +188,18 @@ def _count(tx: Transaction) -> None:
         text(
             "UPDATE contact_group AS g SET member_count ="
             " (SELECT count(*) FROM group_membership AS m WHERE m.group_id = g.id)"
+        )
+    )
+    tx.execute(
+        text(
+            "UPDATE topic AS t SET (open_count, closed_count) = (SELECT count(*) FILTER (WHERE k.status = 'open'),"
+            " count(*) FILTER (WHERE k.status = 'closed') FROM ticket AS k WHERE k.topic_id = t.id)"
+        )
+    )
+    tx.execute(
+        text(
+            "UPDATE contact AS c SET open_ticket_count = 1 WHERE id IN"
+            " (SELECT contact_id FROM ticket WHERE status = 'open')"
         )
     )
     tx.execute(

@@ -14,12 +14,32 @@ from handlers.contract.operations import OperationRules, handler_name, load_cont
 from handlers.contract.parameters import Parameter
 from openapi.bundle import bundle, operations
 from persistence.database import Transaction
-from persistence.tables.contacts import contact, contact_urn, group
+from persistence.tables.channels import channel
+from persistence.tables.contacts import contact, contact_note, contact_urn, group
+from persistence.tables.deliveries import delivery
+from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
-from persistence.tables.messages import label, message
+from persistence.tables.messages import broadcast, label, message
 from persistence.tables.runs import flow_run
+from persistence.tables.tickets import ticket, topic
 
-LARGE = {"contacts", "messages", "runs"}
+LARGE = {
+    "archives",
+    "audit_events",
+    "broadcasts",
+    "calls",
+    "channel_calls",
+    "channel_events",
+    "contact_notes",
+    "contacts",
+    "conversations",
+    "deliveries",
+    "flow_starts",
+    "messages",
+    "resthook_events",
+    "runs",
+    "tickets",
+}
 """Resources whose lists grow with the data set; the filters of others are measured alone."""
 PLACES = {"cursor", "page"}
 DEEP_PAGE = 201
@@ -98,6 +118,25 @@ TIMES: Values = {
     "before": ["2025-02-01T00:00:00Z", "2025-11-01T00:00:00Z"],
     "after": ["2025-02-01T00:00:00Z", "2025-12-30T00:00:00Z"],
 }
+RECENT: Values = {"modified_after": ["2025-02-01T00:00:00Z", "2025-12-30T00:00:00Z"]}
+ARCHIVED: Values = {"archive_type": ["message"], "type": ["run"], "period": ["daily", "monthly"]}
+CALLS: Values = {"call": ["100"], "call_type": ["mt_call", "mo_miss", "mt_miss"], "relayer": ["1", "9"]}
+OF_AUDIT: Values = {
+    "resource": ["contacts", "campaigns", "labels"],
+    "action": ["changed", "deleted", "none"],
+    "user": ["agent7@example.org", "other@example.org"],
+}
+OF_CONVERSATIONS: Values = {
+    "folder": ["inbox", "sent", "failed"],
+    "search": ["Person 7", 'field_1 = "value 7"', "nobody"],
+    "unread": ["true"],
+}
+OF_DELIVERIES: Values = {"event": ["mo_sms", "mo_call", "other"], "status": ["delivered", "failed", "pending"]}
+OF_TICKETS: Values = {
+    "status": ["open", "closed"],
+    "assignee": ["agent7@example.org", "nobody"],
+    "reverse": ["true"],
+}
 OF_RUNS: Values = {"responded": ["true"], "paths": ["false"], "reverse": ["true"]}
 OF_MESSAGES: Values = {
     "broadcast": ["1"],
@@ -128,12 +167,35 @@ def choose_values(tx: Transaction) -> dict[str, Values]:
     urns = ["tel:" + tx.execute(select(contact_urn.c.path).where(contact_urn.c.contact_id == 1)).scalar_one()]
     runs = {"id": ["1000"], "run": ["1000"], "uuid": [_uuid(tx, flow_run, 1000)], "contact": contacts}
     of_flows = {"flow": flow_ids, "uuid": flows, "type": ["message"], "archived": ["1"], "label": ["none"]}
+    channels = [_uuid(tx, channel, 1)]
+    broadcasts = [_uuid(tx, broadcast, 1)]
+    starts = [_uuid(tx, flow_start, 1)]
+    notes = [_uuid(tx, contact_note, 1)]
+    delivered = {"uuid": [_uuid(tx, delivery, 9)], "receiver": [*channels, "1"], "contact": contacts}
+    tickets = {
+        "uuid": [_uuid(tx, ticket, 9)],
+        "contact": contacts,
+        "topic": [_named(tx, topic, f"topic {number}") for number in (1, 4)],
+    }
+    labels = [_named(tx, label, f"label {number}") for number in (1, 3, 10)]
     of_contacts = {"uuid": contacts[1:], "urn": urns, "group": groups, "deleted": ["true"], "reverse": ["true"]}
     return {
         "contacts": {**of_contacts, "urns": urns, "group_uuids": groups, **TIMES},
-        "messages": {**_choose_of_messages(tx, contacts, groups, urns), "flow": flow_ids, **TIMES},
+        "messages": {**_choose_of_messages(tx, contacts, groups, urns), "flow": flow_ids, **RECENT, **TIMES},
         "runs": {**runs, "flow": flows, "flow_uuid": flows, "group_uuids": groups, **OF_RUNS, **TIMES},
         "flows": {**of_flows, **TIMES},
+        "archives": {**ARCHIVED, **TIMES},
+        "audit_events": {"record": contacts, **OF_AUDIT, **TIMES},
+        "broadcasts": {"id": ["1"], "uuid": broadcasts, "status": ["S", "Q"], **RECENT, **TIMES},
+        "calls": {**CALLS, "phone": [urns[0].removeprefix("tel:")], **TIMES},
+        "channel_calls": {"channel": channels, "outcome": ["accepted", "refused", "unanswered"]},
+        "channel_events": {"id": ["100"], "contact": contacts, **TIMES},
+        "contact_notes": {"uuid": notes, "contact": contacts},
+        "conversations": {"contact": contacts, "label": labels, **OF_CONVERSATIONS},
+        "deliveries": {**delivered, **OF_DELIVERIES, **TIMES},
+        "flow_starts": {"id": ["1"], "uuid": starts, "reverse": ["true"], **TIMES},
+        "resthook_events": {"resthook": ["hook-1", "hook-2", "hook-3"]},
+        "tickets": {**tickets, **OF_TICKETS},
     }
 
 
