@@ -118,6 +118,8 @@ TIMES: Values = {
     "before": ["2025-02-01T00:00:00Z", "2025-11-01T00:00:00Z"],
     "after": ["2025-02-01T00:00:00Z", "2025-12-30T00:00:00Z"],
 }
+SEARCHES = ['name = "Person 7 12"', "12", "0010012", 'field_1 = "value 7"', "nobody"]
+"""For a name, a part of many names, a part of few numbers, the value of a hundredth, and what nobody has."""
 RECENT: Values = {"modified_after": ["2025-02-01T00:00:00Z", "2025-12-30T00:00:00Z"]}
 ARCHIVED: Values = {"archive_type": ["message"], "type": ["run"], "period": ["daily", "monthly"]}
 CALLS: Values = {"call": ["100"], "call_type": ["mt_call", "mo_miss", "mt_miss"], "relayer": ["1", "9"]}
@@ -179,6 +181,7 @@ def choose_values(tx: Transaction) -> dict[str, Values]:
     }
     labels = [_named(tx, label, f"label {number}") for number in (1, 3, 10)]
     of_contacts = {"uuid": contacts[1:], "urn": urns, "group": groups, "deleted": ["true"], "reverse": ["true"]}
+    of_contacts["query"] = SEARCHES
     return {
         "contacts": {**of_contacts, "urns": urns, "group_uuids": groups, **TIMES},
         "messages": {**_choose_of_messages(tx, contacts, groups, urns), "flow": flow_ids, **RECENT, **TIMES},

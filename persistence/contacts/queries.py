@@ -16,9 +16,16 @@ from flows.queries import Combination, Condition, Query, QueryError, Resolver
 from flows.queries.evaluation import name_prefixes, read_day, read_number
 from flows.queries.properties import PLACE_TYPES
 from flows.queries.tree import walk_conditions
-from flows.words import fold_case
 from persistence.sql.columns import is_uuid
-from persistence.sql.query_functions import FoldedText, NumberOrder, PlaceName, TextAsMoment, make_name_match
+from persistence.sql.query_functions import (
+    FoldedText,
+    NumberOrder,
+    PlaceName,
+    TextAsMoment,
+    contains_folded,
+    folds_to,
+    make_name_match,
+)
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
@@ -84,10 +91,8 @@ def _matches(condition: Condition, scope: SearchScope) -> Clause:
     if condition.is_address:
         path = contact_urn.c.path
         if condition.operator == "~":
-            return _has_address(
-                condition, FoldedText(path).contains(fold_case(condition.value.strip()), autoescape=True)
-            )
-        return _has_address(condition, FoldedText(path) == FoldedText(condition.value))
+            return _has_address(condition, contains_folded(path, condition.value))
+        return _has_address(condition, folds_to(path, condition.value))
     if condition.kind == "attribute" and condition.key in _ATTRIBUTES:
         return _ATTRIBUTES[condition.key](condition, scope)
     if condition.value_type == "number":
@@ -100,7 +105,7 @@ def _matches(condition: Condition, scope: SearchScope) -> Clause:
 
 
 def _has_address(condition: Condition, *more: Clause) -> Clause:
-    mine = [contact_urn.c.contact_id == contact.c.id, *more]
+    mine = [contact_urn.c.contact_id == contact.c.id, contact_urn.c.workspace_id == contact.c.workspace_id, *more]
     if condition.kind == "scheme":
         mine.append(contact_urn.c.scheme == condition.key)
     return exists().where(*mine)
@@ -155,7 +160,7 @@ def _matches_reference(condition: Condition, scope: SearchScope) -> Clause:
 def _matches_name(condition: Condition, scope: SearchScope) -> Clause:
     if condition.operator == "~":
         return make_name_match(contact.c.name, name_prefixes(condition.value))
-    return FoldedText(contact.c.name) == FoldedText(condition.value)
+    return folds_to(contact.c.name, condition.value)
 
 
 def _matches_code(condition: Condition, scope: SearchScope) -> Clause:

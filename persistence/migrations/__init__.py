@@ -58,14 +58,14 @@ def newest_revision() -> str:
 
 def upgrade(engine: Engine, revision: str = HEAD) -> None:
     """Upgrade the schema to a revision; safe if several processes start at the same time, because they wait for each
-    other. Keeps a newer schema if this program supports it. The newest one gets the index of names where the server
-    can make it. Raises MigrationError.
+    other. Keeps a newer schema if this program supports it. The newest one gets the indexes of names and URNs where the
+    server can make them. Raises MigrationError.
     """
     _upgrade_tables(engine, revision)
     if current_revision(engine) == newest_revision():
-        from persistence.migrations.name_index import add_name_index  # noqa: PLC0415  # it loads tables
+        from persistence.migrations.part_indexes import add_part_indexes  # noqa: PLC0415  # it loads tables
 
-        add_name_index(engine)
+        add_part_indexes(engine)
 
 
 def _upgrade_tables(engine: Engine, revision: str) -> None:

@@ -8,7 +8,7 @@ from alembic.script import Script
 from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 
 from persistence.migrations.keys import OWNER, SHARED
-from persistence.migrations.name_index import NAME_INDEX
+from persistence.migrations.part_indexes import PART_INDEX_NAMES
 from persistence.secrets.encrypted_columns import Sealed
 from persistence.sql.columns import UtcDateTime, UuidText
 from persistence.tables.conditions import metadata
@@ -42,7 +42,7 @@ def render_item(kind: str, item: object, _autogenerate: object) -> str | Literal
 
 def is_written(_item: object, name: str | None, *_rest: object) -> bool:
     """Whether a difference to the tables in code belongs into a revision."""
-    return name != NAME_INDEX
+    return name not in PART_INDEX_NAMES
 
 
 def _is_owned(table: Table) -> bool:

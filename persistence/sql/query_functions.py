@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, Dialect, Integer, String, Text, TypeDecorator, literal
+from sqlalchemy import Boolean, ColumnElement, Dialect, Integer, String, Text, TypeDecorator, literal, literal_column
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
@@ -24,6 +24,7 @@ from persistence.sql.columns import UtcDateTime, time_text
 
 WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 UNICODE_TABLES, UNICODE_TABLES_SINCE = "pg_c_utf8", (17,)
+_THREE_LETTERS = re.compile(r"[^\W_]{3}")
 _LIKE_SPECIAL, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
 
@@ -59,6 +60,24 @@ class TextAsMoment(GenericFunction[datetime]):
     inherit_cache = True
 
 
+class LowerText(GenericFunction[str]):
+    """A text in lower case."""
+
+    name = "relayboard_lower"
+    type = String()
+    inherit_cache = True
+
+
+class MayContain(GenericFunction[bool]):
+    """Whether a text in lower case has a part that fits a pattern of LIKE, which PostgreSQL finds by an index, if there
+    is one. SQLite has none, and takes each text for one that has it.
+    """
+
+    name = "relayboard_may_contain"
+    type = Boolean()
+    inherit_cache = True
+
+
 class NamePrefixes(TypeDecorator[list[str]]):
     """Beginnings of words: a pattern that finds them on PostgreSQL, a JSON list on SQLite."""
 
@@ -83,8 +102,42 @@ class NameMatch(GenericFunction[bool]):
 
 def make_name_match(name: ColumnElement[Any], prefixes: list[str]) -> ColumnElement[bool]:
     """The condition that a word of a name begins with one of the folded prefixes."""
-    patterns = [literal(f"%{_LIKE_SPECIAL.sub(_ESCAPED, prefix)}%", Text()) for prefix in prefixes]
-    return NameMatch(name, literal(prefixes, NamePrefixes()), *patterns)
+    patterns = [_pattern_of(prefix) for prefix in prefixes]
+    searched = name if all(map(_THREE_LETTERS.search, prefixes)) else _beside_index(name)
+    return NameMatch(searched, literal(prefixes, NamePrefixes()), *patterns)
+
+
+def folds_to(text: ColumnElement[Any], value: str) -> ColumnElement[bool]:
+    """The condition that a text is this one, in any case and without spaces around it."""
+    # The database folds both: before version 17 of PostgreSQL it may do so by other tables than we.
+    return _may_contain(text, LowerText(_pattern_of(value.strip())), value) & (FoldedText(text) == FoldedText(value))
+
+
+def contains_folded(text: ColumnElement[Any], part: str) -> ColumnElement[bool]:
+    """The condition that a text contains this one, in any case and without spaces around it."""
+    folded = _folded(part)
+    return _may_contain(text, _pattern_of(folded), folded) & FoldedText(text).contains(folded, autoescape=True)
+
+
+def _may_contain(text: ColumnElement[Any], pattern: ColumnElement[str], part: str) -> ColumnElement[bool]:
+    return MayContain(text if _THREE_LETTERS.search(part) else _beside_index(text), pattern)
+
+
+def _beside_index(text: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The same text for a search whose part is too short for an index of three letters each: PostgreSQL would read all
+    of the index, and then all rows.
+    """
+    return text.concat(literal_column("''"))
+
+
+def _folded(text: str) -> str:
+    from flows.words import fold_case  # noqa: PLC0415  # see above
+
+    return fold_case(text.strip())
+
+
+def _pattern_of(part: str) -> ColumnElement[str]:
+    return literal(f"%{_LIKE_SPECIAL.sub(_ESCAPED, part)}%", Text())
 
 
 def register_query_functions(connection: sqlite3.Connection) -> None:
@@ -105,10 +158,31 @@ def _fold_on_postgresql(element: FoldedText, compiler: SQLCompiler, **options: A
 
 
 def in_lower_case(text: str, dialect: Dialect) -> str:
-    """An expression of PostgreSQL for a text in lower case, on a server of the dialect's version."""
+    """An expression for a text in lower case; of PostgreSQL, on a server of the dialect's version."""
+    if dialect.name == "sqlite":
+        return f"lower({text})"
     version: Any = dialect.server_version_info or ()
     tables = f' COLLATE "{UNICODE_TABLES}"' if version >= UNICODE_TABLES_SINCE else ""
     return f"lower({text}{tables})"
+
+
+@compiles(LowerText)
+def _lower(element: LowerText, compiler: SQLCompiler, **options: Any) -> str:
+    (text,) = element.clauses
+    return in_lower_case(compiler.process(text, **options), compiler.dialect)
+
+
+@compiles(MayContain, "sqlite")
+def _may_contain_on_sqlite(element: MayContain, compiler: SQLCompiler, **options: Any) -> str:
+    _, pattern = element.clauses
+    return f"({compiler.process(pattern, **options)} IS NOT NULL)"
+
+
+@compiles(MayContain, "postgresql")
+def _may_contain_on_postgresql(element: MayContain, compiler: SQLCompiler, **options: Any) -> str:
+    text, pattern = element.clauses
+    lower = compiler.process(LowerText(text), **options)
+    return f"({lower} LIKE {compiler.process(pattern, **options)})"
 
 
 @compiles(PlaceName, "postgresql")
@@ -134,7 +208,7 @@ def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **optio
     name, pattern, *parts = element.clauses
     lower = in_lower_case(compiler.process(name, **options), compiler.dialect)
     folded = compiler.process(FoldedText(name), **options)
-    # As PostgreSQL finds it by an index, if there is one (see persistence.migrations.name_index).
+    # As PostgreSQL finds it by an index, if there is one (see persistence.migrations.part_indexes).
     has_part = " OR ".join(f"{lower} LIKE {compiler.process(part, **options)}" for part in parts) or "false"
     # A pattern with all letters of Unicode takes ten times as long as LIKE, which leaves few names to it.
     begins = f"CASE WHEN NOT ({has_part}) THEN false ELSE {folded} ~ {compiler.process(pattern, **options)} END"
@@ -142,9 +216,7 @@ def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **optio
 
 
 def _fold(text: str | None) -> str | None:
-    from flows.words import fold_case  # noqa: PLC0415  # see above
-
-    return None if text is None else fold_case(text.strip())
+    return None if text is None else _folded(text)
 
 
 def _name_place(path: str | None) -> str | None:

@@ -10,7 +10,7 @@ from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, is_one_d
 from persistence.errors import DatabaseError, reason_of
 from persistence.heartbeats import Heartbeat, list_heartbeats
 from persistence.migrations import MigrationError, check_schema, current_revision
-from persistence.migrations.name_index import finds_names
+from persistence.migrations.part_indexes import finds_parts
 from persistence.secrets.encryption import KeyRing
 from persistence.standby import Standby
 from relayboard.base.settings import Settings, is_postgres, sqlite_file
@@ -22,10 +22,10 @@ CONNECT_SECONDS = 5
 OLDEST_POSTGRES = 14
 SMALL_BYTES = 128 * 1024 * 1024
 """A database of this size is in the memory that PostgreSQL takes when nobody tells it how much."""
-NO_NAME_INDEX = (
-    "contacts are searched by name without an index, which takes seconds where there are many: install the modules "
-    "that come with PostgreSQL (on Debian the package postgresql-contrib), let this user create the extension pg_trgm, "
-    "and run `relayboard migrate`"
+NO_PART_INDEX = (
+    "contacts are searched by name and number without an index, which takes seconds where there are many: install the "
+    "modules that come with PostgreSQL (on Debian the package postgresql-contrib), let this user create the extension "
+    "pg_trgm, and run `relayboard migrate`"
 )
 
 
@@ -68,8 +68,8 @@ class DatabaseDoctor:
             yield Finding("schema", PROBLEM, str(error))
             return
         yield Finding("schema", OK, f"revision {current_revision(database.engine)} is what this version works with")
-        if not finds_names(database):
-            yield Finding("names", WARNING, NO_NAME_INDEX)
+        if not finds_parts(database):
+            yield Finding("names", WARNING, NO_PART_INDEX)
         yield from self._check_key(database)
         with database.reading() as tx:
             self.workers = list_heartbeats(tx)

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, inspect, text
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.migrations.keys import OWNER
-from persistence.migrations.name_index import NAME_INDEX
+from persistence.migrations.part_indexes import PART_INDEX_NAMES
 from persistence.tables.conditions import metadata
 from testbed.servers import postgres_database
 
@@ -61,7 +61,7 @@ def described(engine: Engine) -> Rows:
 def on_postgresql(engine: Engine) -> Rows:
     with engine.connect() as connection:
         found = [tuple(row) for each in (COLUMNS, INDEXES, CHECKS) for row in connection.execute(each)]
-    return {row for row in found if row[0] != ALEMBIC and row[1] != NAME_INDEX}
+    return {row for row in found if row[0] != ALEMBIC and row[1] not in PART_INDEX_NAMES}
 
 
 def on_sqlite(engine: Engine) -> Rows:

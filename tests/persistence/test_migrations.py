@@ -19,7 +19,7 @@ from persistence.migrations import (
     upgrade,
 )
 from persistence.migrations.keys import OWNER, SHARED
-from persistence.migrations.name_index import NAME_INDEX
+from persistence.migrations.part_indexes import PART_INDEX_NAMES
 from persistence.tables.conditions import metadata
 from testbed.servers import postgres_database
 
@@ -50,7 +50,7 @@ def test_upgrading_an_empty_database_gives_the_tables_of_the_code(empty_database
 
 
 def _is_compared(_item: object, name: str | None, kind: str, *_rest: object) -> bool:
-    return kind != "foreign_key_constraint" and name != NAME_INDEX
+    return kind != "foreign_key_constraint" and name not in PART_INDEX_NAMES
 
 
 def test_rows_of_workspaces_have_the_workspace_in_all_keys_of_a_server(empty_database: Database) -> None:

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from persistence.diagnosis import DEFAULTS
-from persistence.migrations.name_index import NAME_INDEX
+from persistence.migrations.part_indexes import PART_INDEXES
 from tests.relayboard.doctor.patients import Patient, examine, own_postgres
 
 
@@ -15,7 +15,7 @@ def test_names_that_have_to_be_searched_without_an_index_are_a_warning(patient: 
     engine = create_engine(own_postgres(patient))
     _, healthy = examine(patient, "--json")
     with engine.begin() as connection:
-        connection.execute(text(f"DROP INDEX {NAME_INDEX}"))
+        connection.execute(text(f"DROP INDEX {PART_INDEXES[1].name}"))
     engine.dispose()
 
     _, told = examine(patient, "--json")

@@ -1,4 +1,4 @@
-"""The index that finds contacts by parts of their names, where PostgreSQL can have it."""
+"""The indexes that find contacts by parts of their names and numbers, where PostgreSQL can have them."""
 
 import logging
 from collections.abc import Iterator
@@ -13,24 +13,32 @@ from flows.queries import ListResolver, parse_query
 from persistence.contacts.queries import SearchScope, find_matches
 from persistence.database import Database
 from persistence.migrations import upgrade
-from persistence.migrations.name_index import NAME_INDEX, finds_names
-from persistence.tables.contacts import contact
+from persistence.migrations.part_indexes import PART_INDEX_NAMES, finds_parts
+from persistence.tables.contacts import contact, contact_urn
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from tests.partitions import partitioning
 
 CROWD = 10_000
+NAME_INDEX, URN_INDEX = "ix_contact_name_parts", "ix_contact_urn_parts"
 SCOPE = SearchScope(ListResolver.of([], [], []), Environment())
 on_postgresql = pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
 
 
-def add_crowd(database: Database) -> Workspace:
-    """A workspace with many people, one of whom has a name of her own."""
+def add_crowd(database: Database, size: int = CROWD) -> Workspace:
+    """A workspace with many people, one of whom has a name of her own; each has a number."""
     with database.writing() as tx:
         workspace = create_workspace(tx, "Crowd", country="RW", timezone="Africa/Kigali")
-        names = [f"Person {number % 20} {number % 37}" for number in range(CROWD)] + ["Zoë O'Berta"]
+        names = [f"Person {number % 20} {number % 37}" for number in range(size)] + ["Zoë O'Berta"]
         row = {"workspace_id": workspace.id, "created_on": tx.now, "modified_on": tx.now, "fields": {}}
         tx.execute(insert(contact), [{**row, "name": name} for name in names])
+        ids = tx.execute(select(contact.c.id).where(contact.c.workspace_id == workspace.id)).scalars()
+        urn = {"workspace_id": workspace.id, "scheme": "tel", "priority": 0}
+        paths = [f"+2507{number:08}" for number in range(size)] + ["+250788555777"]
+        tx.execute(
+            insert(contact_urn),
+            [{**urn, "contact_id": one, "path": path} for one, path in zip(ids, paths, strict=True)],
+        )
     return workspace
 
 
@@ -53,40 +61,107 @@ def explain(database: Database, workspace: Workspace, query: str) -> str:
 
 
 def index_names(engine: Engine) -> set[str | None]:
-    return {each["name"] for each in inspect(engine).get_indexes("contact")}
+    found = inspect(engine)
+    return {each["name"] for table in ("contact", "contact_urn") for each in found.get_indexes(table)}
+
+
+@pytest.fixture
+def crowd(empty_database: Database) -> Workspace:
+    upgrade(empty_database.engine)
+    workspace = add_crowd(empty_database)
+    tidy_up(empty_database)
+    return workspace
+
+
+def tidy_up(database: Database) -> None:
+    if database.sqlite:
+        return
+    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM ANALYZE contact"))
+        connection.execute(text("VACUUM ANALYZE contact_urn"))
 
 
 @on_postgresql
-def test_a_word_of_a_name_that_few_have_is_found_by_the_index(empty_database: Database) -> None:
-    upgrade(empty_database.engine)
-    workspace = add_crowd(empty_database)
-    with empty_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(text("VACUUM ANALYZE contact"))
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("name ~ o'berta", NAME_INDEX),
+        ("name ~ ZOË", NAME_INDEX),
+        ('name ~ "robert zoë"', NAME_INDEX),
+        ('name = "ZOË O\'BERTA"', NAME_INDEX),
+        ("tel ~ 8855577", URN_INDEX),
+        ("tel = +250788555777", URN_INDEX),
+        ("urn ~ 8855577", URN_INDEX),
+        ("8855577", URN_INDEX),
+    ],
+)
+def test_what_few_have_is_found_by_an_index(empty_database: Database, crowd: Workspace, query: str, index: str) -> None:
+    assert index in explain(empty_database, crowd, query)
+    assert search(empty_database, crowd, query) == ["Zoë O'Berta"]
 
-    for word in ("o'berta", "ZOË", "robert zoë"):
-        assert NAME_INDEX in explain(empty_database, workspace, f'name ~ "{word}"')
-        assert search(empty_database, workspace, f'name ~ "{word}"') == ["Zoë O'Berta"]
-    assert search(empty_database, workspace, "name ~ berta") == []
+
+@on_postgresql
+@pytest.mark.parametrize("query", ["name ~ 12", "name ~ ab", "name = x", 'tel ~ "9-9"'])
+def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(
+    empty_database: Database, crowd: Workspace, query: str
+) -> None:
+    plan = explain(empty_database, crowd, query)
+
+    assert NAME_INDEX not in plan
+    assert URN_INDEX not in plan
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [
+        ("name ~ berta", 0),
+        ('name = "  zoë o\'berta "', 1),
+        ('name = "zoë"', 0),
+        ('name = "Zo_ O\'Berta"', 0),
+        ('name = "%"', 0),
+        ('tel ~ "___"', 0),
+        ('tel ~ "%%%"', 0),
+        ("tel ~ +2507885", 1),
+        ("tel = 250788555777", 0),
+        ('name != "zoë o\'berta"', CROWD),
+    ],
+)
+def test_characters_of_patterns_are_characters_and_case_is_none(
+    empty_database: Database, crowd: Workspace, query: str, count: int
+) -> None:
+    assert len(search(empty_database, crowd, query)) == count
+
+
+@on_postgresql
+def test_numbers_of_other_workspaces_are_not_read(empty_database: Database, crowd: Workspace) -> None:
+    small = add_crowd(empty_database, CROWD // 2)
+    tidy_up(empty_database)
+
+    plan = explain(empty_database, small, 'tel ~ "9-9"')
+
+    assert "Seq Scan on contact_urn" not in plan
 
 
 def test_a_database_with_the_index_or_without_need_not_be_told_about_it(empty_database: Database) -> None:
     upgrade(empty_database.engine)
 
-    assert finds_names(empty_database)
-    assert (NAME_INDEX in index_names(empty_database.engine)) is not empty_database.sqlite
+    assert finds_parts(empty_database)
+    assert PART_INDEX_NAMES & index_names(empty_database.engine) == (
+        set() if empty_database.sqlite else PART_INDEX_NAMES
+    )
 
 
 @on_postgresql
 def test_partitions_of_contacts_have_it_each(empty_database: Database) -> None:
     with partitioning(empty_database.url, 2):
         upgrade(empty_database.engine)
-    assert finds_names(empty_database)
+    assert finds_parts(empty_database)
 
     with empty_database.engine.begin() as connection:
         connection.execute(text(f"DROP INDEX {NAME_INDEX}"))
     upgrade(empty_database.engine)
 
-    assert finds_names(empty_database)
+    assert finds_parts(empty_database)
 
 
 @on_postgresql
@@ -103,11 +178,11 @@ def test_an_index_that_was_left_half_made_or_folds_case_otherwise_is_made_anew(e
         with empty_database.engine.begin() as connection:
             for statement in damage:
                 connection.execute(text(statement))
-        assert not finds_names(empty_database)
+        assert not finds_parts(empty_database)
 
         upgrade(empty_database.engine)
 
-        assert finds_names(empty_database)
+        assert finds_parts(empty_database)
 
 
 @pytest.fixture
@@ -133,13 +208,13 @@ def test_a_server_that_lets_us_have_no_extension_searches_all_names(
     workspace = add_crowd(database)
 
     assert "names stay without an index: permission denied" in caplog.text
-    assert not finds_names(database)
+    assert not finds_parts(database)
     assert search(database, workspace, "name ~ zoë") == ["Zoë O'Berta"]
 
     with empty_database.engine.begin() as connection:
         connection.execute(text("CREATE EXTENSION pg_trgm"))
     upgrade(database.engine)
 
-    assert finds_names(database)
+    assert finds_parts(database)
     assert search(database, workspace, "name ~ zoë") == ["Zoë O'Berta"]
     database.close()

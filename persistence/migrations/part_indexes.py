@@ -1,0 +1,132 @@
+"""The indexes that find contacts by a part of their names and of their numbers, on a PostgreSQL that has the extension
+pg_trgm. Without them a search reads all names or URNs of the workspace. They are in no revision, because an extension
+may be installed later.
+"""
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Column, Connection, Engine, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from persistence.database import Database
+from persistence.errors import reason_of
+from persistence.migrations.partitions import add_index_to_partitions, list_partitions
+from persistence.migrations.turns import taking_turns
+from persistence.sql.query_functions import UNICODE_TABLES, in_lower_case
+from persistence.tables.contacts import contact, contact_urn
+
+logger = logging.getLogger("relayboard.migrations")
+
+EXTENSION = "pg_trgm"
+PENDING_KB = 256
+"""New entries are collected before they are sorted in. Each search reads these, and who adds the last sorts them."""
+WAITED_SECONDS = 2.0
+"""Whoever waited for an index longer is told why."""
+FINISHED = text(
+    "SELECT indisvalid AND (position(:tables in pg_get_indexdef(indexrelid)) > 0) = (position(:tables in :wanted) > 0)"
+    " FROM pg_index WHERE indexrelid = to_regclass(:name)"
+)
+SCHEMA_OF_EXTENSION = text(
+    "SELECT quote_ident(nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
+    " WHERE extname = :name"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PartIndex:
+    """An index of the parts of a text, in lower case."""
+
+    name: str
+    column: Column[Any]
+
+    @property
+    def table(self) -> str:
+        return self.column.table.name
+
+    def expression(self, connection: Connection) -> str:
+        return in_lower_case(self.column.name, connection.dialect)
+
+    def is_finished(self, connection: Connection) -> bool | None:
+        """Whether the index can be used by this server; None if there is none."""
+        values = {"name": self.name, "tables": UNICODE_TABLES, "wanted": self.expression(connection)}
+        return connection.execute(FINISHED, values).scalar()
+
+
+PART_INDEXES = (
+    PartIndex("ix_contact_name_parts", contact.c.name),
+    PartIndex("ix_contact_urn_parts", contact_urn.c.path),
+)
+PART_INDEX_NAMES = frozenset(each.name for each in PART_INDEXES)
+
+
+def finds_parts(database: Database) -> bool:
+    """Whether the indexes are there, or there can be none: on SQLite."""
+    if database.sqlite:
+        return True
+    with database.engine.connect() as connection:
+        return _are_finished(connection)
+
+
+def add_part_indexes(engine: Engine) -> None:
+    """Creates those that are missing, while rows are written. A server that lacks the extension, or does not let us
+    have it, works as well as before.
+    """
+    if engine.dialect.name != "postgresql":
+        return
+    with engine.connect() as connection:
+        if _are_finished(connection) or not _is_available(connection):
+            return
+    with taking_turns(engine) as connection:
+        _add(connection.execution_options(isolation_level="AUTOCOMMIT"))
+
+
+def _are_finished(connection: Connection) -> bool:
+    return all(each.is_finished(connection) for each in PART_INDEXES)
+
+
+def _add(connection: Connection) -> None:
+    # Another process may have been faster.
+    missing = {each: finished for each in PART_INDEXES if not (finished := each.is_finished(connection))}
+    schema = _have_extension(connection) if missing else None
+    if schema is None:
+        return
+    for each, finished in missing.items():
+        _make(connection, each, schema, is_spoilt=finished is False)
+
+
+def _make(connection: Connection, index: PartIndex, schema: str, *, is_spoilt: bool) -> None:
+    """`is_spoilt`: it was left incomplete, or made by a server that folded case by other tables."""
+    began = time.monotonic()
+    parts = list_partitions(connection, index.table)
+    if is_spoilt:
+        connection.exec_driver_sql(f"DROP INDEX {'' if parts else 'CONCURRENTLY'} {index.name}")
+    found_by = f"{index.expression(connection)} {schema}.gin_trgm_ops"
+    rows = f"USING gin ({found_by}) WITH (gin_pending_list_limit = {PENDING_KB})"
+    if parts:
+        add_index_to_partitions(connection, index.name, index.table, parts, rows)
+    else:
+        connection.exec_driver_sql(f"CREATE INDEX CONCURRENTLY {index.name} ON {index.table} {rows}")
+    # Until then PostgreSQL does not know which parts are rare.
+    connection.exec_driver_sql(f"ANALYZE {index.table}")
+    if (took := time.monotonic() - began) > WAITED_SECONDS:
+        logger.info("%s.%s: parts are found by an index, made in %.1f s", index.table, index.column.name, took)
+
+
+def _is_available(connection: Connection) -> bool:
+    """Whether there is a table of contacts, and the extension can be had."""
+    known = "SELECT count(*) FROM pg_available_extensions WHERE name = :name"
+    is_known = connection.execute(text(known), {"name": EXTENSION}).scalar_one() > 0
+    return is_known and inspect(connection).has_table(contact.name)
+
+
+def _have_extension(connection: Connection) -> str | None:
+    """The schema of the extension, which is created if this user may do so; None otherwise."""
+    try:
+        connection.exec_driver_sql(f"CREATE EXTENSION IF NOT EXISTS {EXTENSION}")
+    except DBAPIError as error:
+        logger.warning("names stay without an index: %s", " ".join(reason_of(error).split()))
+        return None
+    return connection.execute(SCHEMA_OF_EXTENSION, {"name": EXTENSION}).scalar()
