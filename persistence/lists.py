@@ -23,6 +23,8 @@ from persistence.workspaces import Workspace
 RECORDS_PER_STATEMENT = 250
 EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "flow", "before", "after", "reverse", "paths"})
 """Parameters whose values do not matter for the plan of a statement: the same index serves all."""
+WALKED = frozenset({"before", "after", "deleted", "reverse"})
+"""Parameters with which a list is read in its order, and no record in between is left out."""
 EVEN_ALONE = frozenset({"label", "group"})
 """Those of which this is true unless there are others. A group has a statement of its own, and a plan for its size."""
 
@@ -57,7 +59,8 @@ class ListSpec:
     apply. `options` are parameters that are not filters: the order, the record or the standing conditions depend on
     them. `changing` names the filters of numbered pages whose result can change for a record (see
     `fetch_numbered_page`); None means that the order can change. `chosen_by` is the table whose rows choose the
-    records, where it is not always their own.
+    records, where it is not always their own. `is_read_at_once` says that a page without other filters is best read
+    where its records are chosen.
     """
 
     table: Table
@@ -72,6 +75,7 @@ class ListSpec:
     options: frozenset[str] = frozenset()
     changing: frozenset[str] | None = None
     chosen_by: Callable[[Values], Table] | None = None
+    is_read_at_once: bool = False
 
     def order_of(self, values: Values) -> Order:
         return self.order if isinstance(self.order, Order) else self.order(values)
@@ -88,7 +92,8 @@ class ListSpec:
         is_even = is_fixed and (not asked or (len(query.values) == 1 and asked <= EVEN_ALONE))
         conditions = self.conditions(query)
         source, finish = self.source_of(query), None if self.finish is None else partial(self.finish, query)
-        return Selection(record, source, self.table.c.id, order, conditions, is_fixed, is_even, finish)
+        at_once = self.is_read_at_once and query.values.keys() <= WALKED
+        return Selection(record, source, self.table.c.id, order, conditions, is_fixed, is_even, finish, at_once)
 
     def select_ids(self, query: ListQuery) -> Select[int]:
         """The ids of all matching records."""

@@ -130,7 +130,7 @@ OF_AUDIT: Values = {
 }
 OF_CONVERSATIONS: Values = {
     "folder": ["inbox", "sent", "failed"],
-    "search": ["Person 7", 'field_1 = "value 7"', "nobody"],
+    "search": SEARCHES,
     "unread": ["true"],
 }
 OF_DELIVERIES: Values = {"event": ["mo_sms", "mo_call", "other"], "status": ["delivered", "failed", "pending"]}

@@ -71,6 +71,7 @@ CONTACTS_V1 = ListSpec(
     finish=show_fields,
     standing=only_deleted,
     options=frozenset({"deleted"}),
+    is_read_at_once=True,
     filters={
         "uuid": one_of(contact.c.uuid),
         "urns": _of_addresses,

@@ -71,10 +71,13 @@ def fields_of_contact(*, for_agent: bool = False) -> ColumnElement[Any]:
     look up each field in each contact, which takes twenty times longer: it has the values as they are stored, and what
     it wrote itself is changed by `show_fields`.
     """
-    mine = [field.c.workspace_id == contact.c.workspace_id, *([SEEN_BY_AGENTS] if for_agent else [])]
-    known = select(Gathered(field.c.uuid, field.c.key + literal_column("':'") + field.c.type, field.c.id))
-    help = known.where(*mine).correlate(contact).scalar_subquery()
-    return json_shown(unless_deleted(contact.c.fields), help, _show_gathered)
+
+    def list_known(workspace_id: ColumnElement[int]) -> ColumnElement[Any]:
+        mine = [field.c.workspace_id == workspace_id, *([SEEN_BY_AGENTS] if for_agent else [])]
+        known = select(Gathered(field.c.uuid, field.c.key + literal_column("':'") + field.c.type, field.c.id))
+        return known.where(*mine).scalar_subquery()
+
+    return json_shown(unless_deleted(contact.c.fields), list_known, _show_gathered)
 
 
 def _show_gathered(stored: Sequence[str | None], help: str | None) -> list[str]:
@@ -91,16 +94,16 @@ def _or_null(document: str | None) -> str:
     return document or "null"
 
 
-def _show_values(
-    stored: Mapping[str, Mapping[str, str]] | None, known: Known, nothing: Mapping[str, str | None]
-) -> str:
+def _show_values(stored: Mapping[str, Mapping[str, str]] | None, known: Known, nothing: dict[str, str | None]) -> str:
     if stored is None:
         return "{}"
-    shown = dict(nothing)
+    shown = nothing.copy()
     for uuid, value in stored.items():
-        if uuid in known:
+        try:
             name, kind = known[uuid]
-            shown[name] = value.get(kind)
+        except KeyError:  # the field was deleted
+            continue
+        shown[name] = value.get(kind)
     return orjson.dumps(shown).decode()
 
 
@@ -197,6 +200,7 @@ CONTACTS = ListSpec(
     finish=_finish,
     standing=only_deleted,
     options=frozenset({"deleted", "reverse"}),
+    is_read_at_once=True,
     filters={
         "uuid": equals(contact.c.uuid),
         "urn": _owns,

@@ -237,14 +237,16 @@ def _json_list(related: Related) -> ColumnElement[Any]:
 
 class JsonShown(JsonDocument, sqlite="json({0})", postgresql="{0}"):
     """A stored document of which people see something else. `show` gets those of all records of a page, as texts, and
-    the text of `help`, a query for what it needs to know of their workspace.
+    the text of `help`, a query for what it needs to know of their workspace, given the workspace's id.
     """
 
-    help: ColumnElement[Any]
+    help: Callable[[ColumnElement[int]], ColumnElement[Any]]
     show: Show
 
 
-def json_shown(document: ColumnElement[Any], help: ColumnElement[Any], show: Show) -> ColumnElement[Any]:
+def json_shown(
+    document: ColumnElement[Any], help: Callable[[ColumnElement[int]], ColumnElement[Any]], show: Show
+) -> ColumnElement[Any]:
     found = JsonShown(document)
     found.help, found.show = help, show
     return found

@@ -71,7 +71,9 @@ class Selection:
     join table); `source` is the table, or join of tables, from which `record` is built, `source_id` its id column.
     `is_fixed` says that record, source and order are the same objects each time; then the statement is compiled once.
     `is_even` says that one plan is good for all values of the conditions. `finish` changes records that the database
-    wrote, by what it reads in the same snapshot; Python writes them as they are to be.
+    wrote, by what it reads in the same snapshot; Python writes them as they are to be. `at_once` says that conditions
+    and order are of the source, and that records are to be read where they are chosen: an index that has the ids of
+    more than are shown makes it better to choose first.
     """
 
     record: ColumnElement[Any]
@@ -82,6 +84,7 @@ class Selection:
     is_fixed: bool = False
     is_even: bool = False
     finish: Callable[[list[str]], list[str]] | None = None
+    at_once: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,12 +237,24 @@ def _page_statement(chosen: Selection, order: Order, window: Window, *, sqlite: 
 
 
 def _plain_statement(form: Form, chosen: Selection, order: Order, window: Window) -> Select[*tuple[Any, ...]]:
+    if chosen.at_once and form.has_once:
+        return _whole_statement(form, chosen, order, window)
     ids = _pick_ids(order, chosen.conditions, window, sqlite=False)
     picked = ids.cte("picked") if form.has_once else ids.subquery("picked")
     columns = form.select_from(picked)
     if form.place_of(order.column) is None:
         columns.append(type_coerce(picked.c.key, NullType()))
     return _select(columns, picked, chosen, order)
+
+
+def _whole_statement(form: Form, chosen: Selection, order: Order, window: Window) -> Select[*tuple[Any, ...]]:
+    """Rows are read once, and the page has what belongs to all of them."""
+    picked = _pick_ids(order, chosen.conditions, window, form.labeled, chosen.source, sqlite=False).cte("picked")
+    columns = form.select_whole(picked)
+    if form.place_of(order.column) is None:
+        columns.append(type_coerce(picked.c.key, NullType()))
+    sorting = Order(picked.c.key, picked.c.id, order.descending).sorting
+    return select(*columns, picked.c.id).order_by(*sorting)
 
 
 def _select(
@@ -263,9 +278,19 @@ def _read_key(kind: TypeEngine[Any], value: Any) -> Any:
     return int(value) if isinstance(kind, Integer) else value
 
 
-def _pick_ids(order: Order, conditions: Sequence[ColumnElement[bool]], window: Window, *, sqlite: bool) -> Select[Any]:
-    """Selects the `id` and `key` of records, in their order."""
-    base = select(order.id.label("id"), order.column.label("key")).where(*conditions)
+def _pick_ids(
+    order: Order,
+    conditions: Sequence[ColumnElement[bool]],
+    window: Window,
+    values: Sequence[ColumnElement[Any]] = (),
+    source: FromClause | None = None,
+    *,
+    sqlite: bool,
+) -> Select[Any]:
+    """Selects the `id` and `key` of records, in their order, and other values of a source."""
+    base = select(order.id.label("id"), order.column.label("key"), *values).where(*conditions)
+    if source is not None:
+        base = base.select_from(source)
     sorting, position = order.sorting, window.position
     if position is None:
         return _cut(base.order_by(*sorting), window)

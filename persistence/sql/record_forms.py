@@ -159,14 +159,39 @@ class Form:
     def select_from(self, picked: FromClause) -> list[ColumnElement[Any]]:
         """The columns of a statement about the records with the ids in `picked`."""
         # Only the first row has what is gathered. So the records are found by a plan that does not depend on it.
-        is_first = picked.c.id == select(picked.c.id).limit(ONE).scalar_subquery()
+        is_first = picked.c.id == _first_of(picked)
         return [case((is_first, each.make(picked))) if isinstance(each, Once) else each for each in self.columns]
+
+    @cached_property
+    def labeled(self) -> list[ColumnElement[Any]]:
+        """The columns that each row has for itself, with names."""
+        return [each.label(f"c{number}") for number, each in enumerate(self.columns) if not isinstance(each, Once)]
+
+    def select_whole(self, picked: FromClause) -> list[ColumnElement[Any]]:
+        """The columns of a statement about the records in `picked`, which has those of `labeled`."""
+        is_first = picked.c.id == _first_of(picked)
+        return [
+            case((is_first, each.make(picked))) if isinstance(each, Once) else picked.c[f"c{number}"]
+            for number, each in enumerate(self.columns)
+        ]
 
     def write(self, rows: Sequence[Sequence[Any]]) -> list[str]:
         """The JSON of the records in rows of these columns, as PostgreSQL writes their values, with the id at the end
         of each row.
         """
         return list(_join(self.parts, list(zip(*rows, strict=True)))) if rows else []
+
+
+def _first_of(picked: FromClause) -> ColumnElement[int]:
+    """The id of one record of the page."""
+    return select(picked.c.id).limit(ONE).scalar_subquery()
+
+
+def _workspace_of(source_id: ColumnElement[int], picked: FromClause) -> ColumnElement[int]:
+    """The workspace of the page's records, by their ids in their table."""
+    assert isinstance(source_id, Column)
+    rows = source_id.table.alias("one")
+    return select(rows.c.workspace_id).where(rows.c[source_id.key] == _first_of(picked)).scalar_subquery()
 
 
 def _gather(related: Related, picked: FromClause) -> ColumnElement[Any]:
@@ -339,8 +364,9 @@ class _Maker:
         if related is not None and related.owner is self._source_id:
             return (self._gather(related),)
         if isinstance(value, JsonShown):
-            help = value.help
-            return (Shown(self._add(*value.clauses), self._add(Once(lambda _picked: help)), value.show),)
+            help, source_id = value.help, self._source_id
+            knows = Once(lambda picked: help(_workspace_of(source_id, picked)))
+            return (Shown(self._add(*value.clauses), self._add(knows), value.show),)
         if isinstance(value, JsonTime):
             (moment,) = value.clauses
             return (Value(self._add(PlainTime(moment)), _write_times),)
