@@ -26,8 +26,8 @@ CONVERSATIONS = """INSERT INTO conversation
  (workspace_id, contact_id, message_id, last_on, folder, unread_count, is_unread, read_id)
  SELECT workspace_id, contact_id, id, created_on, folder,
  CASE WHEN is_new THEN 1 ELSE 0 END, is_new, CASE WHEN is_new THEN id - 1 ELSE id END
- FROM (SELECT *, contact_id % 10 = 0 AND folder = 'inbox' AS is_new FROM (SELECT DISTINCT ON (contact_id) * FROM message ORDER BY contact_id, created_on DESC, id DESC)
- AS newest) AS last"""
+ FROM (SELECT *, contact_id % 10 = 0 AND folder = 'inbox' AS is_new FROM
+ (SELECT DISTINCT ON (contact_id) * FROM message ORDER BY contact_id, created_on DESC, id DESC) AS newest) AS last"""
 """A tenth of the last messages is unread."""
 BROADCASTS = f"""INSERT INTO broadcast (workspace_id, uuid, status, urns, text, attachments, files, quick_replies,
  base_language, is_evaluated, total, started, last_contact_id, created_on, modified_on)
