@@ -26,11 +26,21 @@ def describe_run(module: str, arguments: Sequence[str], rounds: int) -> Iterator
     results: dict[str, Any] = {
         "machine": describe_machine(),
         "measured_on": datetime.now(UTC).date().isoformat(),
-        "command": " ".join([f"python -m {module}", *(each for each in arguments if each != "--write")]),
+        "command": tell_command(module, arguments),
         "rounds": rounds,
     }
     yield results
     results["waited"] = pressure.take()
+
+
+def tell_command(module: str, arguments: Sequence[str]) -> str:
+    """The command that measures the same elsewhere: without the server, which only this machine has."""
+    told = [
+        each
+        for before, each in zip(["", *arguments], arguments, strict=False)
+        if each != "--write" and before != "--server" and not each.startswith("--server")
+    ]
+    return " ".join([f"python -m {module}", *told])
 
 
 def tell_machine(results: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ def test_the_command_writes_json_and_a_section(postgres_url: str, tmp_path: Path
     assert [each["request"] for each in results["requests"]] == ["labels (10)", "POST labels"]
     assert all(each["now"]["api_ms"] > 0 and each["now"]["postgresql_ms"] > 0 for each in results["requests"])
     written = page.read_text(encoding="utf-8")
+    assert results["command"] == "python -m bench.requests --messages 1000 --rounds 1 --only labels"
     assert "Old." not in written and "Of others." in written
     assert written.count("\n| POST labels | ") == 1
 
