@@ -72,8 +72,8 @@ class Selection:
     `is_fixed` says that record, source and order are the same objects each time; then the statement is compiled once.
     `is_even` says that one plan is good for all values of the conditions. `finish` changes records that the database
     wrote, by what it reads in the same snapshot; Python writes them as they are to be. `at_once` says that conditions
-    and order are of the source, and that records are to be read where they are chosen: an index that has the ids of
-    more than are shown makes it better to choose first.
+    and order are of the source, and that records are to be read where they are chosen. Where more are looked at than
+    shown, it is better to choose first: an index has their ids.
     """
 
     record: ColumnElement[Any]
@@ -237,7 +237,7 @@ def _page_statement(chosen: Selection, order: Order, window: Window, *, sqlite: 
 
 
 def _plain_statement(form: Form, chosen: Selection, order: Order, window: Window) -> Select[*tuple[Any, ...]]:
-    if chosen.at_once and form.has_once:
+    if chosen.at_once and form.has_once and not window.skipped:
         return _whole_statement(form, chosen, order, window)
     ids = _pick_ids(order, chosen.conditions, window, sqlite=False)
     picked = ids.cte("picked") if form.has_once else ids.subquery("picked")
