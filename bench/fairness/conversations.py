@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from bench.fairness.tenants import LONGEST_WAIT_SECONDS, LOOK_SECONDS, Tenant, compare, measure_replies, service
 from bench.gateway_process import gateway_process
@@ -66,7 +66,7 @@ def measure_flood(options: argparse.Namespace) -> dict[str, Any]:
         _receive_at_once(a, options.flood)
         began, calls = time.monotonic(), of_all.calls
         beside: list[Waits] = []
-        while len(beside) < options.count and count_unhandled(a):
+        while len(beside) < options.count and has_unhandled(a):
             beside += _converse(b, of_b, [options.count + len(beside)])
         seconds, left = time.monotonic() - began, count_unhandled(a)
         rates = {
@@ -107,10 +107,20 @@ def _queue_deliveries(tenant: Tenant, url: str, count: int) -> None:
 
 
 def count_unhandled(tenant: Tenant) -> int:
-    mine = (message.c.workspace_id == tenant.workspace.id) & (message.c.direction == INCOMING)
     with tenant.running.database.reading() as tx:
-        statement = select(func.count()).select_from(message).where(mine, message.c.status == QUEUED)
-        return int(tx.execute(statement).scalar_one())
+        return int(tx.execute(select(func.count()).select_from(message).where(_is_unhandled(tenant))).scalar_one())
+
+
+def has_unhandled(tenant: Tenant) -> bool:
+    """Asked between two conversations, so that it must not be work."""
+    newest_first = select(message.c.id).where(_is_unhandled(tenant)).order_by(message.c.created_on.desc()).limit(1)
+    with tenant.running.database.reading() as tx:
+        return tx.execute(newest_first).first() is not None
+
+
+def _is_unhandled(tenant: Tenant) -> ColumnElement[bool]:
+    mine = (message.c.workspace_id == tenant.workspace.id) & (message.c.direction == INCOMING)
+    return mine & (message.c.status == QUEUED)
 
 
 def _receive_at_once(tenant: Tenant, count: int) -> None:
