@@ -77,8 +77,9 @@ def test_a_page_reads_each_contact_once(
 
 
 @on_postgresql
+@pytest.mark.own_session
 def test_contacts_that_a_deep_page_skips_are_not_read(database: Database, workspace: Workspace, crowd: None) -> None:
-    with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    with database.create_patient_engine().connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM contact"))
 
     (plan,) = explain(database, lambda: read(database, workspace, CONTACTS_V1, {}, page=30))
