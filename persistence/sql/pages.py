@@ -250,7 +250,7 @@ def _plain_statement(form: Form, chosen: Selection, order: Order, window: Window
 def _whole_statement(form: Form, chosen: Selection, order: Order, window: Window) -> Select[*tuple[Any, ...]]:
     """Rows are read once, and the page has what belongs to all of them."""
     picked = _pick_ids(order, chosen.conditions, window, form.labeled, chosen.source, sqlite=False).cte("picked")
-    columns = form.select_whole(picked)
+    columns = form.select_from(picked)
     if form.place_of(order.column) is None:
         columns.append(type_coerce(picked.c.key, NullType()))
     sorting = Order(picked.c.key, picked.c.id, order.descending).sorting

@@ -157,28 +157,21 @@ class Form:
         return {id(moment): place for place, each in shown for moment in each.clauses}
 
     def select_from(self, picked: FromClause) -> list[ColumnElement[Any]]:
-        """The columns of a statement about the records with the ids in `picked`."""
+        """The columns of a statement about the records with the ids in `picked`, which may have those of `labeled`."""
         # Only the first row has what is gathered. So the records are found by a plan that does not depend on it.
         is_first = picked.c.id == _first_of(picked)
-        return [case((is_first, each.make(picked))) if isinstance(each, Once) else each for each in self.columns]
+        return [
+            case((is_first, each.make(picked))) if isinstance(each, Once) else picked.c.get(f"c{number}", each)
+            for number, each in enumerate(self.columns)
+        ]
 
     @cached_property
     def labeled(self) -> list[ColumnElement[Any]]:
         """The columns that each row has for itself, with names."""
         return [each.label(f"c{number}") for number, each in enumerate(self.columns) if not isinstance(each, Once)]
 
-    def select_whole(self, picked: FromClause) -> list[ColumnElement[Any]]:
-        """The columns of a statement about the records in `picked`, which has those of `labeled`."""
-        is_first = picked.c.id == _first_of(picked)
-        return [
-            case((is_first, each.make(picked))) if isinstance(each, Once) else picked.c[f"c{number}"]
-            for number, each in enumerate(self.columns)
-        ]
-
     def write(self, rows: Sequence[Sequence[Any]]) -> list[str]:
-        """The JSON of the records in rows of these columns, as PostgreSQL writes their values, with the id at the end
-        of each row.
-        """
+        """The JSON of records in rows of these columns, as PostgreSQL writes their values, with the id at the end."""
         return list(_join(self.parts, list(zip(*rows, strict=True)))) if rows else []
 
 

@@ -4,6 +4,7 @@ from sqlalchemy import text
 import persistence.statistics
 from persistence.statistics import learn_filled_tables, refresh_statistics
 from tests.factories import make_contact, make_messages
+from tests.unknown_tables import unknown_table
 from worker.jobs import JOBS, begin_learning, begin_statistics
 
 OF_MESSAGES = "FROM pg_class WHERE relkind = 'r' AND relname ~ '^message(_part.+)?$'"
@@ -51,15 +52,8 @@ def count_at_once(database):
 @pytest.fixture
 def unknown_messages(database):
     """The table of messages, as if nobody had filled it before, which only a test looks at."""
-    with database.writing() as tx:
-        tables = tx.execute(text(f"SELECT relname {OF_MESSAGES}")).scalars().all()
-        for table in tables:
-            tx.execute(text(f"ALTER TABLE {table} SET (autovacuum_enabled = false)"))
-        tx.execute(text("TRUNCATE message CASCADE"))
-    yield
-    with database.writing() as tx:
-        for table in tables:
-            tx.execute(text(f"ALTER TABLE {table} RESET (autovacuum_enabled)"))
+    with unknown_table(database, "message"):
+        yield
 
 
 @pytest.mark.usefixtures("unknown_messages")

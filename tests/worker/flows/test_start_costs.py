@@ -15,6 +15,7 @@ from persistence.tables.runs import flow_run
 from persistence.workspaces import Workspace
 from testbed.flow_rows import store_flow
 from tests.run_rows import add_people
+from tests.unknown_tables import OF_TABLE, unknown_table
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_conversation import SURVEY
 
@@ -23,9 +24,7 @@ ROUNDS = 3
 """A connection of an earlier test on the same database may count late what it wrote, in one of them."""
 USES = 6
 """PostgreSQL has prepared by then what it prepares."""
-OF_TABLE = r"regexp_replace(relname, '_part[0-9]+$', '')"  # the table of a partition
 WRITTEN = text(f"SELECT {OF_TABLE}, sum(n_tup_ins), sum(n_tup_upd) FROM pg_stat_user_tables GROUP BY 1")
-TABLES = text(f"SELECT relname FROM pg_class WHERE relkind = 'r' AND {OF_TABLE} = 'flow_session'")
 READ = text(
     "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0) FROM pg_stat_xact_user_tables"
     f" WHERE {OF_TABLE} = 'flow_session'"
@@ -89,16 +88,8 @@ def test_the_rows_of_a_started_contact_and_the_contact_are_written_once(stage: S
 
 @pytest.fixture
 def unknown_sessions(database: Database) -> Iterator[None]:
-    """An empty table of sessions of which PostgreSQL knows nothing, and at which it does not look by itself."""
-    with database.writing() as tx:
-        tables = tx.execute(TABLES).scalars().all()
-        for name in tables:
-            tx.execute(text(f"ALTER TABLE {name} SET (autovacuum_enabled = false)"))
-        tx.execute(text("TRUNCATE flow_session CASCADE"))
-    yield
-    with database.writing() as tx:
-        for name in tables:
-            tx.execute(text(f"ALTER TABLE {name} RESET (autovacuum_enabled)"))
+    with unknown_table(database, "flow_session"):
+        yield
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
