@@ -127,6 +127,6 @@ def _have_extension(connection: Connection) -> str | None:
     try:
         connection.exec_driver_sql(f"CREATE EXTENSION IF NOT EXISTS {EXTENSION}")
     except DBAPIError as error:
-        logger.warning("names stay without an index: %s", " ".join(reason_of(error).split()))
+        logger.warning("names and numbers stay without an index: %s", " ".join(reason_of(error).split()))
         return None
     return connection.execute(SCHEMA_OF_EXTENSION, {"name": EXTENSION}).scalar()

@@ -207,7 +207,7 @@ def test_a_server_that_lets_us_have_no_extension_searches_all_names(
         upgrade(database.engine)
     workspace = add_crowd(database)
 
-    assert "names stay without an index: permission denied" in caplog.text
+    assert "names and numbers stay without an index: permission denied" in caplog.text
     assert not finds_parts(database)
     assert search(database, workspace, "name ~ zoë") == ["Zoë O'Berta"]
 
