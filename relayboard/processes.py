@@ -52,7 +52,8 @@ class Process(Protocol):
 class Child:
     """One process to keep running: its name, its command, and the file descriptors it inherits. It is started once the
     child `after` it is ready. If it is the main one, everything ends with it and with its status. One that `is_early`
-    can be loaded before there is what it needs (see `Supervisor.begin`).
+    can be loaded before there is what it needs (see `Supervisor.begin`). `is_left_by` says by the id of its process
+    whether another one should begin at once, while that one ends.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Child:
     after: "Child | None" = None
     is_main: bool = False
     is_early: bool = False
+    is_left_by: Callable[[int], bool] | None = None
     process: Process | None = None
     ends_in_a_row: int = 0
     start_again_at: float = 0.0
@@ -115,6 +117,7 @@ class Supervisor:
     _lifeline: tuple[int, int] = (-1, -1)
     _bell: tuple[int, int] = (-1, -1)
     _is_stopping: bool = False
+    _leaving: list[tuple[Child, Process]] = field(default_factory=list)
     _metrics_folder: str = ""
 
     def run(self) -> int:
@@ -163,6 +166,7 @@ class Supervisor:
         while status is None and not self._is_stopping:
             for child in self.children:
                 status = self._look_after(child) if status is None else status
+            self._see_off()
             if self.on_ready is not None and all(child.ready_since is not None for child in self.children):
                 self.on_ready()
                 self.on_ready = None
@@ -195,11 +199,21 @@ class Supervisor:
             if is_awaited and time.monotonic() >= child.start_again_at:
                 self._start(child)
             return None
+        if child.is_left_by is not None and child.is_left_by(child.process.pid):
+            self._leaving.append((child, child.process))
+            self._start(child)
+            return None
         ended = child.process.poll()
         if ended is not None and child.is_main:
             child.process = None
             return ended if ended >= 0 else KILLED_STATUS - ended
         return None if ended is None or self._note_end(child, ended) else 1
+
+    def _see_off(self) -> None:
+        """Forgets the processes that have left."""
+        for left in [each for each in self._leaving if each[1].poll() is not None]:
+            self._leaving.remove(left)
+            forget_gauges(Path(self._metrics_folder), left[1].pid)
 
     def _note_end(self, child: Child, ended: int) -> bool:
         if child.process is not None:
@@ -238,7 +252,7 @@ class Supervisor:
         os.close(telling)
 
     def _stop_children(self) -> None:
-        running = [(child, child.process) for child in self.children if child.process is not None]
+        running = [(child, child.process) for child in self.children if child.process is not None] + self._leaving
         for _, process in running:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)

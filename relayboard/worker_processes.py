@@ -29,6 +29,7 @@ from relayboard.processes import (
 from relayboard.waiting import SchemaWatch, leave_node, wait_until_usable
 from worker.bell import Bell
 from worker.jobs import BEHIND
+from worker.priority import Priority
 from worker.process import END_SIGNALS, run_sender_process, run_worker_process
 
 ALONE_SECONDS = 10.0
@@ -50,18 +51,19 @@ def run_worker_processes(
     if not senders:
         follow_lifeline()
         return _work(settings, threads, patience_seconds, show_metrics)
-    bell, pid = Bell(BEHIND), os.getpid()
+    bell, priority, pid = Bell(BEHIND), Priority(), os.getpid()
 
     def work() -> int:
         return _work(settings, threads, patience_seconds, show_metrics, bell, pid)
 
     def send() -> int:
         with tracing(settings, "worker"):
-            return run_sender_process(settings, bell, on_ready=tell_ready)
+            return run_sender_process(settings, bell, on_ready=tell_ready, priority=priority)
 
     main = ForkedChild("jobs", work, is_main=True, failed=CANNOT_START if is_supervised() else 1)
     numbered = [f"sender {number}" for number in range(1, senders + 1)]
-    supervisor = Supervisor([main, *(ForkedChild(name, send, after=main) for name in numbered)], on_ready=tell_ready)
+    behind = [ForkedChild(name, send, after=main, is_left_by=priority.is_left_by) for name in numbered]
+    supervisor = Supervisor([main, *behind], on_ready=tell_ready)
     # What is loaded is never garbage: a collection would only copy the pages that the processes share.
     gc.freeze()
     with contextlib.closing(bell), stopped_by_signals(supervisor, END_SIGNALS):
@@ -135,8 +137,9 @@ class ForkedChild(Child):
         after: Child | None = None,
         is_main: bool = False,
         failed: int = 1,
+        is_left_by: Callable[[int], bool] | None = None,
     ) -> None:
-        super().__init__(name, after=after, is_main=is_main)
+        super().__init__(name, after=after, is_main=is_main, is_left_by=is_left_by)
         self._main = main
         self._failed = failed
 

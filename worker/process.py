@@ -7,6 +7,7 @@ conversations of others.
 import logging
 import os
 import resource
+import select
 import signal
 import sys
 import threading
@@ -24,6 +25,7 @@ from worker.heartbeat import beating
 from worker.job_pool import JobPool
 from worker.jobs import BEHIND, CALLING, JOBS, LATER, SHARED, Job
 from worker.metrics import connections
+from worker.priority import LOOK_SECONDS, Priority
 from worker.queue_drivers import Consumer, Scheduler
 from worker.runtime import Runtime, open_http
 from worker.wake import Waker, make_wake
@@ -39,9 +41,6 @@ in a sender, where nobody waits: each thread that waits wakes up so often, and t
 SPARE_CONNECTIONS = 5
 """For dispatchers. Of a worker with senders they have these."""
 SENDER_THREADS = 8
-NICENESS = 15
-"""Of a sender, each of whose threads counts: while processors are short, one gets a thirtieth of what a process gets
-that others wait for. With 4, which is two fifths, others waited for three of its threads in turn."""
 OPEN_FILES = 16_384
 
 
@@ -100,13 +99,15 @@ def run_worker_process(
     return 0
 
 
-def run_sender_process(settings: Settings, bell: Bell, *, on_ready: Callable[[], None]) -> int:
+def run_sender_process(
+    settings: Settings, bell: Bell, *, on_ready: Callable[[], None], priority: Priority | None = None
+) -> int:
     """Does what others need not wait for until SIGINT or SIGTERM; then starts nothing new, finishes what runs, and
-    returns 0. Needs no queue: the bell wakes it, and without being woken it looks as often as these jobs need.
+    returns 0. Needs no queue: the bell wakes it, and without being woken it looks as often as these jobs need. One that
+    starves (`worker.priority`) ends in the same way.
     """
     _allow_many_files()
-    stopping = threading.Event()
-    os.nice(NICENESS)
+    stopping, place = threading.Event(), (priority or Priority()).give_way()
     for number in END_SIGNALS:
         signal.signal(number, lambda _number, _frame: stopping.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
@@ -122,24 +123,33 @@ def run_sender_process(settings: Settings, bell: Bell, *, on_ready: Callable[[],
         bell.answer(pool.run, {job.kind: job.every_seconds for job in jobs}, answering)
         on_ready()
         settle_collection()
-        wait_for_signals(stopping)
+        if wait_for_signals(stopping, place.look):
+            logger.info("processors are short: another sender begins, with a share of them")
+            stopping.set()
     return 0
 
 
-def wait_for_signals(stopping: threading.Event) -> None:
-    """Waits in the main thread until a handler of signals sets the event. Handlers only run in this thread, which does
-    not notice a signal that another thread takes while it waits for a lock; so it waits for what any signal writes.
+def wait_for_signals(stopping: threading.Event, look: Callable[[], bool]) -> bool:
+    """Waits in the main thread until a handler of signals sets the event, or a look finds that this process should end;
+    returns whether one did. Handlers only run in this thread, which does not notice a signal that another thread takes
+    while it waits for a lock; so it waits for what any signal writes.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    waiting = select.poll()
+    waiting.register(reading, select.POLLIN)
     try:
         while not stopping.is_set():
-            os.read(reading, 1)
+            if waiting.poll(LOOK_SECONDS * 1000):
+                os.read(reading, 1)
+            elif look():
+                return True
     finally:
         signal.set_wakeup_fd(before)
         os.close(reading)
         os.close(writing)
+    return False
 
 
 def _allow_many_files() -> None:

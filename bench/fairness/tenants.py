@@ -11,9 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import requests
-from sqlalchemy import select, text
+from sqlalchemy import Executable, String, literal, select, text
 
 from persistence.messages.states import OUTGOING
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
 from persistence.tables.flows import flow
@@ -77,12 +78,8 @@ class Tenant:
 
     def has_reply(self, number: int) -> bool:
         """Whether a contact has been answered; to look often costs little, however many others have been."""
-        urns = contact_urn.c
-        theirs = (urns.workspace_id == self.workspace.id) & (urns.scheme == "tel") & (urns.path == _number_of(number))
-        answered = select(message.c.id).join(contact_urn, urns.contact_id == message.c.contact_id)
         with self.running.database.reading() as tx:
-            found = tx.execute(answered.where(theirs, message.c.direction == OUTGOING).limit(1))
-            return found.first() is not None
+            return bool(_REPLIES.rows(tx, {"owner": self.workspace.id, "path": _number_of(number)}))
 
     def wait_for_reply(self, number: int) -> float:
         """The seconds from the first greeting of a contact until the reply is committed."""
@@ -93,6 +90,16 @@ class Tenant:
                 break
             time.sleep(LOOK_SECONDS)
         return time.monotonic() - began
+
+
+def _find_reply(_is_sqlite: bool) -> Executable:
+    urns = contact_urn.c
+    theirs = (urns.workspace_id == param("owner")) & (urns.scheme == "tel") & (urns.path == param("path", String))
+    answered = select(message.c.id).join(contact_urn, urns.contact_id == message.c.contact_id)
+    return answered.where(theirs, message.c.direction == literal(OUTGOING, literal_execute=True)).limit(1)
+
+
+_REPLIES = Fixed(_find_reply)
 
 
 def _number_of(number: int) -> str:

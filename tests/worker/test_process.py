@@ -192,8 +192,7 @@ def wait_for_a_signal_that_another_thread_takes():
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=take, daemon=True).start()
-    wait_for_signals(stopping)
-    return 0
+    return wait_for_signals(stopping, lambda: False)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -28,7 +28,6 @@ from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
 from worker.jobs import BEHIND, CALLING, LATER, SHARED
 from worker.jobs import JOBS as JOBS_OF_A_WORKER
-from worker.process import NICENESS
 
 JOBS, SENDER = 0, 1
 
@@ -149,15 +148,6 @@ def test_without_senders_one_process_does_everything(start_worker, real_database
 def test_a_worker_has_a_sender_where_the_database_lets_it_work_beside_the_jobs():
     assert choose_senders("postgresql://localhost/x") == 1
     assert choose_senders("sqlite:///x.db") == 0
-
-
-def test_when_processors_are_short_a_sender_comes_after_those_for_whom_others_wait(start_worker):
-    worker = start_worker("--senders", "1")
-    jobs, sender = wait_for_children(worker.pid, 2)
-    own = os.getpriority(os.PRIO_PROCESS, 0)
-
-    wait_until(lambda: os.getpriority(os.PRIO_PROCESS, sender) == own + NICENESS, "the sender to give way")
-    assert os.getpriority(os.PRIO_PROCESS, jobs) == os.getpriority(os.PRIO_PROCESS, worker.pid) == own
 
 
 def test_little_and_much_are_done_and_every_job_by_somebody(real_database, start_worker):

@@ -1,0 +1,90 @@
+"""Senders give way to all others, and still get something done on a machine that is always busy."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from persistence.deliveries.ledger import Ledger
+from relayboard import cli
+from testbed.forked import fork
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
+from tests.worker.events import Sender
+from tests.worker.receivers import receiving
+from tests.worker.test_senders import children_of, environment, real_database, start_worker, wait_for_children
+from worker.priority import NICENESS, is_starving
+
+__all__ = ["environment", "real_database", "start_worker"]
+
+SENDER = 2
+
+
+def policies_of(pid):
+    return {os.sched_getscheduler(thread) for thread in threads_of(pid)}
+
+
+def threads_of(pid):
+    return [int(thread.name) for thread in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def test_a_sender_gets_a_processor_when_nobody_else_wants_it(start_worker):
+    worker = start_worker("--senders", "1")
+    jobs, sender = wait_for_children(worker.pid, 2)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+
+    wait_until(lambda: policies_of(sender) == {os.SCHED_IDLE} and len(threads_of(sender)) > 1, "the last place")
+    assert os.getpriority(os.PRIO_PROCESS, sender) == own + NICENESS
+    for other in (jobs, worker.pid):
+        assert policies_of(other) == {os.SCHED_OTHER}
+        assert os.getpriority(os.PRIO_PROCESS, other) == own
+
+
+def work_beside_a_busy_process():
+    """A worker whose first child always computes, in the same session: systems may divide processors by sessions."""
+    if not os.fork():
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        while True:
+            pass
+    return cli.main(["worker", "--senders", "1"])
+
+
+@pytest.fixture
+def start_starving_worker(environment):
+    workers = []
+
+    def start():
+        workers.append(fork(work_beside_a_busy_process, environment=environment))
+        return workers[-1]
+
+    yield start
+    for worker in workers:
+        worker.kill()
+        worker.wait(PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_sender_that_starves_is_followed_by_one_with_a_share(real_database, start_starving_worker):
+    worker = start_starving_worker()
+    with receiving() as receiver:
+        events = Sender(real_database, receiver.url)
+        starving = wait_for_children(worker.pid, 3)[SENDER]
+        wait_until(lambda: policies_of(starving) == {os.SCHED_IDLE}, "the last place")
+        for thread in threads_of(starving):
+            os.sched_setaffinity(thread, {min(os.sched_getaffinity(0))})
+        events.send(300)
+
+        wait_until(lambda: children_of(worker.pid)[-1] != starving, "another sender")
+        follower = children_of(worker.pid)[-1]
+        wait_until(lambda: os.getpriority(os.PRIO_PROCESS, follower) >= NICENESS, "the follower to give way")
+
+        assert policies_of(follower) == {os.SCHED_OTHER}
+        assert events.wait_until_done() == Ledger(pending=0, delivered=300, failed=0)
+
+
+@pytest.mark.parametrize(
+    ("got", "waited", "starves"),
+    [(0.0, 0.0, False), (0.0, 0.9, False), (0.02, 1.0, True), (0.2, 1.0, False), (0.1, 8.0, True), (0.0, 1.0, True)],
+)
+def test_who_wants_a_processor_and_hardly_gets_it_starves(got, waited, starves):
+    assert is_starving(got, waited) is starves
