@@ -13,7 +13,8 @@ from testbed.running import wait_until
 from tests.worker.events import Sender
 from tests.worker.receivers import receiving
 from tests.worker.test_senders import children_of, environment, real_database, start_worker, wait_for_children
-from worker.priority import NICENESS, is_starving
+from worker import priority
+from worker.priority import NICENESS, Priority, is_starving
 
 __all__ = ["environment", "real_database", "start_worker"]
 
@@ -80,6 +81,30 @@ def test_a_sender_that_starves_is_followed_by_one_with_a_share(real_database, st
 
         assert policies_of(follower) == {os.SCHED_OTHER}
         assert events.wait_until_done() == Ledger(pending=0, delivered=300, failed=0)
+
+
+def take_the_last_place_when_the_share_is_over():
+    senders = Priority()
+    senders.leave()
+    place = senders.give_way()
+    first = os.sched_getscheduler(0)
+    priority.SHARED_SECONDS = 0
+    senders.leave()
+    ends = place.look()
+    return 0 if (first, ends, os.sched_getscheduler(0)) == (os.SCHED_OTHER, False, os.SCHED_IDLE) else 1
+
+
+def keep_the_share_where_nobody_knows_who_starves():
+    priority.THREADS = Path("/nowhere")
+    place = Priority().give_way()
+    return 0 if not place.look() and os.sched_getscheduler(0) == os.SCHED_OTHER else 1
+
+
+@pytest.mark.parametrize(
+    "rule", [take_the_last_place_when_the_share_is_over, keep_the_share_where_nobody_knows_who_starves]
+)
+def test_senders(rule):
+    assert fork(rule, environment={}).wait(PATIENCE_SECONDS) == 0
 
 
 @pytest.mark.parametrize(
