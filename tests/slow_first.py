@@ -14,6 +14,7 @@ SLOWEST = (
     "tests/test_lint.py",
     "tests/faults/",
     "tests/console/test_console.py",
+    "tests/worker/test_priority.py::test_a_sender_that_starves",
     "tests/worker/test_process.py::test_killing",
     "tests/acceptance/test_documentation.py::test_readme",
     "tests/acceptance/test_conversations.py",
