@@ -79,6 +79,12 @@ class Service:
             return None
         return kept[1]
 
+    def forget_workspace(self, workspace_id: int) -> None:
+        """The credentials of its tokens, with what is known of it, are looked up again: it may have other settings."""
+        for key, (_, credentials) in list(self._known.items()):
+            if credentials.workspace.id == workspace_id:
+                self._known.pop(key, None)
+
     def look_up_credentials(self, key: str) -> Credentials | None:
         """The credentials of a token from the database; runs in a database thread."""
         with self.database.reading() as tx:

@@ -1,5 +1,6 @@
 /** Modal dialogs. The browser keeps the focus inside, closes them with Escape, and gives the focus back. */
 
+import { Refused } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
 import { t } from "../shared/texts.js";
 import { html, signal, useEffect, useRef, useState } from "../shared/ui.js";
@@ -38,6 +39,22 @@ export function Dialog({ title, onClose, children, wide = false }) {
 }
 
 /**
+ * What went wrong, with the labels of the inputs of which the service says so; the first of them gets the focus.
+ * @param {unknown} error
+ * @param {HTMLFormElement} form
+ */
+function name(error, form) {
+  if (!(error instanceof Refused) || error.status !== 400) return explain(error);
+  const named = Object.entries(error.fields).map(([key, said]) => {
+    const control = /** @type {any} */ (form.elements.namedItem(key));
+    const label = control?.labels?.[0]?.textContent.trim();
+    return { control: label && control, text: label ? `${label}: ${said.join(" ")}` : said.join(" ") };
+  });
+  named.find(({ control }) => control)?.control.focus();
+  return named.map(({ text }) => text).join(" ") || explain(error);
+}
+
+/**
  * A form in a dialog: `onSubmit` does the work, and the dialog closes when it succeeded. What went wrong is shown. With
  * the name of a `draft`, what was typed outlives a reload and an ended session; whoever closes the dialog drops it.
  * @param {{title: string, submit: string, onSubmit: (data: FormData) => Promise<unknown>, onClose: () => void,
@@ -58,7 +75,7 @@ export function FormDialog({ title, submit, onSubmit, onClose: onClosed, childre
       await onSubmit(new FormData(/** @type {HTMLFormElement} */ (event.target)));
       onClose();
     } catch (error) {
-      setProblem(explain(error));
+      setProblem(name(error, /** @type {HTMLFormElement} */ (form.current)));
       setBusy(false);
     }
   };

@@ -10,8 +10,17 @@ import { signal } from "./ui.js";
  */
 export function read() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const [page, ...parts] = path.split("/").map(decodeURIComponent);
+  const [page, ...parts] = path.split("/").map(decoded);
   return { page: page || "", parts, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
+}
+
+/** A part of an address; one that was cut off stays as it is. @param {string} part */
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 export const place = signal(read());

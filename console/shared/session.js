@@ -63,8 +63,11 @@ export async function signIn(way, proof) {
   tabs.postMessage("in");
 }
 
+/** Throws what went wrong: then the session still exists, and a person who leaves must know. */
 export async function signOut() {
-  await request("DELETE", "v2/sessions.json").catch(() => {});
+  await request("DELETE", "v2/sessions.json").catch((error) => {
+    if (!(error instanceof Refused) || error.status !== 401) throw error;
+  });
   sessionStorage.removeItem(CHOSEN);
   phase.value = "out";
   account.value = null;

@@ -2,7 +2,8 @@
 
 import { Menu } from "../parts/menu.js";
 import { Icon } from "../parts/icons.js";
-import { Avatar, Empty, Waiting } from "../parts/small.js";
+import { attempt } from "../parts/notices.js";
+import { Avatar, Empty, Problem, Waiting } from "../parts/small.js";
 import { online } from "../shared/api.js";
 import { link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
@@ -48,7 +49,9 @@ function Loaded({ page }) {
       () => setFailed(true),
     );
   }, [page]);
-  if (failed) return html`<main id="main" tabindex="-1"><${Empty} icon="failed" title=${t("error.offline")} /></main>`;
+  // A browser does not load again what it could not load once.
+  const again = () => location.reload();
+  if (failed) return html`<main id="main" tabindex="-1"><${Problem} text=${t("error.offline")} onRetry=${again} /></main>`;
   return Shown ? html`<${Shown} place=${place.value} />` : html`<main id="main" tabindex="-1"><${Waiting} /></main>`;
 }
 
@@ -93,7 +96,7 @@ function PersonMenu() {
     checked: code === language.value,
     onPick: () => chooseLanguage(code),
   }));
-  const items = [...languages, { text: t("sign_in.out"), icon: "out", onPick: signOut }];
+  const items = [...languages, { text: t("sign_in.out"), icon: "out", onPick: () => attempt(signOut) }];
   const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name" dir="auto">${user.name || user.email}</span>`;
   return html`<div class="person"><${Menu} label=${t("shell.person")} items=${items} text=${text} up className="quiet" /></div>`;
 }

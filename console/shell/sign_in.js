@@ -3,7 +3,7 @@
 import { Field } from "../parts/small.js";
 import { Refused, request } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
-import { go, place } from "../shared/router.js";
+import { go, link, place } from "../shared/router.js";
 import { signIn } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
@@ -43,6 +43,7 @@ export function SignIn() {
       (error) => setProblem(explain(error)),
     );
   };
+  useEffect(() => setProblem(""), [way]);
   useEffect(() => {
     // The demo, on one's own computer, opens this page with what is needed.
     if (page !== "demo" || !query.email) return;
@@ -67,6 +68,7 @@ export function SignIn() {
         ${problem && html`<p class="problem" role="alert">${problem}</p>`}
         ${notice && html`<p class="said" role="status">${notice}</p>`}
         <button class="primary" type="submit" disabled=${busy}>${t(isNew ? "sign_in.join" : "sign_in.submit")}</button>
+        ${problem && way !== "sessions" && html`<p class="other"><a href=${link([])}>${t("sign_in.with_password")}</a></p>`}
         ${way === "sessions" && html`<p class="other"><button type="button" class="link" onClick=${mail}>${t("sign_in.mail_me")}</button></p>`}
       </form>
       <${Languages} />

@@ -123,6 +123,8 @@ def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, i
         raise
     if service.standby is not None:
         service.standby.note_write(context.credentials.token_id)
+    if rules.is_setting_up:
+        service.forget_workspace(context.credentials.workspace.id)
     context.upload_is_needed = context.upload is not None and context.upload.place is not None
     return answer
 
@@ -172,6 +174,9 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
     if not 1 <= len(key) <= KEY_LENGTH:
         raise Refused(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
     asked = http.scope["query_string"] + b"\n" + _said(context)
+    if context.credentials.role == "agent":
+        # Agents may see less of a record than those whose answer was kept.
+        asked = b"agent\n" + asked
     kept = claim_key(tx, workspace_id, rules.id, key, asked)
     if kept is not None:
         return Answer(kept.status, kept.body, {"Idempotency-Replayed": "true"})

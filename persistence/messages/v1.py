@@ -119,7 +119,7 @@ def _statuses(values: Values) -> list[str]:
 def _directions(values: Values) -> set[str]:
     """The directions, as letters, that may be meant: only incoming messages have labels."""
     asked = _capitals(values.get("direction", DIRECTION_LETTERS.values()))
-    is_labeled = any(text.strip(", ")[:1] not in ("", "-") for text in values.get("label", ()))
+    is_labeled = any(text.strip().strip(", ")[:1] not in ("", "-") for text in values.get("label", ()))
     return asked & {"I"} if is_labeled else asked
 
 
@@ -177,7 +177,7 @@ def _with_labels(query: ListQuery, texts: Sequence[str]) -> list[Condition]:
 def _has_one_label(values: Values) -> bool:
     """Whether messages of one label are asked for, which the label's own index has in their order."""
     text, *others = values.get("label") or ("",)
-    return not others and text[:1] not in ("", "+", "-", " ") and "," not in text
+    return not others and bool(text.strip()) and text[:1] not in ("+", "-", " ") and "," not in text
 
 
 def _order(values: Values) -> Order:

@@ -54,6 +54,19 @@ def test_a_key_is_known_to_its_operation_and_workspace_only(api, other_api):
     assert not any("Idempotency-Replayed" in body.headers for body in bodies)
 
 
+def test_an_answer_that_shows_more_than_agents_may_see_is_not_given_to_one(api, database, workspace):
+    field = api.post("/api/v2/fields.json", {"name": "Age", "type": "number", "agent_access": "none"}).json()["key"]
+    contact = make_contact(database, workspace, "+250788000111")
+    asked = {"path": "/api/v2/contacts.json", "body": {"name": "Amina"}, "headers": KEY, "uuid": contact}
+    api.post("/api/v2/contacts.json", {"fields": {field: "44"}}, uuid=contact)
+
+    first, agents, again = api.post(**asked), api.as_role("agent").post(**asked), api.post(**asked)
+
+    assert first.json()["fields"] == {field: "44"}
+    assert agents.status_code == 409
+    assert again.content == first.content
+
+
 def test_a_refused_request_does_not_use_its_key_up(api):
     refused = api.post(LABELS, {"name": " "}, headers=KEY)
 

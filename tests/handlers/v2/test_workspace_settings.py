@@ -33,6 +33,16 @@ def test_what_is_given_changes_and_the_log_tells(head: Api) -> None:
     assert set(event["changes"]) == {"name", "languages", "timezone"}
 
 
+def test_the_next_request_is_read_by_the_new_settings(head: Api) -> None:
+    local = {"urns": ["tel:0788400001"]}
+    head.post(PATH, {"country": ""})
+    assert head.post("/api/v2/contacts.json", local).status_code == 400
+
+    head.post(PATH, {"country": "RW"})
+
+    assert head.post("/api/v2/contacts.json", local).json()["urns"] == ["tel:+250788400001"]
+
+
 def test_country_and_date_style_change_and_nothing_given_changes_nothing(head: Api) -> None:
     assert head.post(PATH, {"country": "", "date_style": "year_first"}).status_code == 200
     shown = head.post(PATH, {}).json()

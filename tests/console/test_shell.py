@@ -1,0 +1,85 @@
+"""The frame of the console in a real browser: addresses that are cut off, a service that is away, searches that stand
+in the address, and what a refused form says.
+"""
+
+from playwright.sync_api import BrowserContext, expect
+
+from tests.console.clinic import Clinic
+from tests.console.pages import sign_in
+
+
+def test_an_address_that_was_cut_off_leads_to_a_page_that_says_so(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    for cut_off in ("inbox/%", "%E0%A4%A"):
+        page.goto("about:blank")
+        page.goto(f"{clinic.service.url}/#/{cut_off}")
+        expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+
+
+def test_a_page_that_could_not_be_loaded_is_loaded_by_its_button(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    page.route("**/flows/page.js", lambda route: route.abort())
+    page.get_by_role("link", name="Flows").click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    page.unroute("**/flows/page.js")
+
+    page.get_by_role("button", name="Try again").click()
+
+    expect(page.get_by_role("heading", name="Flows")).to_be_visible()
+
+
+def test_who_cannot_be_signed_out_is_told_and_stays_signed_in(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    leave = page.locator(".person")
+    somebody.set_offline(True)
+    leave.get_by_role("button").first.click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    expect(page.locator(".notice.bad")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    somebody.set_offline(False)
+
+    leave.get_by_role("button").first.click()
+    page.get_by_role("menuitem", name="Sign out").click()
+
+    expect(page.get_by_label("Password")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Password")).to_be_visible()
+
+
+def test_a_search_shows_what_is_searched(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    for place, items in (("Inbox", ".conversation"), ("Contacts", "tbody tr")):
+        link = page.get_by_role("link", name=place, exact=True)
+        link.click()
+        search = page.locator("input[type=search]:visible")
+        expect(page.locator(items).first).to_be_visible()
+        search.fill("zzzz")
+        expect(page.locator(items)).to_have_count(0)
+        link.click()
+        expect(page.locator(items).first).to_be_visible()
+        expect(search).to_have_value("")
+        page.go_back()
+        expect(search).to_have_value("zzzz")
+
+
+def test_a_refused_form_names_the_input(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "administrator", "settings/labels")
+    page.get_by_role("button", name="Add", exact=True).click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Name").fill('Cards "lost"')
+    form.get_by_role("button", name="Save").click()
+
+    expect(form.get_by_role("alert")).to_contain_text("Name: ")
+    expect(form.get_by_label("Name")).to_be_focused()
+
+
+def test_an_invitation_that_no_longer_works_leads_to_the_password(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = somebody.new_page()
+    page.goto(f"{clinic.service.url}/#/sign-in/used")
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+    page.get_by_role("link", name="Sign in with a password").click()
+
+    expect(page.get_by_label("E-mail address")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
