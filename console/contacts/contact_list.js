@@ -26,12 +26,14 @@ export function ContactList({ list, groups, isFiltered }) {
     if (!changed.delete(uuid)) changed.add(uuid);
     setChosen(changed);
   };
+  // Only among what is shown: nobody may delete what they do not see.
+  const picked = list.items.filter(({ uuid }) => chosen.has(uuid));
   const all = list.items.slice(0, MOST).every(({ uuid }) => chosen.has(uuid)) && list.items.length > 0;
   if (list.items.length === 0 && !list.loading && !list.problem) {
     return html`<${Empty} icon="contacts" title=${t(isFiltered ? "contacts.none_found" : "contacts.empty")} text=${t(isFiltered ? "contacts.none_found_text" : "contacts.empty_text")} />`;
   }
   return html`
-    ${chosen.size > 0 && html`<${Bulk} chosen=${chosen} shown=${list.items} groups=${groups} onDone=${() => (setChosen(new Set()), list.reload())} />`}
+    ${picked.length > 0 && html`<${Bulk} picked=${picked} groups=${groups} onDone=${() => (setChosen(new Set()), list.reload())} />`}
     <div class="table-box" tabindex="0" role="region" aria-label=${t("contacts.title")}>
       <table class="table">
         <thead>
@@ -70,17 +72,17 @@ export function ContactList({ list, groups, isFiltered }) {
   `;
 }
 
-/** @param {{chosen: Set<string>, shown: Contact[], groups: Group[], onDone: () => void}} props */
-function Bulk({ chosen, shown, groups, onDone }) {
+/** @param {{picked: Contact[], groups: Group[], onDone: () => void}} props */
+function Bulk({ picked, groups, onDone }) {
   const [asks, setAsks] = useState(/** @type {"" | "add" | "remove" | "merge"} */ (""));
-  const pair = shown.filter(({ uuid }) => chosen.has(uuid));
-  const contacts = [...chosen].slice(0, MOST);
+  const contacts = picked.slice(0, MOST).map(({ uuid }) => uuid);
+  const count = number(contacts.length);
   const act = (/** @type {"block" | "unblock" | "interrupt" | "archive_messages" | "delete"} */ action) => () => post("contact_actions", { contacts, action });
   const done = async (/** @type {() => Promise<unknown>} */ work) => (await attempt(work, t("contacts.done"))) && onDone();
-  const remove = { title: t("contacts.delete"), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await act("delete")(), onDone()) };
-  const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: async () => (await act("block")(), onDone()) };
+  const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await act("delete")(), onDone()) };
+  const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: async () => (await act("block")(), onDone()) };
   const write = () => {
-    keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), contacts: pair.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) })) });
+    keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), contacts: picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) })) });
     go(["broadcasts", "new"]);
   };
   const inGroup = async (/** @type {FormData} */ data) => {
@@ -88,8 +90,8 @@ function Bulk({ chosen, shown, groups, onDone }) {
     onDone();
   };
   return html`
-    <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count: number(contacts.length) })}>
-      <strong>${t("contacts.chosen", { count: number(contacts.length) })}</strong>
+    <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count })}>
+      <strong>${t("contacts.chosen", { count })}</strong>
       ${may("create_broadcast") && html`<button type="button" onClick=${write}>${t("broadcasts.write")}</button>`}
       <button type="button" onClick=${() => setAsks("add")}>${t("contacts.to_group")}</button>
       <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
@@ -97,10 +99,10 @@ function Bulk({ chosen, shown, groups, onDone }) {
       <button type="button" onClick=${() => done(act("unblock"))}>${t("contact.unblock")}</button>
       <button type="button" onClick=${() => done(act("interrupt"))}>${t("flow.interrupt")}</button>
       <button type="button" onClick=${() => done(act("archive_messages"))}>${t("contacts.archive_messages")}</button>
-      ${may("merge_contacts") && pair.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
+      ${may("merge_contacts") && picked.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
       ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
     </div>
-    ${asks === "merge" && html`<${MergeDialog} contacts=${pair} onClose=${() => setAsks("")} onDone=${onDone} />`}
+    ${asks === "merge" && html`<${MergeDialog} contacts=${picked} onClose=${() => setAsks("")} onDone=${onDone} />`}
     ${(asks === "add" || asks === "remove") &&
     html`<${FormDialog} title=${t(asks === "add" ? "contacts.to_group" : "contacts.from_group")} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>
       <${Field} label=${t("contacts.group")} id="bulk-group">

@@ -50,7 +50,7 @@ function ContactsPage({ query }) {
         ]} />
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}
       </header>
-      <${ContactList} list=${{ ...list, reload: () => (setCounted(counted + 1), list.reload()) }} groups=${groups} isFiltered=${!!(group || search)} />
+      <${ContactList} key=${JSON.stringify([group, search])} list=${{ ...list, reload: () => (setCounted(counted + 1), list.reload()) }} groups=${groups} isFiltered=${!!(group || search)} />
       ${adding && html`<${ContactDialog} groups=${groups} onClose=${() => setAdding(false)} onDone=${(/** @type {any} */ contact) => go(["contacts", contact.uuid])} />`}
     </main>
   `;
