@@ -19,7 +19,7 @@ const INPUTS = { number: "number", datetime: "date" };
 export function ContactDialog({ contact, groups, onClose, onDone }) {
   const fields = useAll("fields");
   const isTel = !contact || contact.urns.every((urn) => urn.startsWith("tel:"));
-  const manual = groups.filter((group) => !group.query && !group.system);
+  const manual = groups.filter(isManual);
   const save = async (/** @type {FormData} */ data) => {
     const numbers = String(data.get("urns")).split(/[\n,;]+/).map((text) => text.trim()).filter(Boolean);
     const urns = numbers.map((text) => (text.includes(":") ? text : `tel:${text}`));
@@ -30,7 +30,7 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
     const body = {
       name: String(data.get("name")).trim() || null,
       language: String(data.get("language")) || null,
-      groups: data.getAll("group").map(String),
+      ...groupsOf(contact, groups, data),
       fields: values,
       ...(isMasked(contact) ? {} : { urns }),
     };
@@ -54,7 +54,7 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
         <fieldset class="field">
           <legend>${t("contact.groups")}</legend>
           <ul class="choices-list">
-            ${manual.map(({ uuid, name }) => html`<li key=${uuid}><label><input type="checkbox" name="group" value=${uuid}
+            ${manual.map(({ uuid, name }) => html`<li key=${uuid}><label><input type="checkbox" name=${`group-${uuid}`}
               defaultChecked=${contact?.groups.some((group) => group.uuid === uuid)} /> ${name}</label></li>`)}
           </ul>
         </fieldset>
@@ -65,6 +65,28 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
       </div>
     <//>
   `;
+}
+
+/** @param {import("./contact_list.js").Group} group */
+const isManual = ({ query, system }) => !query && !system;
+
+/**
+ * The groups to send: only if a tick changed. Those that the list of groups did not bring stay.
+ * @param {import("./contact_list.js").Contact | undefined} contact
+ * @param {import("./contact_list.js").Group[]} groups
+ * @param {FormData} data
+ */
+function groupsOf(contact, groups, data) {
+  const before = new Set(contact?.groups.map(({ uuid }) => uuid));
+  const after = new Set(before);
+  let isChanged = false;
+  for (const group of groups) {
+    const isTicked = data.has(`group-${group.uuid}`);
+    if (isManual(group) && isTicked !== before.has(group.uuid)) isChanged = true;
+    if (isManual(group) && isTicked) after.add(group.uuid);
+    else after.delete(group.uuid);
+  }
+  return isChanged ? { groups: [...after] } : {};
 }
 
 /** A value as the form shows it: a date without its time. @param {string | null | undefined} value */

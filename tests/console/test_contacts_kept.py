@@ -1,0 +1,87 @@
+"""Whoever looks at a contact or edits it changes what they touched, and nothing else."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from persistence.definitions.importing import import_definitions
+from testbed.running import wait_until
+from tests.console.clinic import Clinic
+from tests.console.pages import open_page, sign_in
+
+CONTACTS, GROUPS = "/api/v2/contacts.json", "/api/v2/groups.json"
+SMART_GROUP = {"uuid": "0d6ac0a5-2d0c-4f0a-9a3e-5d2c1b7f8a11", "name": "Kept and smart", "query": "district = Kept"}
+DEFINITIONS: dict[str, Any] = {
+    "version": "13",
+    "site": "https://relayboard.example.org",
+    "flows": [],
+    "campaigns": [],
+    "triggers": [],
+    "fields": [],
+    "groups": [SMART_GROUP],
+}
+
+
+def make(clinic: Clinic, number: str, **properties: Any) -> str:
+    """The UUID of a new contact."""
+    uuid: str = clinic.service.post(CONTACTS, {"urns": [f"tel:{number}"], **properties})["uuid"]
+    return uuid
+
+
+def stored(clinic: Clinic, uuid: str) -> dict[str, Any]:
+    (contact,) = clinic.service.get(CONTACTS, uuid=uuid)["results"]
+    return dict(contact)
+
+
+def names(contact: dict[str, Any]) -> list[str]:
+    return sorted(group["name"] for group in contact["groups"])
+
+
+def edit(page: Page, clinic: Clinic, uuid: str) -> None:
+    open_page(page, clinic, "contacts", uuid)
+    page.get_by_role("button", name="Edit", exact=True).click()
+
+
+def save(page: Page) -> None:
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def groups(clinic: Clinic) -> None:
+    for name in ("Kept one", "Kept two"):
+        clinic.service.post(GROUPS, {"name": name})
+    with clinic.service.database.writing() as tx:
+        import_definitions(tx, clinic.service.workspace, DEFINITIONS)
+
+
+def test_a_contact_stays_in_its_groups_if_the_list_of_groups_does_not_arrive(
+    somebody: BrowserContext, clinic: Clinic, groups: None
+) -> None:
+    uuid = make(clinic, "+250788000711", name="Grouped", groups=["Kept one", "Kept two"])
+    page = sign_in(somebody, clinic, "editor", place="settings/account")
+    page.route("**/api/v2/groups.json*", lambda route: route.abort())
+    edit(page, clinic, uuid)
+    page.get_by_role("dialog").get_by_label("Name").fill("Grouped still")
+    save(page)
+    expect(page.get_by_role("heading", name="Grouped still")).to_be_visible()
+    assert names(stored(clinic, uuid)) == ["Kept one", "Kept two"]
+
+
+def test_a_tick_changes_its_own_group_also_for_a_contact_of_a_smart_group(
+    somebody: BrowserContext, clinic: Clinic, groups: None
+) -> None:
+    uuid = make(clinic, "+250788000712", name="Ticked", groups=["Kept one"], fields={"district": "Kept"})
+    wait_until(lambda: len(names(stored(clinic, uuid))) == 2, "the smart group to have the contact")
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    edit(page, clinic, uuid)
+    page.get_by_role("dialog").get_by_label("Kept two").check()
+    save(page)
+    expect(page.locator("a.tag")).to_have_count(3)
+    assert names(stored(clinic, uuid)) == ["Kept and smart", "Kept one", "Kept two"]
+    edit(page, clinic, uuid)
+    page.get_by_role("dialog").get_by_label("Kept one").uncheck()
+    save(page)
+    expect(page.locator("a.tag")).to_have_count(2)
+    assert names(stored(clinic, uuid)) == ["Kept and smart", "Kept two"]
