@@ -63,7 +63,7 @@ export function ContactPage({ uuid }) {
           <p class="tags">${contact.groups.map((group) => html`<a key=${group.uuid} class="tag" href=${link(["contacts"], { group: group.uuid })}>${group.name}</a>`)}</p>
           <h2>${t("contact.fields")}</h2>
           <dl class="facts">
-            ${fields.map(({ key, name: label }) => html`<div key=${key}><dt>${label}</dt><dd dir="auto">${value(contact.fields[key ?? ""])}</dd></div>`)}
+            ${fields.map(({ key, name: label, value_type: type }) => html`<div key=${key}><dt>${label}</dt><dd dir="auto">${value(contact.fields[key ?? ""], type)}</dd></div>`)}
           </dl>
         </section>
         <${History} contact=${uuid} />
@@ -74,5 +74,5 @@ export function ContactPage({ uuid }) {
   `;
 }
 
-/** @param {string | null | undefined} text */
-const value = (text) => (/^\d{4}-\d\d-\d\dT/.test(text ?? "") ? listTime(text ?? "") : text || "–");
+/** Only the type tells what is a time: a text may look like one. @param {string | null | undefined} text @param {string | undefined} type */
+const value = (text, type) => (text && type === "datetime" ? listTime(text) : text || "–");

@@ -23,8 +23,8 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
   const save = async (/** @type {FormData} */ data) => {
     const numbers = String(data.get("urns")).split(/[\n,;]+/).map((text) => text.trim()).filter(Boolean);
     const urns = numbers.map((text) => (text.includes(":") ? text : `tel:${text}`));
-    const values = Object.fromEntries(fields.flatMap(({ key }) => {
-      const [old, typed] = [shown(contact?.fields[key ?? ""]), String(data.get(`field-${key}`) ?? "").trim()];
+    const values = Object.fromEntries(fields.flatMap(({ key, value_type: type }) => {
+      const [old, typed] = [shown(contact?.fields[key ?? ""], type), String(data.get(`field-${key}`) ?? "").trim()];
       return key && typed !== old ? [[key, typed || null]] : [];
     }));
     const body = {
@@ -60,7 +60,7 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
         </fieldset>
         ${fields.map(({ key, name, value_type: type }) => html`
           <${Field} key=${key} label=${name} id=${`field-${key}`}>
-            <input id=${`field-${key}`} name=${`field-${key}`} type=${INPUTS[type ?? ""] ?? "text"} step="any" defaultValue=${shown(contact?.fields[key ?? ""])} />
+            <input id=${`field-${key}`} name=${`field-${key}`} type=${INPUTS[type ?? ""] ?? "text"} step="any" defaultValue=${shown(contact?.fields[key ?? ""], type)} />
           <//>`)}
       </div>
     <//>
@@ -89,8 +89,8 @@ function groupsOf(contact, groups, data) {
   return isChanged ? { groups: [...after] } : {};
 }
 
-/** A value as the form shows it: a date without its time. @param {string | null | undefined} value */
-const shown = (value) => (/^\d{4}-\d\d-\d\dT/.test(value ?? "") ? (value ?? "").slice(0, 10) : (value ?? ""));
+/** A value as the form shows it: a date without its time. @param {string | null | undefined} value @param {string | undefined} type */
+const shown = (value, type) => (type === "datetime" ? (value ?? "").slice(0, 10) : (value ?? ""));
 
 /** Whether addresses are hidden from people. @param {import("./contact_list.js").Contact | undefined} contact */
 const isMasked = (contact) => !!contact?.urns.some((urn) => urn.includes("***"));

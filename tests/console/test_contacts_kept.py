@@ -85,3 +85,25 @@ def test_a_tick_changes_its_own_group_also_for_a_contact_of_a_smart_group(
     save(page)
     expect(page.locator("a.tag")).to_have_count(2)
     assert names(stored(clinic, uuid)) == ["Kept and smart", "Kept two"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [("+250788000721", "2026-13-45T10:00"), ("+250788000722", "2026-01-02T10:00 visit")]
+)
+def test_a_text_that_looks_like_a_time_is_shown_and_kept_as_the_text_it_is(
+    somebody: BrowserContext, clinic: Clinic, number: str, text: str
+) -> None:
+    uuid = make(clinic, number, fields={"district": text, "due_date": "2019-01-31"})
+    due = stored(clinic, uuid)["fields"]["due_date"]
+    page = sign_in(somebody, clinic, "editor", place="settings/account")
+    edit(page, clinic, uuid)
+    form = page.get_by_role("dialog")
+    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(text)
+    expect(page.locator(".facts div", has_text="Due Date").locator("dd")).to_have_text("31 Jan 2019")
+    expect(form.get_by_label("District")).to_have_value(text)
+    expect(form.get_by_label("Due Date")).to_have_value("2019-01-31")
+    form.get_by_label("District").fill(f"{text}, again")
+    save(page)
+    expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(f"{text}, again")
+    fields = stored(clinic, uuid)["fields"]
+    assert (fields["district"], fields["due_date"]) == (f"{text}, again", due)
