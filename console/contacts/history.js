@@ -6,20 +6,31 @@ import { attempt } from "../parts/notices.js";
 import { Empty, Problem, Waiting } from "../parts/small.js";
 import { iconOf, textOf } from "../inbox/event_line.js";
 import { useThread } from "../inbox/thread_data.js";
-import { post } from "../shared/api.js";
+import { newKey, post } from "../shared/api.js";
 import { may } from "../shared/session.js";
 import { dayKey, dayName, clock, t, word } from "../shared/texts.js";
-import { html } from "../shared/ui.js";
+import { html, useRef } from "../shared/ui.js";
 
 /** @param {{contact: string}} props */
 export function History({ contact }) {
   const thread = useThread(contact);
   const { form, keep, drop } = useKeptForm(`note.${contact}`);
+  // Not by a disabled button: whoever pressed it by the keyboard would lose the focus.
+  const isBusy = useRef(false);
+  const sent = useRef({ text: "", key: "" });
   const write = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
+    if (isBusy.current) return;
     const written = /** @type {HTMLFormElement} */ (event.target);
     const text = String(new FormData(written).get("text"));
-    if (await attempt(() => post("contact_notes", { contact, text }))) drop(), written.reset();
+    // A note of which nobody knows whether it was saved keeps its key; after one that was, the next may say the same.
+    if (sent.current.text !== text) sent.current = { text, key: newKey() };
+    isBusy.current = true;
+    if (await attempt(() => post("contact_notes", { contact, text }, undefined, sent.current.key))) {
+      sent.current = { text: "", key: "" };
+      drop(), written.reset();
+    }
+    isBusy.current = false;
     await thread.refresh();
   };
   const all = thread.items.toReversed().map((item) => ({

@@ -1,0 +1,80 @@
+"""Somebody who notes something on a contact has it noted once."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, Route, expect
+
+from tests.console.clinic import Clinic
+from tests.console.pages import open_page, sign_in
+
+CONTACTS, NOTES = "/api/v2/contacts.json", "/api/v2/contact_notes.json"
+
+
+def noted(clinic: Clinic, contact: str) -> list[str]:
+    return [note["text"] for note in clinic.service.get(NOTES, contact=contact)["results"]]
+
+
+def line(page: Page, text: str) -> Locator:
+    return page.locator(".history-line", has_text=text)
+
+
+@pytest.fixture
+def contact(clinic: Clinic) -> str:
+    uuid: str = clinic.service.post(CONTACTS, {"name": "Noted"})["uuid"]
+    return uuid
+
+
+@pytest.mark.parametrize("way", ["click", "Enter"])
+def test_a_note_is_saved_once_though_it_is_sent_again_before_the_answer(
+    somebody: BrowserContext, clinic: Clinic, contact: str, way: str
+) -> None:
+    page = sign_in(somebody, clinic, "agent", place="contacts")
+    open_page(page, clinic, "contacts", contact)
+    note, button = page.get_by_label("Write a note"), page.get_by_role("button", name="Save")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.method) if NOTES in request.url else None)
+
+    def send() -> None:
+        if way == "click":
+            button.click()
+        else:
+            note.press("Enter")
+
+    def send_again(route: Route) -> None:
+        send()
+        route.continue_()
+
+    page.route(f"**{NOTES}", send_again, times=1)
+    note.fill("Prefers mornings")
+    send()
+    expect(line(page, "Prefers mornings")).to_have_count(1)
+    expect(note).to_have_value("")
+
+    assert asked == ["POST"]
+    assert noted(clinic, contact) == ["Prefers mornings"]
+
+
+def test_a_note_whose_answer_was_lost_is_saved_once_and_the_same_may_be_noted_again(
+    somebody: BrowserContext, clinic: Clinic, contact: str
+) -> None:
+    page = sign_in(somebody, clinic, "agent", place="contacts")
+    open_page(page, clinic, "contacts", contact)
+    note, text = page.get_by_label("Write a note"), "Called, nobody answered"
+
+    def lose_the_answer(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route(f"**{NOTES}", lose_the_answer, times=1)
+    note.fill(text)
+    note.press("Enter")
+    expect(page.locator(".notice.bad")).to_be_visible()
+    expect(note).to_have_value(text)
+    note.press("Enter")
+    expect(note).to_have_value("")
+    expect(line(page, text)).to_have_count(1)
+    assert noted(clinic, contact) == [text]
+
+    note.fill(text)
+    note.press("Enter")
+    expect(line(page, text)).to_have_count(2)
+    assert noted(clinic, contact) == [text, text]
