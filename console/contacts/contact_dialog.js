@@ -5,7 +5,7 @@ import { Field } from "../parts/small.js";
 import { post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { addressOf } from "../shared/names.js";
-import { workspace } from "../shared/session.js";
+import { account, workspace } from "../shared/session.js";
 import { languageName, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
@@ -23,7 +23,7 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
   const save = async (/** @type {FormData} */ data) => {
     const numbers = String(data.get("urns")).split(/[\n,;]+/).map((text) => text.trim()).filter(Boolean);
     const urns = numbers.map((text) => (text.includes(":") ? text : `tel:${text}`));
-    const values = Object.fromEntries(fields.flatMap(({ key, value_type: type }) => {
+    const values = Object.fromEntries(fields.filter(isOpen).flatMap(({ key, value_type: type }) => {
       const [old, typed] = [shown(contact?.fields[key ?? ""], type), String(data.get(`field-${key}`) ?? "").trim()];
       return key && typed !== old ? [[key, typed || null]] : [];
     }));
@@ -58,9 +58,10 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
               defaultChecked=${contact?.groups.some((group) => group.uuid === uuid)} /> ${name}</label></li>`)}
           </ul>
         </fieldset>
-        ${fields.map(({ key, name, value_type: type }) => html`
-          <${Field} key=${key} label=${name} id=${`field-${key}`}>
-            <input id=${`field-${key}`} name=${`field-${key}`} type=${INPUTS[type ?? ""] ?? "text"} step="any" defaultValue=${shown(contact?.fields[key ?? ""], type)} />
+        ${fields.map((field) => html`
+          <${Field} key=${field.key} label=${field.name} id=${`field-${field.key}`}>
+            <input id=${`field-${field.key}`} name=${`field-${field.key}`} type=${INPUTS[field.value_type ?? ""] ?? "text"} step="any" disabled=${!isOpen(field)}
+              defaultValue=${shown(contact?.fields[field.key ?? ""], field.value_type)} />
           <//>`)}
       </div>
     <//>
@@ -88,6 +89,9 @@ function groupsOf(contact, groups, data) {
   }
   return isChanged ? { groups: [...after] } : {};
 }
+
+/** Whether the API would take a value: one that it refuses takes the other changes with it. @param {import("../shared/contract.js").Listed<"fields">} field */
+const isOpen = ({ agent_access: access }) => account.value?.workspace.role !== "agent" || access === "edit";
 
 /** A value as the form shows it: a date without its time. @param {string | null | undefined} value @param {string | undefined} type */
 const shown = (value, type) => (type === "datetime" ? (value ?? "").slice(0, 10) : (value ?? ""));

@@ -8,9 +8,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 from persistence.definitions.importing import import_definitions
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import open_page, sign_in
+from tests.console.pages import findings, open_page, sign_in
 
-CONTACTS, GROUPS = "/api/v2/contacts.json", "/api/v2/groups.json"
+CONTACTS, GROUPS, FIELDS = "/api/v2/contacts.json", "/api/v2/groups.json", "/api/v2/fields.json"
 SMART_GROUP = {"uuid": "0d6ac0a5-2d0c-4f0a-9a3e-5d2c1b7f8a11", "name": "Kept and smart", "query": "district = Kept"}
 DEFINITIONS: dict[str, Any] = {
     "version": "13",
@@ -107,3 +107,31 @@ def test_a_text_that_looks_like_a_time_is_shown_and_kept_as_the_text_it_is(
     expect(page.locator(".facts div", has_text="District").locator("dd")).to_have_text(f"{text}, again")
     fields = stored(clinic, uuid)["fields"]
     assert (fields["district"], fields["due_date"]) == (f"{text}, again", due)
+
+
+def test_agents_write_only_into_fields_that_they_may_edit(somebody: BrowserContext, clinic: Clinic) -> None:
+    clinic.service.post(FIELDS, {"name": "Village", "type": "text", "agent_access": "edit"})
+    uuid = make(clinic, "+250788000731", name="Asked", fields={"district": "Gasabo", "village": "Kinyinya"})
+    page = sign_in(somebody, clinic, "agent", place="contacts")
+    edit(page, clinic, uuid)
+    form = page.get_by_role("dialog")
+    for closed in ("District", "Due Date"):
+        expect(form.get_by_label(closed)).to_be_disabled()
+    expect(form.get_by_label("District")).to_have_value("Gasabo")
+    assert findings(page, "an agent's form") == []
+    form.get_by_label("Name").fill("Asked and answered")
+    form.get_by_label("Village").fill("Gisozi")
+    save(page)
+    expect(page.get_by_role("heading", name="Asked and answered")).to_be_visible()
+    contact = stored(clinic, uuid)
+    assert contact["name"] == "Asked and answered"
+    assert (contact["fields"]["district"], contact["fields"]["village"]) == ("Gasabo", "Gisozi")
+
+
+def test_an_editor_writes_into_fields_that_agents_only_see(somebody: BrowserContext, clinic: Clinic) -> None:
+    uuid = make(clinic, "+250788000732", name="Edited", fields={"district": "Gasabo"})
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    edit(page, clinic, uuid)
+    page.get_by_role("dialog").get_by_label("District").fill("Rubavu")
+    save(page)
+    assert stored(clinic, uuid)["fields"]["district"] == "Rubavu"
