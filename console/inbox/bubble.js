@@ -65,14 +65,33 @@ function actions({ id, archived }, refresh, label) {
 /** @param {{file: {content_type: string, url: string}}} props */
 export function Attachment({ file }) {
   const [kind] = file.content_type.split("/");
-  const name = decodeURIComponent(file.url.split("/").pop() ?? "");
-  const isOurs = new URL(file.url, document.baseURI).origin === location.origin;
+  const name = nameIn(file.url);
+  const isOurs = isOurAddress(file.url);
   if (isOurs && kind === "image") {
     return html`<a href=${file.url} target="_blank" rel="noopener"><img class="picture" src=${file.url} alt=${t("message.picture")} loading="lazy" /></a>`;
   }
   if (isOurs && kind === "audio") return html`<audio controls preload="none" src=${file.url} aria-label=${t("message.audio")}></audio>`;
   if (isOurs && kind === "video") return html`<video controls preload="metadata" src=${file.url} aria-label=${t("message.video")}></video>`;
   return html`<a class="file" href=${file.url} target="_blank" rel="noopener noreferrer"><${Icon} name="attach" size=${16} /> ${name}</a>`;
+}
+
+/** The name of a file in its address; senders write any text as one, then the text is shown. @param {string} url */
+function nameIn(url) {
+  const name = url.split("/").pop() || url;
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+/** @param {string} url */
+function isOurAddress(url) {
+  try {
+    return new URL(url, document.baseURI).origin === location.origin;
+  } catch {
+    return false;
+  }
 }
 
 /** @param {{contact: string, message: import("./outbox.js").Outgoing, onSent: import("./outbox.js").Sent}} props */
