@@ -1,5 +1,6 @@
 /** Starts the console. */
 
+import { startOutbox } from "./inbox/outbox.js";
 import { startLive } from "./shared/live.js";
 import { startSession } from "./shared/session.js";
 import { startTexts } from "./shared/texts.js";
@@ -10,4 +11,5 @@ const session = startSession().catch(() => {});
 await startTexts();
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
 startLive();
+startOutbox();
 await session;

@@ -94,8 +94,8 @@ function isOurAddress(url) {
   }
 }
 
-/** @param {{contact: string, message: import("./outbox.js").Outgoing, onSent: import("./outbox.js").Sent}} props */
-export const Pending = ({ contact, message, onSent }) => html`
+/** @param {{contact: string, message: import("./outbox.js").Outgoing}} props */
+export const Pending = ({ contact, message }) => html`
   <li class="message out pending">
     <div class=${message.problem ? "bubble bad" : "bubble"}>
       ${message.attachments.length > 0 && html`<p class="file"><${Icon} name="attach" size=${16} /> ${message.attachments.length}</p>`}
@@ -103,7 +103,7 @@ export const Pending = ({ contact, message, onSent }) => html`
     </div>
     <p class="under">
       <span class=${message.problem ? "state failed" : "state queued"} role="status">${message.problem || t("state.sending")}</span>
-      ${message.problem && html`<button type="button" class="link" onClick=${() => sendAgain(contact, message.key, onSent)}>${t("act.retry")}</button>`}
+      ${message.problem && html`<button type="button" class="link" onClick=${() => sendAgain(contact, message.key)}>${t("act.retry")}</button>`}
       ${message.problem && html`<button type="button" class="link" onClick=${() => discard(contact, message.key)}>${t("act.discard")}</button>`}
     </p>
   </li>

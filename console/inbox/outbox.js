@@ -5,6 +5,7 @@
 import { NotReached, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
+import { phase } from "../shared/session.js";
 import { signal } from "../shared/ui.js";
 
 /**
@@ -19,6 +20,10 @@ const AGAIN_MS = 3000;
 const waiting = signal({});
 /** @type {Set<string>} */
 const busy = new Set();
+/** Who shows what the service made of a reply: the conversation that was opened last. @type {Map<string, Sent>} */
+const shownBy = new Map();
+/** The end of the name under which the browser keeps the replies to a contact. */
+const KEPT = /\.out\.([^.]+)$/;
 
 /** The replies to a contact that the service does not have yet. @param {string} contact @returns {Outgoing[]} */
 export function outboxOf(contact) {
@@ -30,41 +35,63 @@ export function knownUntil(contact) {
   return Math.min(...outboxOf(contact).flatMap(({ problem, after }) => (problem ? [] : [after ?? Infinity])));
 }
 
-/** Sends what an earlier page left behind. @param {string} contact @param {Sent} onSent */
-export function resume(contact, onSent) {
-  if (waiting.value[contact]) return;
-  const kept = loadDraft(`out.${contact}`, /** @type {Outgoing[]} */ ([]));
-  if (kept.length) {
-    keep(contact, kept);
-    void run(contact, onSent);
-  }
+/** Sends what earlier pages left behind, once somebody is signed in: people may not open these conversations again. */
+export function startOutbox() {
+  phase.subscribe((present) => {
+    // The next person in this tab neither sees nor sends what is another's.
+    if (present === "out") waiting.value = {};
+    if (present === "in") for (const name of Object.keys(localStorage)) resume(KEPT.exec(name)?.[1]);
+  });
 }
 
-/** @param {string} contact @param {Outgoing} message @param {Sent} onSent */
-export function send(contact, message, onSent) {
-  keep(contact, [...outboxOf(contact), message]);
-  void run(contact, onSent);
+/** @param {string | undefined} contact */
+function resume(contact) {
+  if (!contact || outboxOf(contact).length) return;
+  const kept = loadKept(contact);
+  if (!kept.length) return;
+  waiting.value = { ...waiting.value, [contact]: kept };
+  void run(contact);
 }
 
-/** @param {string} contact @param {string} key @param {Sent} onSent */
-export function sendAgain(contact, key, onSent) {
-  keep(contact, outboxOf(contact).map((message) => (message.key === key ? { ...message, problem: "" } : message)));
-  void run(contact, onSent);
+/** Tells of each reply that the service makes, also of those that an earlier page left behind. @param {string} contact @param {Sent} onSent */
+export function follow(contact, onSent) {
+  shownBy.set(contact, onSent);
+  resume(contact);
+}
+
+/** @param {string} contact @param {Outgoing} message */
+export function send(contact, message) {
+  change(contact, (messages) => [...messages, message]);
+  void run(contact);
+}
+
+/** @param {string} contact @param {string} key */
+export function sendAgain(contact, key) {
+  tellProblem(contact, key, "");
+  void run(contact);
 }
 
 /** @param {string} contact @param {string} key */
 export function discard(contact, key) {
-  keep(contact, outboxOf(contact).filter((message) => message.key !== key));
+  change(contact, (messages) => messages.filter((message) => message.key !== key));
 }
 
-/** @param {string} contact @param {Outgoing[]} messages */
-function keep(contact, messages) {
-  waiting.value = { ...waiting.value, [contact]: messages };
-  keepDraft(`out.${contact}`, messages);
+/** @param {string} contact @param {string} key @param {string} problem */
+function tellProblem(contact, key, problem) {
+  change(contact, (messages) => messages.map((message) => (message.key === key ? { ...message, problem } : message)));
 }
 
-/** Sends in order; waits while the service cannot be reached. @param {string} contact @param {Sent} onSent */
-async function run(contact, onSent) {
+/** @param {string} contact */
+const loadKept = (contact) => loadDraft(`out.${contact}`, /** @type {Outgoing[]} */ ([]));
+
+/** Other tabs keep their replies at the same place, so each changes only its own. @param {string} contact @param {(messages: Outgoing[]) => Outgoing[]} edit */
+function change(contact, edit) {
+  waiting.value = { ...waiting.value, [contact]: edit(outboxOf(contact)) };
+  keepDraft(`out.${contact}`, edit(loadKept(contact)));
+}
+
+/** Sends in order; waits while the service cannot be reached. @param {string} contact */
+async function run(contact) {
   if (busy.has(contact)) return;
   busy.add(contact);
   for (;;) {
@@ -73,11 +100,11 @@ async function run(contact, onSent) {
     try {
       const { text, attachments, quick_replies } = message;
       const made = await post("messages", { contact, text, attachments, quick_replies }, undefined, message.key);
-      onSent(made);
+      shownBy.get(contact)?.(made);
       discard(contact, message.key);
     } catch (error) {
       if (error instanceof NotReached) await new Promise((again) => setTimeout(again, AGAIN_MS));
-      else keep(contact, outboxOf(contact).map((other) => (other.key === message.key ? { ...other, problem: explain(error) } : other)));
+      else tellProblem(contact, message.key, explain(error));
     }
   }
   busy.delete(contact);

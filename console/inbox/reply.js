@@ -9,7 +9,7 @@ import { countSegments } from "../shared/segments.js";
 import { number, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
-import { resume, send } from "./outbox.js";
+import { follow, send } from "./outbox.js";
 import { QuickReplies } from "./quick_replies.js";
 import { useSavedReplies } from "./saved_replies.js";
 
@@ -31,7 +31,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
   useKeys({ reply: () => area.current?.focus(), search: () => document.getElementById("inbox-search")?.focus() });
-  useEffect(() => resume(contact, onSent), [contact]);
+  useEffect(() => follow(contact, onSent), [contact]);
   useEffect(() => fit(area.current), [text]);
 
   const change = (/** @type {(old: Draft) => Partial<Draft>} */ edit) =>
@@ -57,7 +57,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
     event.preventDefault();
     if (isEmpty || uploading) return;
     const replies = (choices ?? []).map((choice) => choice.trim()).filter(Boolean).map((choice) => ({ text: choice }));
-    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, problem: "", after: newest }, onSent);
+    send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, problem: "", after: newest });
     change(() => NOTHING);
   };
   const pressed = (/** @type {KeyboardEvent} */ event) => {

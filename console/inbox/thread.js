@@ -82,7 +82,7 @@ function Course({ thread, contact }) {
       ${thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
       <ol class="course-list">${entries(thread, knownUntil(contact))}</ol>
       <ol class="course-list">
-        ${pending.map((message) => html`<${Pending} key=${message.key} contact=${contact} message=${message} onSent=${thread.add} />`)}
+        ${pending.map((message) => html`<${Pending} key=${message.key} contact=${contact} message=${message} />`)}
       </ol>
     </div>
   `;

@@ -1,0 +1,111 @@
+"""What people write to a contact is neither lost nor sent twice, in a real browser."""
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from testbed.running import wait_until
+from tests.console.clinic import PASSWORD
+from tests.console.pages import open_page, sign_in
+
+CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
+
+
+def greet(clinic, number):
+    """The UUID of a contact to whom somebody wrote before."""
+    contact = clinic.service.post(CONTACTS, {"urns": [f"tel:{number}"]})["uuid"]
+    clinic.service.post(MESSAGES, {"contact": contact, "text": "Good day"})
+    return contact
+
+
+def texts_to(clinic, contact):
+    return [message["text"] for message in clinic.service.get(MESSAGES, contact=contact)["results"]]
+
+
+def leave_behind(context, page, clinic, contact, text):
+    """Writes to a contact without network, and closes the page."""
+    open_page(page, clinic, "inbox", contact)
+    expect(page.locator(".message")).to_have_count(1)
+    context.set_offline(True)
+    page.get_by_label("Write an answer").fill(text)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".pending")).to_contain_text(text)
+    page.close()
+    context.set_offline(False)
+
+
+@pytest.mark.parametrize(("number", "place"), [("+250788000811", "inbox"), ("+250788000812", "settings")])
+def test_a_kept_reply_is_sent_though_nobody_opens_its_conversation(somebody, clinic, number, place):
+    contact = greet(clinic, number)
+    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "The network is gone")
+    page = somebody.new_page()
+    open_page(page, clinic, place)
+
+    wait_until(lambda: "The network is gone" in texts_to(clinic, contact), "the reply to be sent")
+    wait_until(
+        lambda: not page.evaluate("Object.keys(localStorage).filter((name) => name.includes('.out.')).length"),
+        "the page to know it",
+    )
+    open_page(page, clinic, "inbox", contact)
+    expect(page.locator(".message.out:not(.pending)", has_text="The network is gone")).to_have_count(1)
+    assert texts_to(clinic, contact) == ["The network is gone", "Good day"]
+
+
+def test_a_kept_reply_shows_once_and_is_sent_once_though_its_conversation_opens_meanwhile(somebody, clinic):
+    contact = greet(clinic, "+250788000813")
+    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "Still on its way")
+    page = somebody.new_page()
+    asked: list[Route] = []
+    page.route(f"**{MESSAGES}", lambda route: asked.append(route))
+    open_page(page, clinic, "inbox")
+    wait_until(lambda: page.locator("main").count() and asked, "the page to send it")
+    page.locator(".conversation", has_text="+250788000813").click()
+    bubbles = page.locator(".message", has_text="Still on its way")
+    expect(page.locator(".pending")).to_contain_text("Still on its way")
+    expect(bubbles).to_have_count(1)
+    (route,) = asked
+    route.continue_()
+
+    expect(page.locator(".message.out:not(.pending)", has_text="Still on its way")).to_be_visible()
+    expect(bubbles).to_have_count(1)
+    assert len(asked) == 1
+    assert texts_to(clinic, contact) == ["Still on its way", "Good day"]
+
+
+def test_what_another_tab_keeps_stays_kept(somebody, clinic):
+    contact = greet(clinic, "+250788000814")
+    one = sign_in(somebody, clinic, "editor")
+    two = somebody.new_page()
+    for page in (one, two):
+        open_page(page, clinic, "inbox", contact)
+        expect(page.locator(".message")).to_have_count(1)
+    somebody.set_offline(True)
+    for page, text in ((one, "From the first tab"), (two, "From the second tab")):
+        page.get_by_label("Write an answer").fill(text)
+        page.get_by_role("button", name="Send", exact=True).click()
+        expect(page.locator(".pending")).to_contain_text(text)
+        page.close()
+    somebody.set_offline(False)
+    open_page(somebody.new_page(), clinic, "inbox")
+
+    wait_until(lambda: len(texts_to(clinic, contact)) == 3, "both replies to be sent")
+    assert texts_to(clinic, contact) == ["From the second tab", "From the first tab", "Good day"]
+
+
+def test_the_next_person_in_a_tab_sends_nothing_of_another(somebody, clinic):
+    contact = greet(clinic, "+250788000815")
+    page = sign_in(somebody, clinic, "editor")
+    page.route(f"**{MESSAGES}", lambda route: route.fulfill(status=403, json={"detail": "Not now"}))
+    open_page(page, clinic, "inbox", contact)
+    expect(page.locator(".message")).to_have_count(1)
+    page.get_by_label("Write an answer").fill("Mine")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator(".pending .failed")).to_be_visible()
+    page.get_by_role("button", name="You and your language").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    page.get_by_label("E-mail address").fill(clinic.email("agent"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+
+    expect(page.locator(".message")).to_have_count(1)
+    expect(page.get_by_label("Write an answer")).to_be_visible()
+    expect(page.locator(".pending")).to_have_count(0)
