@@ -16,7 +16,7 @@ import { TicketDialog } from "./ticket_dialog.js";
 
 /** @typedef {import("./thread.js").Contact} Contact */
 
-/** @param {{contact: Contact | null, messages: import("./thread_data.js").Message[], refresh: () => void}} props */
+/** @param {{contact: Contact | undefined, messages: import("./thread_data.js").Message[], refresh: () => void}} props */
 export function Actions({ contact, messages, refresh }) {
   const [dialog, setDialog] = useState("");
   const latest = messages.findLast((message) => message.direction === "in" && message.visibility !== "deleted");

@@ -1,7 +1,7 @@
 /** The open conversation. */
 
 import { Icon } from "../parts/icons.js";
-import { Avatar, Problem, Waiting } from "../parts/small.js";
+import { Avatar, Empty, Problem, Waiting } from "../parts/small.js";
 import { get } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { may } from "../shared/session.js";
@@ -25,6 +25,7 @@ export function Thread({ contact, back, children }) {
   const person = useContact(contact);
   const thread = useThread(contact);
   const [showsPerson, setShowsPerson] = useState(false);
+  if (person.contact === null) return html`<${Gone} back=${back}>${children}<//>`;
   const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
   const name = person.contact || urn ? displayName(person.contact?.name, urn) : t("state.loading");
   return html`
@@ -52,9 +53,20 @@ export function Thread({ contact, back, children }) {
   `;
 }
 
-/** @param {string} uuid */
+/** @param {{back: string, children?: any}} props */
+const Gone = ({ back, children }) => html`
+  <section class="thread" aria-label=${t("contacts.gone")}>
+    <header class="thread-header only-narrow">
+      <a class="button quiet icon-only" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+    </header>
+    ${children}
+    <${Empty} icon="contacts" title=${t("contacts.gone")} />
+  </section>
+`;
+
+/** Nothing is known of the contact yet, or null says that there is none. @param {string} uuid */
 function useContact(uuid) {
-  const [contact, setContact] = useState(/** @type {Contact | null} */ (null));
+  const [contact, setContact] = useState(/** @type {Contact | null | undefined} */ (undefined));
   const refresh = useInTurn(() => get("contacts", { uuid }).then((page) => setContact(page.results[0] ?? null), () => {}));
   useEffect(() => {
     refresh();

@@ -1,11 +1,14 @@
 """Conversations of which not everything is as it should be, in a real browser."""
 
+from uuid import uuid4
+
 import pytest
+import requests
 from playwright.sync_api import expect
 from sqlalchemy import update
 
 from persistence.tables.messages import message
-from tests.console.pages import open_page, sign_in
+from tests.console.pages import NARROW, findings, open_page, sign_in
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
@@ -29,3 +32,41 @@ def test_a_message_is_shown_whatever_the_address_of_its_file_is(somebody, clinic
 
     expect(page.locator(".message.out .text")).to_have_text("Here it is")
     expect(page.locator(".message.out .file")).to_have_text(name)
+
+
+@pytest.mark.parametrize("was_there", [True, False])
+def test_the_conversation_of_nobody_says_so_and_takes_no_answer(somebody, clinic, was_there):
+    contact = str(uuid4())
+    if was_there:
+        contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000804"]})["uuid"]
+        clinic.service.post(MESSAGES, {"contact": contact, "text": "Good day"})
+        headers = {"Authorization": f"Token {clinic.service.token}"}
+        deleted = requests.delete(
+            f"{clinic.service.url}{CONTACTS}", params={"uuid": contact}, headers=headers, timeout=60
+        )
+        assert deleted.status_code == 204
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "inbox", contact)
+
+    expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
+    expect(page.get_by_label("Write an answer")).to_have_count(0)
+    page.set_viewport_size(NARROW)
+    page.get_by_role("link", name="Back").click()
+    expect(page.locator(".conversation").first).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="This contact does not exist")).to_be_visible()
+    assert findings(page, "nobody on a phone") == []
+
+
+def test_a_box_for_an_answer_is_there_while_the_contact_loads(somebody, clinic):
+    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000805"]})["uuid"]
+    page = sign_in(somebody, clinic, "editor")
+    held = []
+    page.route(f"**{CONTACTS}?uuid=*", lambda route: held.append(route))
+    open_page(page, clinic, "inbox", contact)
+    page.get_by_label("Write an answer").fill("Good day")
+    for route in held:
+        route.continue_()
+
+    expect(page.locator(".thread-who")).to_contain_text("+250788000805")
+    expect(page.get_by_label("Write an answer")).to_have_value("Good day")
