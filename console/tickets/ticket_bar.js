@@ -8,14 +8,26 @@ import { post } from "../shared/api.js";
 import { useAll } from "../shared/lists.js";
 import { account, may } from "../shared/session.js";
 import { duration, t } from "../shared/texts.js";
-import { html, useState } from "../shared/ui.js";
+import { html, useRef, useState } from "../shared/ui.js";
+
+/** @param {import("./page.js").Ticket} ticket */
+const topicOf = (ticket) => ticket.topic.uuid;
+
+/** @param {import("./page.js").Ticket} ticket */
+const assigneeOf = (ticket) => ticket.assignee?.email ?? "";
 
 /** @param {{ticket: import("./page.js").Ticket, topics: any[], onDone: () => void}} props */
 export function TicketBar({ ticket, topics, onDone }) {
   const [noting, setNoting] = useState(false);
   const users = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
   const tickets = [ticket.uuid];
+  const present = useRef(ticket);
+  present.current = ticket;
   const act = (/** @type {any} */ body) => attempt(() => post("ticket_actions", { tickets, ...body }).then(onDone));
+  // Nothing draws a choice anew that was refused: the ticket is as it was.
+  const choose = async (/** @type {HTMLSelectElement} */ select, /** @type {any} */ body, /** @type {(ticket: import("./page.js").Ticket) => string} */ valueOf) => {
+    if (!(await act(body))) select.value = valueOf(present.current);
+  };
   const mine = account.value?.user.email ?? "";
   const isOpen = ticket.status === "open";
   const note = async (/** @type {FormData} */ data) => {
@@ -29,12 +41,12 @@ export function TicketBar({ ticket, topics, onDone }) {
       <${Badge} tone=${isOpen ? "warn" : "good"}>${isOpen ? t("ticket.open") : t("ticket.closed_after", { time: duration(seconds) })}<//>
       ${may("act_on_tickets")
         ? html`
-            <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => act({ action: "change_topic", topic: event.target.value })}>
-              ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === ticket.topic.uuid}>${name}</option>`)}
+            <select aria-label=${t("tickets.topic")} onChange=${(/** @type {any} */ event) => choose(event.target, { action: "change_topic", topic: event.target.value }, topicOf)}>
+              ${topics.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid} selected=${uuid === topicOf(ticket)}>${name}</option>`)}
             </select>
-            <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => act({ action: "assign", assignee: event.target.value || null })}>
+            <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => choose(event.target, { action: "assign", assignee: event.target.value || null }, assigneeOf)}>
               <option value="" selected=${!ticket.assignee}>${t("tickets.nobody")}</option>
-              ${users.map(({ email, name }) => html`<option key=${email} value=${email} selected=${email === ticket.assignee?.email}>${name || email}</option>`)}
+              ${users.map(({ email, name }) => html`<option key=${email} value=${email} selected=${email === assigneeOf(ticket)}>${name || email}</option>`)}
             </select>
             ${ticket.assignee?.email !== mine && html`<button type="button" onClick=${() => act({ action: "assign", assignee: mine })}>${t("tickets.take")}</button>`}
             <button type="button" onClick=${() => setNoting(true)}>${t("tickets.note")}</button>
