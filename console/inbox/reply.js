@@ -13,6 +13,8 @@ import { follow, send } from "./outbox.js";
 import { QuickReplies } from "./quick_replies.js";
 import { useSavedReplies } from "./saved_replies.js";
 
+/** What the API takes; characters are counted as it does. */
+const MOST = 4096;
 const FILES = "image/*,audio/*,video/*,application/pdf";
 
 /** @typedef {{text: string, files: {uuid: string, filename: string}[], choices: string[] | null}} Draft */
@@ -41,7 +43,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
       return changed;
     });
   const write = (/** @type {string} */ value) => change(() => ({ text: value }));
-  const saved = useSavedReplies(text, (chosen) => (write(chosen), area.current?.focus()));
+  const saved = useSavedReplies(text, (chosen) => write(inserted(area.current, chosen)));
   const attach = async (/** @type {File[]} */ chosen) => {
     setUploading(true);
     for (const file of chosen) {
@@ -52,10 +54,12 @@ export function Reply({ contact, status, urn, newest, onSent }) {
     }
     setUploading(false);
   };
+  const length = [...text].length;
+  const isTooLong = length > MOST;
   const isEmpty = !text.trim() && files.length === 0;
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (isEmpty || uploading) return;
+    if (isEmpty || isTooLong || uploading) return;
     const replies = (choices ?? []).map((choice) => choice.trim()).filter(Boolean).map((choice) => ({ text: choice }));
     send(contact, { key: newKey(), text, attachments: files.map(({ uuid }) => uuid), quick_replies: replies, problem: "", after: newest });
     change(() => NOTHING);
@@ -80,7 +84,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
               onClick=${() => change((old) => ({ files: old.files.filter((file) => file.uuid !== uuid) }))}><${Icon} name="close" size=${14} /></button></li>`,
         )}
       </ul>`}
-      <textarea ref=${area} rows="1" dir="auto" value=${text} maxlength="4096" aria-label=${t("reply.write")} placeholder=${t("reply.write")}
+      <textarea ref=${area} rows="1" dir="auto" value=${text} aria-label=${t("reply.write")} placeholder=${t("reply.write")}
         aria-describedby="reply-count" onInput=${(/** @type {any} */ event) => write(event.target.value)} onKeyDown=${pressed}></textarea>
       <div class="reply-bar">
         <input ref=${picker} type="file" hidden multiple accept=${FILES} tabindex="-1"
@@ -91,12 +95,23 @@ export function Reply({ contact, status, urn, newest, onSent }) {
           onClick=${() => change((old) => ({ choices: old.choices ? null : [""] }))}><${Icon} name="choices" /></button>
         <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${saved} />
         <span class="reply-count" id="reply-count">
-          ${uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) }) : ""}
+          ${isTooLong && html`<span class="state failed" role="status">${t("reply.too_long", { characters: number(length), most: number(MOST) })}</span>`}
+          ${isTooLong ? "" : uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) }) : ""}
         </span>
-        <button type="submit" class="primary" disabled=${isEmpty || uploading}>${t("act.send")} <${Icon} name="send" size=${16} /></button>
+        <button type="submit" class="primary" disabled=${isEmpty || isTooLong || uploading}>${t("act.send")} <${Icon} name="send" size=${16} /></button>
       </div>
     </form>
   `;
+}
+
+/** What is written, with a text at the cursor. @param {HTMLTextAreaElement | null} area @param {string} text */
+function inserted(area, text) {
+  if (!area) return text;
+  const at = area.selectionEnd;
+  const [before, after] = [/\S$/.test(area.value.slice(0, at)) ? " " : "", /^\S/.test(area.value.slice(at)) ? " " : ""];
+  area.setRangeText(before + text + after, at, at, "end");
+  area.focus();
+  return area.value;
 }
 
 /** @param {HTMLTextAreaElement | null} area */

@@ -5,7 +5,7 @@ from playwright.sync_api import Route, expect
 
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD
-from tests.console.pages import open_page, sign_in
+from tests.console.pages import findings, open_page, sign_in
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
@@ -109,3 +109,49 @@ def test_the_next_person_in_a_tab_sends_nothing_of_another(somebody, clinic):
     expect(page.locator(".message")).to_have_count(1)
     expect(page.get_by_label("Write an answer")).to_be_visible()
     expect(page.locator(".pending")).to_have_count(0)
+
+
+def test_a_text_that_is_too_long_stays_whole_and_says_how_long_it_may_be(somebody, clinic):
+    contact = greet(clinic, "+250788000816")
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "inbox", contact)
+    answer, send = page.get_by_label("Write an answer"), page.get_by_role("button", name="Send", exact=True)
+    answer.focus()
+    page.keyboard.insert_text("a" * 5000)
+    expect(answer).to_have_value("a" * 5000)
+    expect(page.locator(".reply-count")).to_have_text("Too long: 5,000 of at most 4,096 characters")
+    expect(send).to_be_disabled()
+    page.keyboard.press("Control+Enter")
+    expect(answer).to_have_value("a" * 5000)
+    assert findings(page, "a long text") == []
+
+    longest = "a" * 4095 + "😀"  # an emoji is one character for the API
+    answer.fill(longest)
+    send.click()
+    expect(page.locator(".message.out:not(.pending)", has_text="😀")).to_be_visible()
+    assert texts_to(clinic, contact) == [longest, "Good day"]
+
+
+def test_a_saved_reply_is_put_where_the_cursor_is_and_takes_nothing_away(somebody, clinic):
+    contact = greet(clinic, "+250788000817")
+    clinic.service.post("/api/v2/saved_replies.json", {"name": "Opening hours", "text": "We open at 8."})
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "inbox", contact)
+    answer = page.get_by_label("Write an answer")
+    saved, opening = (
+        page.get_by_role("button", name="Saved replies"),
+        page.get_by_role("menuitem", name="Opening hours"),
+    )
+    answer.fill("Good day,")
+    saved.click()
+    opening.click()
+    expect(answer).to_have_value("Good day, We open at 8.")
+    page.keyboard.type(" Bye")
+    expect(answer).to_have_value("Good day, We open at 8. Bye")
+
+    answer.evaluate("(area) => area.setSelectionRange(0, 4)")
+    saved.click()
+    opening.click()
+    expect(answer).to_have_value("Good We open at 8. day, We open at 8. Bye")
+    page.reload()
+    expect(answer).to_have_value("Good We open at 8. day, We open at 8. Bye")
