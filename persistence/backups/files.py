@@ -1,9 +1,14 @@
 """The file of a backup: a ZIP archive whose parts are hashed while they are streamed; no part is kept in memory as a
 whole."""
 
+import contextlib
+import errno
 import hashlib
 import os
+import re
 import tarfile
+import time
+import uuid
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -18,6 +23,9 @@ from relayboard.base.private_files import open_new
 
 PIECE_BYTES = 1 << 20
 COMPRESSION_LEVEL = 1
+ABANDONED_SECONDS = 86_400
+WITHOUT_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
+"""How file systems refuse hard links that know none, as on a USB stick."""
 
 
 class HashedStream:
@@ -41,10 +49,11 @@ class HashedStream:
 
 
 class BackupWriter:
-    """A backup that is being made."""
+    """A backup that is being made; `draft` is its file until then, whose name no other run has."""
 
-    def __init__(self, archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    def __init__(self, archive: zipfile.ZipFile, manifest: Manifest, draft: Path) -> None:
         self.manifest = manifest
+        self.draft = draft
         self._archive = archive
 
     @contextmanager
@@ -65,20 +74,54 @@ def writing_backup(path: Path, manifest: Manifest) -> Iterator[BackupWriter]:
     """A new file, readable by its owner only, that gets its final name when everything is written. Raises
     BackupError."""
     if path.exists():
-        raise BackupError(f"{path} exists already: give the backup another name")
-    draft = path.with_name(f"{path.name}.part")
-    draft.unlink(missing_ok=True)
+        raise _taken(path)
+    _remove_abandoned(path)
+    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
         with open_new(draft) as file:
             with zipfile.ZipFile(file, "w", compresslevel=COMPRESSION_LEVEL) as archive:
-                writer = BackupWriter(archive, manifest)
+                writer = BackupWriter(archive, manifest, draft)
                 yield writer
                 writer.finish()
             file.flush()
             os.fsync(file.fileno())
-        draft.rename(path)
+        _publish(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _publish(draft: Path, path: Path) -> None:
+    """Gives the draft its final name. Raises BackupError if another run took it meanwhile."""
+    try:
+        _rename_to_new(draft, path)
+    except FileExistsError as error:
+        raise _taken(path) from error
+
+
+def _rename_to_new(draft: Path, path: Path) -> None:
+    """Raises FileExistsError, where a plain renaming would replace the file."""
+    try:
+        os.link(draft, path)
+    except OSError as error:
+        if error.errno not in WITHOUT_LINKS:
+            raise
+        open_new(path).close()
+        draft.replace(path)
+
+
+def _taken(path: Path) -> BackupError:
+    return BackupError(f"{path} exists already: give the backup another name")
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Removes what killed runs left of a backup with this name; a run that goes on writes to its draft."""
+    name = re.compile(rf"{re.escape(path.name)}(\.[0-9a-f]{{32}})?\.part(\.db(-wal|-shm|-journal)?)?")
+    before = time.time() - ABANDONED_SECONDS
+    for each in path.parent.iterdir() if path.parent.is_dir() else ():
+        if name.fullmatch(each.name):
+            with contextlib.suppress(FileNotFoundError):  # another run removes it too
+                if each.stat().st_mtime < before:
+                    each.unlink()
 
 
 class BackupReader:

@@ -16,8 +16,7 @@ PLACE = "database.sqlite"
 
 
 def copy_out(source: Path, draft: Path, writer: BackupWriter) -> None:
-    """A snapshot of the database; `draft` is a temporary file next to the backup."""
-    draft.unlink(missing_ok=True)
+    """A snapshot of the database; `draft` is a new temporary file next to the backup."""
     make_file(draft)
     try:
         with closing(sqlite3.connect(source)) as reading, closing(sqlite3.connect(draft)) as copy:

@@ -50,14 +50,14 @@ def write_backup(database: Database, store: MediaStore, path: Path) -> Backup:
     with writing_backup(path, manifest) as writer:
         media = MediaPasses(store, writer)
         media.take_first()
-        _copy_database(database, path, writer)
+        _copy_database(database, writer)
         media.take_later()
     return Backup(manifest, path.stat().st_size, time.monotonic() - began)
 
 
-def _copy_database(database: Database, path: Path, writer: BackupWriter) -> None:
+def _copy_database(database: Database, writer: BackupWriter) -> None:
     if database.sqlite:
-        sqlite.copy_out(Path(database.engine.url.database or ""), path.with_name(f"{path.name}.part.db"), writer)
+        sqlite.copy_out(Path(database.engine.url.database or ""), Path(f"{writer.draft}.db"), writer)
         return
     engine = create_patient_engine(database.engine)
     options = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
