@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from persistence.contacts.bulk import REJECTED, Outcome
-from persistence.data_jobs import take
+from persistence.data_jobs import Held, take
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.field_writes import check_field_name
@@ -99,26 +99,39 @@ def _all(counts: Counter[str]) -> dict[str, int]:
 
 
 def _import(database: Database, store: MediaStore, workspace: Workspace, options: Options) -> dict[str, Any]:
-    """Stores the file, so that a worker can continue, and imports it here."""
-    source = place_of_import(new_uuid())
-    with options.file.open("rb") as file, store.writing(source) as copy:
-        shutil.copyfileobj(file, copy)
-    with database.writing() as tx:
-        columns, count = _read_columns(tx, workspace, options)
-        number = create_import(tx, workspace, options.file.name, source, None)
-        start_read(tx, workspace, number, make_fields(tx, workspace, columns), count, options.group)
-        held = take(tx, contact_import, workspace.id, number)
-    assert held is not None
+    held = _start(database, store, workspace, options)
     with show_progress("Importing") as note:
         Performer(database, store, note=note).perform(held)
     with database.reading() as tx:
-        done: dict[str, Any] = orjson.loads(read_record(tx, CONTACT_IMPORTS, workspace, number))
+        done: dict[str, Any] = orjson.loads(read_record(tx, CONTACT_IMPORTS, workspace, held.row.id))
     if done["error"] is not None:
         raise CommandFailed(done["error"])
     rejects = done.pop("rejects_url")
     if options.output is not None:
         _copy_rejects(store, rejects, options.output)
     return done
+
+
+def _start(database: Database, store: MediaStore, workspace: Workspace, options: Options) -> Held:
+    """Stores the file, so that a worker can continue, and starts its import. As of an upload, nothing is kept of it if
+    it cannot be imported; what a killed process leaves is for the workers' trimming.
+    """
+    file_uuid = new_uuid()
+    place = place_of_import(file_uuid)
+    try:
+        with options.file.open("rb") as file, store.receiving(file_uuid) as copy:
+            shutil.copyfileobj(file, copy)
+        with database.writing() as tx:
+            columns, count = _read_columns(tx, workspace, options)
+            number = create_import(tx, workspace, options.file.name, place, None)
+            start_read(tx, workspace, number, make_fields(tx, workspace, columns), count, options.group)
+            held = take(tx, contact_import, workspace.id, number)
+    except BaseException:
+        store.discard(file_uuid)
+        raise
+    store.accept(file_uuid, place)
+    assert held is not None
+    return held
 
 
 def _copy_rejects(store: MediaStore, name: str | None, path: Path) -> None:
