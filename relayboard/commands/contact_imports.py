@@ -1,10 +1,13 @@
 """`relayboard contact import`."""
 
+import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 
@@ -35,8 +38,8 @@ SHOWN_REASONS = 20
 
 def run_import(options: Options) -> None:
     settings = load_settings()
-    if options.output is not None and options.output.is_dir():
-        raise CommandFailed(f"{options.output} is a folder")
+    if options.output is not None:
+        _check_output(options.output, options.file)
     try:
         with opened_database(settings) as database:
             with database.reading() as tx:
@@ -47,13 +50,39 @@ def run_import(options: Options) -> None:
             print_json(_import(database, open_store(settings), workspace, options))
     except BadFile as error:
         raise CommandFailed(f"{options.file}: {error}") from error
+
+
+def _check_output(output: Path, source: Path) -> None:
+    """Whether rejected rows can be written; changes nothing. Raises CommandFailed."""
+    if output.is_dir():
+        raise CommandFailed(f"{output} is a folder")
+    if output.exists():
+        if source.exists() and output.samefile(source):
+            raise CommandFailed(f"{output} is the file to import: give --output another file")
+        can_be_written = os.access(output, os.W_OK)
+    else:
+        folder = output.absolute().parent
+        can_be_written = folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    if not can_be_written:
+        raise CommandFailed(f"{output} cannot be written: give --output a file in a folder that is there and yours")
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """The file to import. Raises CommandFailed."""
+    try:
+        file = path.open("rb")
     except OSError as error:
-        raise CommandFailed(f"{options.file} cannot be read: {error.strerror}") from error
+        raise CommandFailed(f"{path} cannot be read: {error.strerror or error}") from error
+    with file:
+        if not file.seekable():
+            raise CommandFailed(f"{path} is a pipe, and an import reads its file several times: give a file")
+        yield file
 
 
 def _read_columns(tx: Transaction, workspace: Workspace, options: Options) -> tuple[list[Column], int]:
     """The columns of the file as they will be used, and the number of its rows. Raises BadFile, InvalidInput."""
-    with options.file.open("rb") as file, opened_rows(file) as rows:
+    with _opened(options.file) as file, opened_rows(file) as rows:
         header, first, count = read_beginning(rows)
     guessed = guess_columns(tx, workspace, header, first)
     chosen = dict(_read_target(text) for text in options.targets)
@@ -82,7 +111,7 @@ def _made_new(column: Column, chosen: dict[str, str]) -> Column:
 def _try(database: Database, workspace: Workspace, options: Options) -> dict[str, Any]:
     with database.reading() as tx:
         columns, count = _read_columns(tx, workspace, options)
-    with options.file.open("rb") as file, opened_rows(file) as rows:
+    with _opened(options.file) as file, opened_rows(file) as rows:
         outcomes = try_rows(database, workspace, columns, rows)
         counts: Counter[str] = Counter()
         shown: list[Outcome] = []
@@ -119,7 +148,7 @@ def _start(database: Database, store: MediaStore, workspace: Workspace, options:
     file_uuid = new_uuid()
     place = place_of_import(file_uuid)
     try:
-        with options.file.open("rb") as file, store.receiving(file_uuid) as copy:
+        with _opened(options.file) as file, store.receiving(file_uuid) as copy:
             shutil.copyfileobj(file, copy)
         with database.writing() as tx:
             columns, count = _read_columns(tx, workspace, options)
@@ -135,8 +164,14 @@ def _start(database: Database, store: MediaStore, workspace: Workspace, options:
 
 
 def _copy_rejects(store: MediaStore, name: str | None, path: Path) -> None:
+    """Raises CommandFailed."""
     stored = None if name is None else store.open(name)
-    with path.open("wb") as file:
-        if stored is not None:
-            with stored.stream:
-                shutil.copyfileobj(stored.stream, file)
+    try:
+        with path.open("wb") as file:
+            if stored is not None:
+                with stored.stream:
+                    shutil.copyfileobj(stored.stream, file)
+    except OSError as error:
+        kept = "" if name is None else f"; {store.place} has the rejected rows in {name}"
+        reason = error.strerror or error
+        raise CommandFailed(f"the import is done, but {path} cannot be written: {reason}{kept}") from error

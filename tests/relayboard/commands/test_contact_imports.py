@@ -1,6 +1,7 @@
 """Imports of contacts by command: what stays of a file that is refused, and files that cannot be read or written."""
 
 import json
+import os
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -97,3 +98,35 @@ def test_a_file_that_was_imported_is_not_kept_either(run: Import) -> None:
     assert (done["created"], done["rejected"]) == (1, 1)
     assert "nonsense,Bob" in Path("rejected.csv").read_text(encoding="utf-8-sig")
     assert [each.parent.name for each in stored()] == ["imports"]
+
+
+@pytest.mark.parametrize("output", ["nowhere/rejected.csv", "people.csv", "same.csv", "people.csv/rejected.csv", "."])
+def test_an_output_that_cannot_be_written_is_refused_before_the_import(run: Import, output: str) -> None:
+    Path("same.csv").symlink_to("people.csv")
+
+    said = run("people.csv", "--output", output, status=1)
+
+    assert said.startswith(f"relayboard: {output} ") and len(said.splitlines()) == 1
+    assert Path("people.csv").read_text() == PEOPLE
+    assert run("people.csv", "--dry-run")["created"] == 1
+
+
+def test_rejected_rows_that_cannot_be_written_do_not_hide_that_the_import_is_done(run: Import) -> None:
+    said = run("people.csv", "--output", "/dev/full", status=1)
+
+    assert said.startswith("relayboard: the import is done, but /dev/full cannot be written: No space left on device; ")
+    assert stored()[0].name in said
+    assert run("people.csv", "--dry-run")["updated"] == 1
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(run: Import, words: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    with open(reading):
+        said = run(f"/dev/fd/{reading}", *words, status=1)
+    absent = run("absent.csv", "--output", "rejected.csv", *words, status=1)
+
+    assert said.endswith(" is a pipe, and an import reads its file several times: give a file\n")
+    assert absent == "relayboard: absent.csv cannot be read: No such file or directory\n"
+    assert stored() == []
