@@ -328,9 +328,17 @@ def _given(environ: Mapping[str, str], variable: str, *, is_secret: bool) -> str
 
 
 def read_environment() -> Mapping[str, str]:
-    """The variables of this process, and for those that it leaves out the file `.env`."""
-    from_file = {name: value for name, value in dotenv_values(".env").items() if value is not None}
-    return {**from_file, **os.environ}
+    """The variables of this process, and for those that it leaves out the file `.env`. Raises SettingError."""
+    return {**read_env_file(), **os.environ}
+
+
+def read_env_file() -> dict[str, str]:
+    """The variables of the file `.env` that have a value. Raises SettingError."""
+    try:
+        values = dotenv_values(".env")
+    except UnicodeDecodeError as error:
+        raise SettingError("the file .env is not UTF-8: save it as UTF-8") from error
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def list_unknown_names(environ: Mapping[str, str]) -> Iterator[str]:

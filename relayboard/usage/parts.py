@@ -238,9 +238,9 @@ class WorkspaceOption(click.Option):
         found = super().resolve_envvar_value(ctx)
         if found or not Path(".env").is_file():
             return found
-        from dotenv import dotenv_values  # noqa: PLC0415  # it takes as long to load as all the rest of wrong usage
+        from relayboard.base.settings import read_env_file  # noqa: PLC0415  # it takes longer than wrong usage
 
-        return dotenv_values(".env").get(WORKSPACE_VARIABLE) or None
+        return read_env_file().get(WORKSPACE_VARIABLE) or None
 
 
 def workspace() -> click.Option:

@@ -150,6 +150,13 @@ class TestWorkspace:
         assert self.named() == "set"
         assert self.named("--workspace", "given") == "given"
 
+    def test_a_file_that_is_not_utf8_is_refused_in_a_sentence(self, capsys: pytest.CaptureFixture[str]) -> None:
+        Path(".env").write_text("RELAYBOARD_WORKSPACE=filed\n", encoding="utf-16")
+
+        for words in (["label", "list"], ["status"], ["doctor"], ["serve"]):
+            assert main(words) == 1
+            assert capsys.readouterr().err == "relayboard: the file .env is not UTF-8: save it as UTF-8\n"
+
     def test_without_it_the_option_is_required(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             main(["label", "list"])

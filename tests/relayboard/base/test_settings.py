@@ -299,3 +299,11 @@ class TestFromFile:
         with pytest.raises(SettingError, match="RELAYBOARD_LLM_KEY cannot be used") as refused:
             load_settings({**KEY, **self.named("LLM_KEY", tmp_path / "secret")})
         assert "hidden" not in str(refused.value)
+
+
+def test_an_env_file_that_is_not_utf8_is_refused(tmp_path, monkeypatch):
+    (tmp_path / ".env").write_text("RELAYBOARD_PAGE_SIZE=7\n", encoding="utf-16")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(SettingError, match=r"^the file \.env is not UTF-8: save it as UTF-8$"):
+        load_settings()
