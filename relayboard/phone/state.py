@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from relayboard.base.private_files import make_file
+from relayboard.refusal import CommandFailed
 
 NEW, HANDED_OVER, RETRY, SENT, DELIVERED, FAILED = "new", "handed_over", "retry", "sent", "delivered", "failed"
 UNFINISHED = (NEW, HANDED_OVER)
@@ -58,12 +59,15 @@ class PhoneState:
 
 
 def load_state(path: Path) -> PhoneState:
-    """The state in a file; a new phone if there is no file."""
+    """The state in a file; a new phone if there is no file. Raises CommandFailed."""
     if not path.exists():
         return PhoneState()
-    document = json.loads(path.read_text())
-    messages = {int(key): HeldMessage(**value) for key, value in document.pop("messages").items()}
-    return PhoneState(**document, messages=messages)
+    try:
+        document = json.loads(path.read_text())
+        messages = {int(key): HeldMessage(**value) for key, value in document.pop("messages").items()}
+        return PhoneState(**document, messages=messages)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CommandFailed(f"{path} is not the state of a phone: delete it or give another --state") from error
 
 
 def save_state(path: Path, state: PhoneState) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from relayboard.phone.state import HeldMessage, PhoneState, load_state, save_state
 from relayboard.phone.wire import sign_body, write_body
+from relayboard.refusal import CommandFailed
 from tests.relayboard.phone.scripted_server import SECRET
 
 IDENTITY = {"cmd": "fcm", "fcm_id": "tok-A1", "uuid": "3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411", "p_id": 1}
@@ -43,6 +44,18 @@ class TestState:
 
         assert one.relayer_id is None
         assert one.device_uuid != other.device_uuid
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"{", b"[]", b"{}", b'{"messages":[]}', b'{"messages":{},"a":1}', b"\xff"]
+    )
+    def test_a_file_that_is_no_state_is_refused_and_kept(self, tmp_path: Path, content: bytes) -> None:
+        path = tmp_path / "phone.json"
+        path.write_bytes(content)
+
+        with pytest.raises(CommandFailed, match=r"phone\.json is not the state of a phone: delete it or give another"):
+            load_state(path)
+
+        assert path.read_bytes() == content
 
     def test_a_phone_that_dies_while_saving_keeps_its_last_state(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
