@@ -20,6 +20,7 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the result is the exit status of the process. Raises SystemExit for wrong usage."""
+    _fill_streams()
     given = sys.argv[1:] if arguments is None else list(arguments)
     hidden = list(check_packages())
     if hidden:  # nothing else can be loaded then
@@ -48,6 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say_failure(error)
         return CANNOT_START if is_supervised() else 1
     return status if isinstance(status, int) else 0
+
+
+def _fill_streams() -> None:
+    """Lets a process that was started without standard streams (`>&-`) say nothing; its first files would get their
+    numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = open(os.devnull, mode, encoding="utf-8", errors="replace")  # noqa: SIM115  # open until the end
+            setattr(sys, name, nowhere)
 
 
 def _run(given: list[str]) -> object:

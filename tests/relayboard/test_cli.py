@@ -209,6 +209,16 @@ class TestConfirmation:
         assert bool(done) is (status == 0)
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_process_without_standard_streams_says_nothing(closed: str, database_url: str, tmp_path: Path) -> None:
+    call = f"{shlex.quote(sys.executable)} -m relayboard workspace list"
+    environment = make_environment(DATABASE_URL=database_url, SECRET_KEY=SECRET_KEY)
+
+    done = subprocess.run(["sh", "-c", f"{call} {closed}"], capture_output=True, cwd=tmp_path, env=environment)
+
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"" if ">&-" in closed.split() else b"[]", b"")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_completes_commands_options_and_words(
     shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
