@@ -1,6 +1,7 @@
 """A small receiver of webhooks that prints events and checks signatures; for developers and for the demo."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -8,18 +9,38 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
+import orjson
+
 from worker.webhooks.signing import is_signed
 
 BODY_LIMIT_BYTES = 1_048_576
+MOST_DIGITS = 18
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
 
 Notice = Callable[[dict[str, Any]], None]
 Reply = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
+class BadRequest(Exception):
+    """A request that is no event; the message says what is wrong with it."""
+
+
 def read_parameters(content_type: str, body: bytes) -> dict[str, Any]:
-    """The event in a request: form parameters (a repeated name gives a list) or a JSON object."""
-    if content_type.split(";")[0].strip() == "application/json":
-        document = json.loads(body)
+    """The event in a request: form parameters (a repeated name gives a list) or a JSON object. Raises
+    BadRequest.
+    """
+    try:
+        return _read_body(content_type, body)
+    except UnicodeDecodeError as error:
+        raise BadRequest("its body is not UTF-8") from error
+    except orjson.JSONDecodeError as error:
+        raise BadRequest("its body is not JSON") from error
+
+
+def _read_body(content_type: str, body: bytes) -> dict[str, Any]:
+    if content_type.split(";")[0].strip() == JSON:
+        document = orjson.loads(body)
         return document if isinstance(document, dict) else {"body": document}
     form = parse_qs(body.decode("utf-8"), keep_blank_values=True)
     return {name: values[0] if len(values) == 1 else values for name, values in form.items()}
@@ -68,15 +89,18 @@ class WebhookListener:
         self.server.server_close()
 
     def _explain(self, request: BaseHTTPRequestHandler) -> None:
-        content = b"This receiver waits for webhooks, which are POSTed to it.\n"
-        request.send_response(200)
-        request.send_header("Content-Type", "text/plain; charset=utf-8")
-        request.send_header("Content-Length", str(len(content)))
-        request.end_headers()
-        request.wfile.write(content)
+        _respond(request, 200, b"This receiver waits for webhooks, which are POSTed to it.\n", TEXT)
 
     def _receive(self, request: BaseHTTPRequestHandler) -> None:
-        length = min(int(request.headers.get("Content-Length", 0)), BODY_LIMIT_BYTES)
+        try:
+            self._take(request)
+        except BadRequest as error:
+            print(f"A request was refused: {error}.", file=sys.stderr, flush=True)
+            _respond(request, 400, f"Refused: {error}.\n".encode(), TEXT)
+
+    def _take(self, request: BaseHTTPRequestHandler) -> None:
+        """Raises BadRequest."""
+        length = min(_read_length(request.headers.get("Content-Length", "0")), BODY_LIMIT_BYTES)
         body = request.rfile.read(length)
         if len(body) < length:
             return  # the sender died before its request was complete; it will be repeated
@@ -87,9 +111,20 @@ class WebhookListener:
             shown["is_signed"] = is_signed(headers, body, self.secret, datetime.now(UTC))
         self.notice(shown)
         answer = self.reply(parameters) if self.reply is not None else None
-        content = b"" if answer is None else json.dumps(answer).encode()
-        request.send_response(200)
-        request.send_header("Content-Type", "application/json")
-        request.send_header("Content-Length", str(len(content)))
-        request.end_headers()
-        request.wfile.write(content)
+        _respond(request, 200, b"" if answer is None else json.dumps(answer).encode(), JSON)
+
+
+def _read_length(text: str) -> int:
+    """The value of a header Content-Length. Raises BadRequest."""
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= MOST_DIGITS):
+        raise BadRequest("its Content-Length is not a number of bytes")
+    return int(digits)
+
+
+def _respond(request: BaseHTTPRequestHandler, status: int, content: bytes, content_type: str) -> None:
+    request.send_response(status)
+    request.send_header("Content-Type", content_type)
+    request.send_header("Content-Length", str(len(content)))
+    request.end_headers()
+    request.wfile.write(content)
