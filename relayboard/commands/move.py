@@ -7,11 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from persistence.database import Database
+from persistence.database import Database, Transaction
 from persistence.media.opening import open_store
 from persistence.move.moves import Move, find_move, open_move, save_state
 from persistence.sql.columns import time_text
-from relayboard.base.settings import load_settings
+from persistence.tokens import find_credentials
+from persistence.workspaces import Workspace
+from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.printing import as_json, shows_tables
 from relayboard.commands.secret_input import read_secret
@@ -30,7 +32,7 @@ def run_move(options: Options) -> None:
     settings = load_settings()
     token = _read_token(options)
     with opened_database(settings) as database:
-        move = _open_move(database, options)
+        move = _open_move(database, settings, options, token)
         if not options.status:
             source = Source(move.source, token, tell=_tell)
             try:
@@ -47,10 +49,12 @@ def run_move(options: Options) -> None:
         raise CommandFailed("both sides differ: see the report")
 
 
-def _open_move(database: Database, options: Options) -> Move:
+def _open_move(database: Database, settings: Settings, options: Options, token: str) -> Move:
     """The move from the given server, otherwise the last one of the workspace. Raises CommandFailed."""
     with database.reading() as tx:
         workspace = workspace_named(tx, options.workspace)
+        if not options.status:
+            _refuse_itself(tx, settings, workspace, token)
         url = Source(options.source, "").url if options.source else None
         found = find_move(tx, workspace, url)
     if found is not None:
@@ -64,6 +68,14 @@ def _open_move(database: Database, options: Options) -> Move:
     return database.write(partial(open_move, workspace=workspace, source=url))
 
 
+def _refuse_itself(tx: Transaction, settings: Settings, workspace: Workspace, token: str) -> None:
+    """A workspace that is copied into itself has everything twice. Its UUID does not tell: one that was imported has
+    that of its origin. Raises CommandFailed."""
+    own = find_credentials(tx, token, settings.secret_key, settings.secret_key_fallbacks)
+    if own is not None and own.workspace.id == workspace.id:
+        raise CommandFailed("the token is one of this workspace itself: give --from and a token of the old server")
+
+
 def _read_token(options: Options) -> str:
     if options.token_file:
         return read_secret(options.token_file)
@@ -73,7 +85,7 @@ def _read_token(options: Options) -> str:
     return token
 
 
-def _copy(database: Database, settings: Any, source: Source, move: Move, options: Options) -> None:
+def _copy(database: Database, settings: Settings, source: Source, move: Move, options: Options) -> None:
     store = open_store(settings)
     mover = Mover(database, store, source, move, Progress(_tell), reads_all=options.all)
     mover.run()

@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from persistence.database import Database
+from persistence.move.moves import find_move
 from persistence.workspaces import Workspace
 from relayboard.cli import main
+from testbed.tokens import SECRET_KEY, make_token
 from tests.relayboard.move.other_server import TOKEN, OtherServer
 from tests.relayboard.move.other_workspace import contact, fill, uid
 
@@ -107,6 +110,28 @@ def test_differences_are_named_and_are_a_failure(run: Run, other: OtherServer) -
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_cannot_be_done_is_told(run: Run, words: tuple[str, ...], sentence: str) -> None:
     assert sentence in run(*words, status=1)["err"]
+
+
+@pytest.mark.parametrize("words", [(), ("--all",), ("--finish",), ("--verify",)])
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_workspace_is_not_copied_into_itself(
+    run: Run,
+    other: OtherServer,
+    database: Database,
+    workspace: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+) -> None:
+    own = make_token(database, workspace, "administrator")
+    monkeypatch.setenv("RELAYBOARD_SECRET_KEY", SECRET_KEY)
+    monkeypatch.setenv("RELAYBOARD_MOVE_TOKEN", own)
+
+    said = run("--from", other.url, *words, status=1)["err"]
+
+    assert "the token is one of this workspace itself: give --from and a token of the old server" in said
+    assert own not in said
+    with database.reading() as tx:
+        assert find_move(tx, workspace) is None
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
