@@ -9,6 +9,7 @@ from persistence.errors import DatabaseError, NothingFound, RuleBroken, reason_o
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from relayboard.base.settings import SettingError
+from relayboard.base.terminal_text import printable
 from relayboard.base.tracebacks import format_traceback
 from relayboard.refusal import CommandFailed
 from worker.errors import QueueError
@@ -47,8 +48,7 @@ def say_failure(error: Exception) -> None:
 
 def _one_line(text: str) -> str:
     """The text as one line of reasonable length. Control characters for terminals are replaced by their codes."""
-    line = " ".join(text.split())
-    shown = "".join(each if each.isprintable() else f"\\u{ord(each):04x}" for each in line)
+    shown = printable(" ".join(text.split()))
     return shown if len(shown) <= LONGEST_LINE else shown[:LONGEST_LINE] + "..."
 
 

@@ -9,6 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from relayboard.base.terminal_text import printable
+
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 NAMES = ("name", "text", "email", "phone", "urn", "uuid")
 """What a record inside another one is called by, the first that it has."""
@@ -44,10 +46,12 @@ def cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, Mapping):
         named = next((value[name] for name in NAMES if value.get(name)), None)
-        return str(named) if named else ", ".join(f"{key} {cell(each)}" for key, each in value.items() if cell(each))
+        if named:
+            return printable(str(named))
+        return ", ".join(f"{printable(key)} {cell(each)}" for key, each in value.items() if cell(each))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(cell(each) for each in value)
-    return _moment(_printable(str(value)))
+    return _moment(printable(str(value)))
 
 
 def _moment(text: str) -> str:
@@ -78,9 +82,4 @@ def _is_list_of_records(value: Any) -> bool:
 
 
 def _heading(key: str) -> str:
-    return escape(key.replace("_", " "))
-
-
-def _printable(text: str) -> str:
-    """The text without control characters, which a terminal would obey."""
-    return "".join(each if each.isprintable() or each == "\n" else f"\\u{ord(each):04x}" for each in text)
+    return escape(printable(key.replace("_", " ")))

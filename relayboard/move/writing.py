@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
+from relayboard.base.terminal_text import printable
+
 Report = Mapping[str, Any]
 
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:64rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}
@@ -15,7 +17,8 @@ th,td{border-color:#343b44}.open{color:#f0b45b}.done{color:#6cd08b}.bad{color:#f
 
 
 def write_text(report: Report) -> str:
-    return "\n".join(_text_lines(report)) + "\n"
+    """For terminals too, which do not obey what the other server calls its records."""
+    return printable("\n".join(_text_lines(report)) + "\n")
 
 
 def headline(report: Report) -> str:

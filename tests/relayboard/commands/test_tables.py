@@ -49,10 +49,17 @@ def test_nothing_is_said_to_be_nothing() -> None:
         ({"active": 3, "waiting": 0, "none": None}, "active 3, waiting 0"),
         (["tel:+1", "tel:+2"], "tel:+1, tel:+2"),
         ("a\x1b[2Jb\u202e", "a\\u001b[2Jb\\u202e"),
+        ({"uuid": "c1", "name": "a\x1b[2Jb"}, "a\\u001b[2Jb"),
+        ({"a\x1b[2Jb": 3}, "a\\u001b[2Jb 3"),
     ],
 )
 def test_a_value_is_a_few_words_that_no_terminal_obeys(value: Any, text: str) -> None:
     assert cell(value) == text
+
+
+@pytest.mark.parametrize("value", [{"a\x1b[2Jb": 1}, [{"a\x1b[2Jb": 1}], {"a\x1b[2Jb": [{"name": "Ann Mukamana"}]}])
+def test_no_terminal_obeys_a_heading(value: Any) -> None:
+    assert "a\\u001b[2Jb" in shown(value)
 
 
 def test_json_is_for_pipes_and_tables_for_terminals(

@@ -58,6 +58,18 @@ def test_a_text_says_the_same() -> None:
         assert said in text
 
 
+def test_no_terminal_obeys_what_the_other_server_calls_its_records() -> None:
+    named = "Ann\x1b]0;owned\x07\u202e"
+    source = {"url": "https://old.example.org", "name": named}
+    kind = {**report()["kinds"][0], "missing_names": [named]}
+    flow = {"uuid": "f", "name": named, "issues": []}
+
+    text = write_text(report(workspace={"uuid": "u", "name": named}, source=source, kinds=[kind], flows=[flow]))
+
+    assert text.count("Ann\\u001b]0;owned\\u0007\\u202e") == 4
+    assert text.replace("\n", "").isprintable()
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
