@@ -6,14 +6,18 @@ import csv
 import io
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
 from persistence.errors import RuleBroken
 
 CSV, XLSX, JSONL = "csv", "xlsx", "jsonl"
 FORMULA = re.compile(r"[=+\-@\t\r]")
+GUARDED = re.compile(r"'+[=+\-@\t\r]")
 PLAIN_NUMBER = re.compile(r"[+\-]?[0-9]+(?:[.,][0-9]+)?\Z")
+CLEARED = "--"
+"""A cell with this text clears what a contact has when its file is imported; an empty cell changes nothing."""
+DASHES = re.compile(r"'*--")
 ROWS_OF_SHEET = 1_048_576
 
 Cells = Sequence[str | int | None]
@@ -24,13 +28,35 @@ class SheetFull(RuleBroken):
 
 
 def defuse(text: str) -> str:
-    """A text for a CSV file: with an apostrophe before what a spreadsheet would calculate. Numbers stay as they are."""
-    return f"'{text}" if FORMULA.match(text) and not PLAIN_NUMBER.match(text) else text
+    """A text for a CSV file: with an apostrophe before what a spreadsheet would calculate, and before one that
+    `restore` would take for ours. Numbers stay as they are."""
+    is_formula = FORMULA.match(text) and not PLAIN_NUMBER.match(text)
+    return f"'{text}" if is_formula or GUARDED.match(text) else text
 
 
 def restore(text: str) -> str:
     """The text that `defuse` was given."""
-    return text[1:] if text.startswith("'") and FORMULA.match(text, 1) else text
+    return text[1:] if GUARDED.match(text) else text
+
+
+def guard(text: str) -> str:
+    """A text for a workbook: with an apostrophe before dashes that would clear when they are imported."""
+    return f"'{text}" if DASHES.fullmatch(text) else text
+
+
+def unguard(text: str) -> str:
+    """The text that `guard` was given."""
+    return text[1:] if text.startswith("'") and DASHES.fullmatch(text) else text
+
+
+def restore_cell(text: str) -> str:
+    """A cell of a CSV file as that of a workbook: dashes that clear are told from the text by the apostrophe alone."""
+    return text if DASHES.fullmatch(text) else restore(text)
+
+
+def defuse_cell(text: str) -> str:
+    """The cell that `restore_cell` was given."""
+    return text if DASHES.fullmatch(text) else defuse(text)
 
 
 class Sheet(ABC):
@@ -46,14 +72,15 @@ class Sheet(ABC):
 class CsvSheet(Sheet):
     """UTF-8 with a byte order mark, by which spreadsheets recognize it."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: BinaryIO, escape: Callable[[str], str] = defuse) -> None:
         self._file = file
+        self._escape = escape
         self._line = io.StringIO(newline="")
         self._writer = csv.writer(self._line)
         file.write(codecs.BOM_UTF8)
 
     def write(self, cells: Cells) -> None:
-        self._writer.writerow([defuse(cell) if isinstance(cell, str) else cell for cell in cells])
+        self._writer.writerow([self._escape(cell) if isinstance(cell, str) else cell for cell in cells])
         self._file.write(self._line.getvalue().encode())
         self._line.seek(0)
         self._line.truncate()
@@ -83,7 +110,7 @@ class XlsxSheet(Sheet):
                 self._sheet.write_number(self._row, column, cell)
             elif cell:
                 # XlsxWriter cuts a text to the 32,767 characters that a cell may have.
-                self._sheet.write_string(self._row, column, cell)
+                self._sheet.write_string(self._row, column, guard(cell))
         self._row += 1
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from flows.urn_schemes import SCHEMES
 from persistence.contacts.bulk import ContactRow
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
+from persistence.exports.sheets import CLEARED, unguard
 from persistence.field_writes import check_field_name, create_field, make_key
 from persistence.fields import TYPES
 from persistence.imports.reading import Row
@@ -20,8 +21,6 @@ from persistence.workspaces import Workspace
 
 UUID, NAME, LANGUAGE, IGNORE = "uuid", "name", "language", "ignore"
 URN, FIELD, NEW = "urn", "field", "new"
-CLEARED = "--"
-"""A cell with this text clears what the contact has; an empty cell changes nothing."""
 SHOWN = 8
 """So many headers of a file are named in an error."""
 
@@ -168,12 +167,13 @@ def read_row(columns: Sequence[Column], number: int, cells: Row) -> ContactRow |
         if not cell or column.target == IGNORE:
             continue
         kind, _, rest = column.target.partition(":")
+        value = None if cell == CLEARED else unguard(cell)
         if kind == URN:
-            urns += [] if cell == CLEARED else [cell if cell.startswith(f"{rest}:") else f"{rest}:{cell}"]
+            urns += [] if value is None else [value if value.startswith(f"{rest}:") else f"{rest}:{value}"]
         elif kind == FIELD:
-            fields[rest] = None if cell == CLEARED else cell
+            fields[rest] = value
         else:
-            single[kind] = "" if cell == CLEARED else cell
+            single[kind] = value or ""
     return ContactRow(
         number,
         uuid=single.get(UUID) or None,

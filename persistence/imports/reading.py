@@ -1,4 +1,5 @@
-"""The rows of a file: a workbook, of which the first sheet counts, or a CSV file. Cells are texts."""
+"""The rows of a file: a workbook, of which the first sheet counts, or a CSV file. Cells are texts; `--` clears, and
+`'--` is the text with these dashes."""
 
 import contextlib
 import csv
@@ -11,7 +12,7 @@ from typing import BinaryIO
 
 from python_calamine import CalamineError, CalamineWorkbook
 
-from persistence.exports.sheets import restore
+from persistence.exports.sheets import restore_cell
 
 ZIP = b"PK\x03\x04"
 WORKBOOKS = (ZIP, b"\xd0\xcf\x11\xe0")
@@ -59,7 +60,7 @@ def _csv_rows(file: BinaryIO) -> Generator[Row, None, None]:
     delimiter = _delimiter_of(sample.decode(encoding, "replace"))
     try:
         for row in csv.reader(text, delimiter=delimiter):
-            yield _trimmed([restore(cell.strip()) for cell in row])
+            yield _trimmed([restore_cell(cell.strip()) for cell in row])
     finally:
         text.detach()
 

@@ -14,7 +14,7 @@ from sqlalchemy import delete, insert, select
 from persistence.contacts.bulk import CREATED, REJECTED, UPDATED, Outcome, write_contacts
 from persistence.data_jobs import Held, IsStopping, Stopped, finish, keep
 from persistence.database import Database, Transaction
-from persistence.exports.sheets import CsvSheet
+from persistence.exports.sheets import CsvSheet, defuse_cell
 from persistence.groups.members import find_manual_groups
 from persistence.imports.columns import Column, guess_columns, make_fields, read_row
 from persistence.imports.contact_imports import read_columns, show_columns
@@ -196,7 +196,7 @@ def write_rejects(database: Database, held: Held, columns: Sequence[Column], fil
         if not found:
             break
         if sheet is None:
-            sheet = CsvSheet(file)
+            sheet = CsvSheet(file, defuse_cell)
             sheet.write([*(each.header for each in columns), "Row", "Reason"])
         for number, reason, cells in found:
             sheet.write([*cells[:width], *[""] * (width - len(cells)), number, reason])

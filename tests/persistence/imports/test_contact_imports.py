@@ -16,6 +16,8 @@ from persistence.contacts.writes import ContactChange, create_contact
 from persistence.data_jobs import LEASE, take_next
 from persistence.database import Database
 from persistence.errors import InvalidInput
+from persistence.exports.sheets import CSV, XLSX
+from persistence.exports.writing import write_records
 from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
@@ -71,6 +73,11 @@ class Desk:
     def contacts(self) -> list[dict[str, Any]]:
         with self.database.reading() as tx:
             return [orjson.loads(each) for each in read_list(ListQuery(tx, self.workspace), CONTACTS)]
+
+    def export(self, form: str) -> bytes:
+        file = io.BytesIO()
+        write_records(self.database, self.store, self.workspace, "contacts", form, {}, file, lambda _done, _count: None)
+        return file.getvalue()
 
     def rejects(self, shown: dict[str, Any]) -> str:
         file = self.store.open(shown["rejects_url"])
@@ -137,6 +144,34 @@ def test_rows_change_the_contacts_that_they_name_and_empty_cells_nothing(desk: D
     assert found["Amina U."]["urns"] == ["tel:+250788000001", "tel:+250788000003", "whatsapp:250788000003"]
     assert (found["Amina U."]["fields"], found["Amina U."]["language"]) == ({"age": None}, "eng")
     assert (found["Bosco"]["fields"], found["Bosco"]["language"]) == ({"age": "41"}, None)
+
+
+@pytest.mark.parametrize("form", [CSV, XLSX])
+def test_a_file_of_contacts_that_is_imported_again_brings_the_same_texts(desk: Desk, form: str) -> None:
+    texts = ("--", "'--", "''--", "=1+1", "'=1+1", "''=1+1", "-5", "'-5", "+250", "'+250", "@x", "plain", "'plain")
+    with desk.database.writing() as tx:
+        create_field(tx, desk.workspace.id, "Remark", "text")
+        for text in texts:
+            create_contact(tx, desk.workspace, ContactChange(name=text, fields={"remark": text}))
+    before = {each["uuid"]: each for each in desk.contacts()}
+    file = desk.export(form)
+    desk.run([["UUID", "Name", "Remark"], *([uuid, "Changed", "Changed"] for uuid in before)])
+
+    uuid = desk.upload(file, f"people.{form}")
+    desk.start(uuid)
+    desk.work()
+
+    found = {each["uuid"]: each for each in desk.contacts()}
+    assert [desk.show(uuid)[name] for name in ("created", "updated", "rejected")] == [0, len(texts), 0]
+    assert {each["name"] for each in found.values()} == set(texts)
+    for one, each in found.items():
+        assert (each["name"], each["fields"]["remark"]) == (before[one]["name"], before[one]["fields"]["remark"])
+
+
+def test_rejected_rows_still_tell_dashes_that_clear_from_the_text(desk: Desk) -> None:
+    done = desk.run([HEADER, ["+250788000001", "'--", "--", "bad"]])
+
+    assert desk.rejects(done).splitlines()[1].startswith("+250788000001,'--,--,bad,2,")
 
 
 def test_rows_that_break_a_rule_are_rejected_with_the_reason(desk: Desk) -> None:
