@@ -14,10 +14,66 @@ GROUPS = [
 ]
 
 
-def shown(value: Any) -> str:
-    console = Console(width=200, record=True, force_terminal=False)
+UUID = "9b1f0c52-5a4e-4c1b-8a7e-2d6f3c1b0a99"
+MOMENT = "2026-03-02T08:10:10.123000Z"
+CONTACTS = [
+    {
+        "uuid": UUID[:-2] + f"{number:02}",
+        "name": "Amina Uwimana Mukandayisenga" if number else None,
+        "status": "active",
+        "language": "eng",
+        "urns": ["tel:+250788000111", "mailto:amina.uwimana@clinic.example.org"],
+        "groups": [{"uuid": UUID, "name": "Expecting mothers", "query": None}],
+        "notes": [],
+        "fields": {"age": "27", "district": "Nyamasheke"},
+        "flow": None,
+        "created_on": MOMENT,
+        "modified_on": MOMENT,
+        "last_seen_on": MOMENT if number else None,
+    }
+    for number in range(2)
+]
+MESSAGES = [
+    {
+        "id": 4021 + number,
+        "uuid": UUID[:-2] + f"{number:02}",
+        "contact": {"uuid": UUID, "name": "Amina Uwimana"},
+        "urn": "tel:+250788000111",
+        "channel": {"uuid": UUID, "name": "Front desk"},
+        "direction": "in",
+        "type": "text",
+        "status": "handled",
+        "visibility": "visible",
+        "text": "Is the clinic at Nyamasheke open on Monday, and until what time?\nThank you",
+        "labels": [{"uuid": UUID, "name": "Opening hours"}],
+        "attachments": [],
+        "flow": None,
+        "created_on": MOMENT,
+        "sent_on": None,
+        "modified_on": MOMENT,
+    }
+    for number in range(2)
+]
+WORKSPACES = [
+    {
+        "uuid": UUID[:-2] + f"{number:02}",
+        "name": "Riverside Health",
+        "country": "RW",
+        "timezone": "Africa/Kigali",
+        "languages": ["eng", "kin"],
+        "date_style": "day_first",
+        "anon": False,
+        "created_on": MOMENT,
+        "users": 12,
+    }
+    for number in range(2)
+]
+
+
+def shown(value: Any, width: int = 200) -> str:
+    console = Console(width=width, record=True, force_terminal=False)
     with console.capture() as captured:
-        for each in make_tables(value):
+        for each in make_tables(value, width):
             console.print(each)
     return captured.get()
 
@@ -34,6 +90,45 @@ def test_a_record_is_a_line_for_each_value_and_a_table_for_each_list_of_records(
 
     assert "used bytes" in text and "12" in text and "no" in text
     assert text.index("used bytes") < text.index("media") < text.index("Mothers")
+
+
+@pytest.mark.parametrize("width", [80, 60])
+@pytest.mark.parametrize("records", [CONTACTS, MESSAGES, WORKSPACES], ids=["contacts", "messages", "workspaces"])
+def test_every_value_can_be_read_on_a_narrow_terminal(records: list[dict[str, Any]], width: int) -> None:
+    text = shown(records, width)
+
+    assert max(map(len, text.splitlines())) <= width
+    parts = text.split("\n\n")
+    assert len(parts) == len(records)
+    for part, record in zip(parts, records, strict=True):
+        words = set(part.split())
+        for key, value in record.items():
+            assert {*cell(value).split()} <= words
+            assert not cell(value) or {*key.split("_")} <= words
+
+
+def test_a_list_that_fits_is_a_table_also_on_a_narrow_terminal() -> None:
+    groups = [{"uuid": UUID, "name": "Mothers of the district of Nyamasheke", "count": 3}]
+
+    text = shown(groups, 80)
+
+    assert text.index("count") < text.index(UUID)
+    assert {"Mothers", "district", "Nyamasheke"} <= {*text.split()}
+
+
+@pytest.mark.parametrize(("width", "is_table"), [(32, True), (31, False)])
+def test_columns_are_as_wide_as_a_date_or_as_their_cells(width: int, is_table: bool) -> None:
+    text = shown([{"name": "Amina Uwimana", "at": MOMENT, "is": 1}] * 3, width)
+
+    assert ("┳" in text) is is_table
+    assert {"Amina", "Uwimana", "2026-03-02"} <= {*text.split()}
+
+
+def test_a_list_in_a_record_keeps_its_heading_where_its_columns_have_no_room() -> None:
+    text = shown({"count": 2, "people": CONTACTS}, 60)
+
+    assert text.index("count") < text.index("people") < text.index(CONTACTS[0]["uuid"])
+    assert text.count("people") == 1
 
 
 def test_nothing_is_said_to_be_nothing() -> None:
