@@ -22,6 +22,11 @@ def make_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FILE_MODE))
 
 
+def open_private(path: Path) -> BinaryIO:
+    """Opens a file for writing and empties it; one that was there keeps its mode. Raises OSError."""
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags, FILE_MODE))
+
+
 def open_new(path: Path) -> BinaryIO:
     """Opens a new file for writing. Raises FileExistsError."""
     make_folder(path.parent)

@@ -1,6 +1,7 @@
 """Contacts, messages and broadcasts by command."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,19 @@ def test_a_contact_is_made_found_changed_and_deleted(line: Line) -> None:
 
     line.run("contact", "delete", made["uuid"], "--yes")
     assert [each["name"] for each in line.run("contact", "list")] == ["Bob"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_only_their_owner_may_read_files_about_people(line: Line, tmp_path: Path) -> None:
+    line.run("contact", "create", "--name", "Ann", "--urn", ANN)
+    before = os.umask(0o022)
+    try:
+        line.run("contact", "copy", ANN, "--output", "ann.zip")
+        line.run("export", "people.csv")
+    finally:
+        os.umask(before)
+
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("ann.zip", "people.csv")} == {0o600}
 
 
 @pytest.mark.parametrize(
