@@ -1,6 +1,5 @@
 """`relayboard move`: copies a live workspace from another server, compares both sides, and tells what is left to do."""
 
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -13,7 +12,7 @@ from persistence.move.moves import Move, find_move, open_move, save_state
 from persistence.sql.columns import time_text
 from persistence.tokens import find_credentials
 from persistence.workspaces import Workspace
-from relayboard.base.settings import Settings, load_settings
+from relayboard.base.settings import Settings, load_settings, read_environment
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.printing import as_json, shows_tables
 from relayboard.commands.secret_input import read_secret
@@ -79,7 +78,7 @@ def _refuse_itself(tx: Transaction, settings: Settings, workspace: Workspace, to
 def _read_token(options: Options) -> str:
     if options.token_file:
         return read_secret(options.token_file)
-    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    token = read_environment().get(TOKEN_VARIABLE, "").strip()
     if not token and not options.status:
         raise CommandFailed(f"the token of the other server is read from --token-file, or from {TOKEN_VARIABLE}")
     return token

@@ -147,6 +147,19 @@ def test_the_token_is_read_from_a_file_or_the_environment_only(
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_token_may_stand_in_the_file_of_settings_behind_the_environment(
+    run: Run, other: OtherServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fill(other, 2, 2, 2)
+    monkeypatch.delenv("RELAYBOARD_MOVE_TOKEN")
+    (tmp_path / ".env").write_text(f"RELAYBOARD_MOVE_TOKEN={TOKEN}\n")
+    assert run("--from", other.url)["is_complete"]
+
+    monkeypatch.setenv("RELAYBOARD_MOVE_TOKEN", "another")
+    assert "does not accept the token" in run("--from", other.url, status=1)["err"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("given", ["hunter2", "hunter2" * 99])
 def test_a_secret_in_the_place_of_its_file_is_not_shown(run: Run, given: str) -> None:
     said = run("--from", "https://old.example.org", "--token-file", given, status=1)["err"]
