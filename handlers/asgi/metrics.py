@@ -50,7 +50,18 @@ def route_of(path: str) -> tuple[str, str]:
     known = routes.get(path)
     if known is not None:
         return known
-    return next((place for template, place in routes.items() if matches(template, path)), OTHER)
+    alike = _templates().get(path.count("/"), ())
+    return next((place for template, place in alike if matches(template, path)), OTHER)
+
+
+@cache
+def _templates() -> dict[int, list[tuple[str, tuple[str, str]]]]:
+    """The routes with parts that vary, by their number of slashes: every path that is none of ours is compared."""
+    found: dict[int, list[tuple[str, tuple[str, str]]]] = {}
+    for template, place in _routes().items():
+        if "{" in template:
+            found.setdefault(template.count("/"), []).append((template, place))
+    return found
 
 
 @cache

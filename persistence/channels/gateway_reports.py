@@ -5,9 +5,10 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Executable, select, update
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, from_parts, read_phone_urn
 from persistence.channels.channels import Source
@@ -20,8 +21,9 @@ from persistence.groups.members import leave_all_groups
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
-from persistence.relayers.reports import announce_received, find_senders
+from persistence.relayers.reports import SENDERS_KEPT, announce_received, find_senders
 from persistence.sql.columns import is_uuid, new_uuid
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
@@ -51,11 +53,8 @@ class GatewayMessage:
 
 def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | None) -> Gateway:
     """The active gateway of a type with this UUID, for a call with its secret. Raises Refused, WrongSecret."""
-    rows = channel.c
-    columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country)
-    kept = (rows.schemes, rows.config, rows.secret, rows.previous_secret, rows.secret_rotated_on)
-    known = (rows.uuid == uuid) & (rows.type == channel_type) & rows.is_active
-    row = tx.execute(select(*columns, *kept).where(known)).first() if is_uuid(uuid) else None
+    named = {"uuid": uuid, "type": channel_type}
+    row = next(iter(_FINDING.rows(tx, named)), None) if is_uuid(uuid) else None
     if row is None:
         raise Refused("There is no such channel.")
     channel_id, channel_uuid, workspace_id, address, country, schemes, config, present, former, rotated_on = row
@@ -64,6 +63,17 @@ def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | No
         raise WrongSecret("The secret of this channel is missing or wrong.")
     assert workspace_id is not None, "gateways are created in a workspace"
     return Gateway(Source(channel_id, channel_uuid, workspace_id, address, country), schemes[0], config or {})
+
+
+def _find(_is_sqlite: bool) -> Executable:
+    rows = channel.c
+    columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country)
+    kept = (rows.schemes, rows.config, rows.secret, rows.previous_secret, rows.secret_rotated_on)
+    known = (rows.uuid == param("uuid", rows.uuid.type)) & (rows.type == param("type", rows.type.type)) & rows.is_active
+    return select(*columns, *kept).where(known)
+
+
+_FINDING = Fixed(_find)
 
 
 def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -> int | None:
@@ -113,11 +123,18 @@ def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
 
 
 def _sender(gateway: Gateway, sender: str) -> Urn:
+    if len(sender) > URN_LENGTH_MAX:
+        raise Refused("The sender is not a valid address: it is too long.")
+    return _read_sender(gateway.scheme, gateway.source.country, sender)
+
+
+@lru_cache(maxsize=SENDERS_KEPT)
+def _read_sender(scheme: str, country: str | None, sender: str) -> Urn:
     if clean_text(sender) != sender:  # such characters cannot be stored, and without them it would be another URN
         raise Refused("The sender is not a valid address.")
     try:
-        if gateway.scheme == "tel":
-            return read_phone_urn(sender, gateway.source.country or "")
-        return from_parts(gateway.scheme, sender, path_length=URN_LENGTH_MAX)
+        if scheme == "tel":
+            return read_phone_urn(sender, country or "")
+        return from_parts(scheme, sender, path_length=URN_LENGTH_MAX)
     except UrnError as error:
         raise Refused(f"The sender is not a valid address: {error}.") from error

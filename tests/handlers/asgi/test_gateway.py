@@ -76,7 +76,15 @@ class TestReceive:
 
         assert len(api.results("/api/v2/messages.json")) == 1
 
-    @pytest.mark.parametrize("form", [{"text": "x"}, {"from": "12"}, {"from": "+250788000111", "date": "yesterday"}])
+    @pytest.mark.parametrize(
+        "form",
+        [
+            {"text": "x"},
+            {"from": "12"},
+            {"from": f"{' ' * 250}+250788000111"},
+            {"from": "+250788000111", "date": "yesterday"},
+        ],
+    )
     def test_an_unusable_report_is_refused_and_changes_nothing(
         self, api: Api, gateway: str, form: dict[str, str]
     ) -> None:
