@@ -16,8 +16,10 @@ from sqlalchemy import (
     delete,
     func,
     literal,
+    literal_column,
     or_,
     select,
+    true,
     union_all,
     update,
 )
@@ -37,7 +39,6 @@ from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
 from persistence.stamps import later, moved_on
 from persistence.tables.channels import channel
-from persistence.tables.contacts import contact
 from persistence.tables.messages import VISIBLE, gateway_send, message
 
 RETRY_STEP = timedelta(minutes=5)
@@ -173,27 +174,34 @@ def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
     if not ids:
         return []
     found = _LOCKING.rows(tx, {"picked": ids, "now": tx.now})
-    return [_DuePart(**dict(zip(_LOCKED, row, strict=True))) for row in found]
+    return [_DuePart(**dict(zip((*_LOCKED, *_OF_MESSAGE), row, strict=True))) for row in found]
 
 
 _LOCKED: dict[str, ColumnElement[Any]] = {
     **{name: gateway_send.c[name] for name in ("id", "workspace_id", "channel_id", "message_id")},
     **{name: gateway_send.c[name] for name in ("error_count", "parts_begun", "parts_accepted")},
+}
+_OF_MESSAGE: dict[str, ColumnElement[Any]] = {
     "message_uuid": message.c.uuid,
     **{name: message.c[name] for name in ("contact_id", "urn", "text", "attachments", "quick_replies")},
     **{name: message.c[name] for name in ("status", "visibility")},
     "may_go_out": may_go_out(),
 }
-"""What is known of a due part."""
+"""What is known of a due part, and of its message."""
 
 
-def _lock_picked(_is_sqlite: bool) -> Executable:
+def _lock_picked(is_sqlite: bool) -> Executable:
     rows = gateway_send.c
+    its = message.c.id == rows.message_id
+    if is_sqlite:
+        found = select(*_LOCKED.values(), *_OF_MESSAGE.values()).join(message, its)
+    else:
+        # A seek for each part: a join would read all messages, if contacts or messages are taken for few.
+        sent = [column.label(name) for name, column in _OF_MESSAGE.items()]
+        seek = select(*sent).where(its).limit(literal_column("1")).correlate(gateway_send).lateral("sent")
+        found = select(*_LOCKED.values(), *seek.c).join(seek, true())
     return (
-        select(*_LOCKED.values())
-        .join(message, message.c.id == rows.message_id)
-        .join(contact, contact.c.id == message.c.contact_id)
-        .where(among(rows.id, "picked"), rows.due_on <= param("now", UtcDateTime))
+        found.where(among(rows.id, "picked"), rows.due_on <= param("now", UtcDateTime))
         .order_by(rows.priority, rows.due_on, rows.id)
         .with_for_update(of=gateway_send, skip_locked=True)
     )

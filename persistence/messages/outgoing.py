@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, and_, literal, or_, select, update
+from sqlalchemy import ColumnElement, Executable, and_, literal, literal_column, or_, select, update
 
 from flows.urns import Urn, parse
 from persistence.changes import note_messages
@@ -66,11 +66,14 @@ class Draft(NamedTuple):
 
 
 def may_go_out() -> ColumnElement[bool]:
-    """Whether a queued message, joined with its contact, may still be sent. Messages to contacts that are not active
-    are not sent, except what a flow sent before it stopped or archived its own contact.
+    """Whether a queued message may still be sent. Messages to contacts that are not active are not sent, except what a
+    flow sent before it stopped or archived its own contact. A seek for the contact of each message, which no plan turns
+    into a join: if PostgreSQL takes contacts for few, a join reads all messages.
     """
     is_put_away = and_(contact.c.status != BLOCKED, message.c.flow_id.is_not(None))
-    return and_(~contact.c.is_deleted, or_(contact.c.status == ACTIVE, is_put_away))
+    is_reached = and_(~contact.c.is_deleted, or_(contact.c.status == ACTIVE, is_put_away))
+    its = (contact.c.workspace_id == message.c.workspace_id) & (contact.c.id == message.c.contact_id)
+    return select(is_reached).where(its).limit(literal_column("1")).correlate(message).scalar_subquery()
 
 
 WAITS = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))

@@ -21,7 +21,6 @@ from persistence.relayers.reports import record_calls, record_sms
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import later
 from persistence.tables.channels import channel, sync_record
-from persistence.tables.contacts import contact
 from persistence.tables.messages import VISIBLE, message
 
 OUTBOX_LIMIT = 1000
@@ -152,9 +151,8 @@ def _find_unsent(_is_sqlite: bool, *, only_new: bool) -> Executable:
     mine = (message.c.workspace_id == param("owner")) & (message.c.channel_id == param("channel"))
     statement = (
         select(*columns, may_go.label("may_go_out"))
-        .join(contact, contact.c.id == message.c.contact_id)
         .where(mine & IS_UNSENT & (message.c.visibility == VISIBLE))
-        .where(may_go | fails, ~among(message.c.id, "held"))
+        .where(fails | may_go, ~among(message.c.id, "held"))
     )
     if only_new:
         statement = statement.where(message.c.offered_on.is_(None))

@@ -107,12 +107,18 @@ def test_messages_to_gateways_are_found_at_the_same_cost_however_many_wait(datab
         assert due == gateways
         assert len(lease_sends(tx, dict.fromkeys(due, ROOM), LEASE).sends) == RECEIVERS * ROOM
 
-    analyze(database, "gateway_send")
+    tables = ("gateway_send", "message", "contact")
     flood(ROOM)
+    for table in tables:
+        analyze(database, table)
     few = Meter(database).count(lease)
     flood(200)
+    many = [Meter(database).count(lease)]
+    for table in tables:  # PostgreSQL looks at them one after another
+        analyze(database, table)
+        many.append(Meter(database).count(lease))
 
-    assert Meter(database).count(lease) < 1.5 * few
+    assert max(many) < 2 * few, "not the thousand that wait"
 
 
 def queue_broadcast(database, workspace, count, *, is_later=False):
