@@ -81,10 +81,14 @@ def _sync_until(
     url: str, phone: Phone, numbers: "itertools.count[int]", people: int, ends_at: float, waits: list[float]
 ) -> None:
     connection = _connect(url)
-    while time.monotonic() < ends_at:
-        began = time.monotonic()
+    began = time.monotonic()
+    while True:  # at least one, however late the thread begins
         _sync(connection, phone, numbers, people)
-        waits.append(time.monotonic() - began)
+        ended = time.monotonic()
+        waits.append(ended - began)
+        if ended >= ends_at:
+            break
+        began = ended
     connection.close()
 
 
