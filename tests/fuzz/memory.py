@@ -14,16 +14,18 @@ MOST_BYTES = 20_000
 NAMES = ("uuid", "id", "key", "name", "urn", "cursor", "code")
 SAME = {"tickets": "ticket", "assignee": "user", "before": "id", "search": "name"}
 """Parameters and fields that name records of another word."""
+KINDS = ("cmd",)
+"""Fields that say what their part is: with another value the rest would mean nothing."""
 
 
 class Memory:
     """Values by the word that names them: `contact` has UUIDs of contacts, `uuid` of all records, `key` all keys; and
-    the phones that registered, with id and secret.
+    the phones that registered, with their newest secrets by id.
     """
 
     def __init__(self) -> None:
         self.values: defaultdict[str, deque[Any]] = defaultdict(lambda: deque(maxlen=MOST_VALUES))
-        self.phones: deque[tuple[int, str]] = deque(maxlen=MOST_VALUES)
+        self.phones: dict[int, str] = {}
         self.accepted: defaultdict[str, deque[Ask]] = defaultdict(lambda: deque(maxlen=MOST_ACCEPTED))
 
     def note(self, ask: "Ask", answer: Any) -> None:
@@ -32,7 +34,7 @@ class Memory:
             self.accepted[str(ask.operation)].append(ask)
         for command in answer.get("cmds", ()) if isinstance(answer, Mapping) else ():
             if command.get("cmd") == "reg" and command.get("relayer_secret"):
-                self.phones.append((command["relayer_id"], command["relayer_secret"]))
+                self.phones[command["relayer_id"]] = command["relayer_secret"]
         word = _word(ask.operation.path.rsplit("/", 1)[-1].removesuffix(".json"))
         for record in _records(answer):
             self._note_record(word, record)
@@ -71,6 +73,8 @@ class Memory:
             return [self._own(name, one, chance, part) for one in value]
         if isinstance(value, Mapping):
             return self.with_own(value, chance, part)
+        if name in KINDS:
+            return value
         known = self.recall(name, chance)
         return known if type(known) is type(value) and chance.random() < part else value
 

@@ -13,12 +13,15 @@ from typing import Any
 
 import orjson
 import yaml
+from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from handlers.app import create_app
 from openapi.bundle import operations
 from persistence.database import Database
+from persistence.relayers.relayers import claim_phone
 from persistence.sql.columns import new_uuid
+from persistence.tables.channels import channel
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace
@@ -39,8 +42,8 @@ from worker.wake import make_wake
 
 LANES = 4
 """Requests at the same time."""
-SPOILED, SIGNED = 0.8, 0.9
-"""How many requests are spoiled, and how many of a phone are signed."""
+SPOILED, SIGNED, CLAIMED = 0.8, 0.9, 0.8
+"""How many requests are spoiled, how many of a phone are signed, and how many of these are of a claimed one."""
 TOKENS_LAST = 1000
 """After so many requests the fuzzer has perhaps deleted its own tokens, and gets new ones."""
 MOST_FOUND = 30
@@ -117,9 +120,13 @@ class Mutating:
     async def _ask(self, number: int, chance: random.Random) -> None:
         operation = chance.choices(self.contract.choices, self.contract.weights)[0]
         ask = self.contract.writer.write(operation, chance)
+        phone = self._choose_phone(ask, chance)
+        if phone is not None:
+            ask = addressed(ask, phone[0])
         if chance.random() < SPOILED:
             ask = mutate(ask, chance, self.memory)
-        ask = self._signed(ask, chance)
+        if phone is not None:
+            ask = signed(ask, phone[1])
         self.found.requests["spoiled" if not ask.is_whole else "whole"] += 1
         try:
             answer = await call(self.app, ask, chance)
@@ -139,16 +146,22 @@ class Mutating:
             except ValueError:
                 return  # a page of the console, which the contract does not have
 
-    def _signed(self, ask: Ask, chance: random.Random) -> Ask:
-        """A sync of a phone that registered before, signed."""
+    def _choose_phone(self, ask: Ask, chance: random.Random) -> tuple[int, str] | None:
+        """The phone that makes a sync: one that registered before; most of them belong to the workspace."""
         phones = self.memory.phones
         if not ask.operation.path.startswith("/sync/") or not phones or chance.random() > SIGNED:
-            return ask
-        relayer, secret = chance.choice(phones)
-        ts = str(int(time.time() * 1000))
-        path = ask.path.replace(ask.path.rstrip("/").rsplit("/", 1)[-1], str(relayer), 1) if ask.is_whole else ask.path
-        others = [pair for pair in ask.query if pair[0] not in ("ts", "signature")]
-        return replace(ask, path=path, query=[*others, ("ts", ts), ("signature", sign_body(secret, ts, ask.body))])
+            return None
+        relayer, secret = chance.choice(list(phones.items()))
+        if chance.random() < CLAIMED:
+            self._claim(relayer)
+        return relayer, secret
+
+    def _claim(self, relayer: int) -> None:
+        """Makes a phone one of the workspace, if it waits for that."""
+        with self.database.writing() as tx:
+            code = tx.execute(select(channel.c.claim_code).where(channel.c.id == relayer)).scalar_one_or_none()
+            if code is not None:
+                claim_phone(tx, self.workspace, code, f"+250788{relayer:06}", None)
 
     async def _get_rights(self) -> None:
         """New tokens of all roles, and a browser in which somebody is signed in."""
@@ -193,6 +206,19 @@ class Mutating:
         assert shown_account is not None
         token = orjson.loads(shown_account.text)["csrf_token"]
         return [[origin, cookie, ("x-csrf-token", token)]] * 2
+
+
+def addressed(ask: Ask, relayer: int) -> Ask:
+    """A sync with the id of this phone."""
+    place = ask.path.rstrip("/").rsplit("/", 1)[-1]
+    return replace(ask, path=ask.path.replace(place, str(relayer), 1))
+
+
+def signed(ask: Ask, secret: str) -> Ask:
+    """A sync as the phone with this secret signs it just now, whatever was spoiled in it."""
+    ts = str(int(time.time()))
+    others = [pair for pair in ask.query if pair[0] not in ("ts", "signature")]
+    return replace(ask, query=[*others, ("ts", ts), ("signature", sign_body(secret, ts, ask.body))])
 
 
 class Patient(random.Random):

@@ -3,10 +3,13 @@
 import base64
 import json
 import random
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
+from persistence.tables.channels import channel_event, sync_record
+from testbed.databases import open_database
 from testbed.running import forked_service
 from tests.contract.documents import all_operations, document
 from tests.fuzz.__main__ import main, next_round
@@ -19,6 +22,7 @@ from tests.fuzz.page import describe
 from tests.fuzz.record import MUTATIONS, SCHEMATHESIS, Record
 from tests.fuzz.reports import errors_in_logs, read_report
 from tests.fuzz.rounds import ALL_PHASES, DATABASES, ORDER, Round, plan, run_round
+from tests.phones import count_rows
 
 
 def test_a_round_counts_requests_and_finds_nothing(tmp_path):
@@ -39,6 +43,17 @@ def test_a_round_of_spoiled_requests_reaches_what_answers_named_and_finds_nothin
     assert sum(result.requests.values()) == sum(result.statuses.values()) == 120
     assert result.requests["spoiled"] > result.requests["whole"] > 5
     assert {"200", "400", "404"} <= result.statuses.keys()
+
+
+def test_a_round_of_phones_reports_to_the_workspace_that_claimed_them(tmp_path):
+    one = Round(0, 16, "relay", "SQLite", "administrator", "", 0, MUTATIONS, 150)
+
+    result = run_round(one, tmp_path, serve=forked_service)
+
+    with closing(open_database(f"sqlite:///{tmp_path / 'relayboard.db'}")) as database:
+        syncs, calls = count_rows(database, sync_record), count_rows(database, channel_event)
+    assert result.found == []
+    assert syncs > 20 and calls > 0
 
 
 LABELS = next(
