@@ -1,7 +1,6 @@
 """Hides secrets in what is kept of requests to receivers and of their responses."""
 
 import re
-from urllib.parse import urlsplit, urlunsplit
 
 HIDDEN = "***"
 
@@ -29,9 +28,12 @@ def hide_in_text(text: str) -> str:
 
 
 def hide_in_url(url: str) -> str:
-    """A URL without the values of its query parameters, by which receivers often recognize their callers."""
-    if "?" not in url:
-        return url
-    parts = urlsplit(url)
-    query = _QUERY_VALUE.sub(f"={HIDDEN}", parts.query)
-    return urlunsplit(parts._replace(query=query if "=" in query or not query else HIDDEN))
+    """A URL without the values of its query parameters, by which receivers often recognize their callers. It may be one
+    that is not valid, because receivers tell some.
+    """
+    before, mark, fragment = url.partition("#")
+    place, _, query = before.partition("?")
+    if not query:
+        return place + mark + fragment
+    hidden = _QUERY_VALUE.sub(f"={HIDDEN}", query) if "=" in query else HIDDEN
+    return f"{place}?{hidden}{mark}{fragment}"

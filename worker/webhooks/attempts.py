@@ -104,7 +104,9 @@ def judge(attempt: Attempt, now: datetime, chance: float, delays_seconds: Sequen
 
 def _kept_headers(answer: HttpResponse) -> dict[str, str]:
     found = ((name, answer.headers.get(name)) for name in KEPT_HEADERS)
-    return {name: hide_in_url(value[:HEADER_LENGTH]) for name, value in found if value}
+    # PostgreSQL stores no NUL.
+    kept = ((name, value.replace("\0", "\N{REPLACEMENT CHARACTER}")[:HEADER_LENGTH]) for name, value in found if value)
+    return {name: hide_in_url(value) for name, value in kept}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,6 @@ def _read_retry_after(value: str | None, now: datetime) -> float | None:
         return float(text)
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()

@@ -33,6 +33,8 @@ def test_what_looks_like_a_secret_is_hidden(kept: str, shown: str) -> None:
         ("https://a.example/in?key=1&b=2#x", "https://a.example/in?key=***&b=***#x"),
         ("https://a.example/in?s3cret", "https://a.example/in?***"),
         ("https://a.example/in?", "https://a.example/in"),
+        ("https://a.example/in#b?key=1", "https://a.example/in#b?key=1"),
+        ("http://[::1/a?key=1#x", "http://[::1/a?key=***#x"),
     ],
 )
 def test_values_of_query_parameters_are_hidden(url: str, shown: str) -> None:

@@ -94,6 +94,21 @@ class TestRetries:
             (number, 500, "broken") for number in (1, 2, 3, 4)
         ]
 
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Content-Type": "text/\0plain"},
+            {"Location": "http://[::1/in?key=1"},
+            {"Retry-After": f"Mon, 02 Mar {'9' * 20} 08:12:00 GMT"},
+        ],
+    )
+    def test_it_fails_in_the_end_whatever_nonsense_its_headers_say(self, database, add, receiver, finish, headers):
+        receiver.respond = lambda request: Reply(503, headers=headers)
+        add()
+
+        assert finish() == Ledger(pending=0, delivered=0, failed=1)
+        assert [row.status for row in attempts_of(database)] == [503] * 4
+
     def test_it_ends_with_the_first_acceptance(self, add, receiver, finish):
         answers = [Reply(400), Reply(302, headers={"Location": "/other"}), Reply(201)]
         receiver.respond = lambda request: answers.pop(0)

@@ -72,7 +72,13 @@ class TestRetryAfter:
     def test_it_is_kept_within_bounds(self, value, seconds):
         assert wait_seconds(after(status=429, retry_after=value, chance=0.0)) == seconds
 
-    @pytest.mark.parametrize("value", ["", "soon", "-5", "1.5", "٣", "99 Foo 2026 00:00:00 GMT", None])
+    @pytest.mark.parametrize(
+        "value",
+        [
+            *("", "soon", "-5", "1.5", "٣", "99 Foo 2026 00:00:00 GMT", None),
+            *(f"Mon, 02 Mar {'9' * 20} 08:12:00 GMT", f"Mon, 02 Mar 2026 08:12:00 +{'9' * 20}"),
+        ],
+    )
     def test_what_cannot_be_read_is_ignored(self, value):
         assert wait_seconds(after(status=503, retry_after=value)) == 10
 
