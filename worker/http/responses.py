@@ -10,7 +10,7 @@ FRAMES = ("content-length", "transfer-encoding")
 """The headers that say where a body ends; without them it ends with the connection."""
 INTERIM = (100, 102, 103)
 """After them the response itself comes."""
-FIRST_OF_RESPONSES = 200
+FIRST_OF_STATUSES, FIRST_OF_RESPONSES = 100, 200
 
 
 class NotHttp(Exception):
@@ -114,7 +114,10 @@ class Reading:
 
     def _note_status(self) -> None:
         if self.status is None:
-            self.status = self._parser.get_status_code()
+            status = self._parser.get_status_code()
+            if status < FIRST_OF_STATUSES:
+                raise NotHttp(f"{status} is no status")
+            self.status = status
 
     def _is_interim(self) -> bool:
         return self.status in INTERIM

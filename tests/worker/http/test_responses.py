@@ -126,7 +126,10 @@ def test_a_status_counts_though_what_follows_is_wrong(wrong):
     assert not reading.keeps_connection
 
 
-@pytest.mark.parametrize("raw", [b"SSH-2.0-x\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"])
+NO_RESPONSES = (b"SSH-2.0-x\r\n", b"HTTP/1.1 abc OK\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 099 OK\r\n\r\n")
+
+
+@pytest.mark.parametrize("raw", NO_RESPONSES)
 def test_what_is_no_response_is_told(raw):
     with pytest.raises(NotHttp):
         read(raw)
