@@ -212,6 +212,15 @@ def test_null_is_allowed_beside_a_type_where_alone_it_has_an_effect(root: str) -
     assert [where for where, part in parts if part.get("nullable") and "type" not in part] == []
 
 
+@pytest.mark.parametrize("root", ["v1/openapi.yaml", "v2/openapi.yaml"])
+def test_a_400_is_one_object_of_which_generators_make_one_class(root: str) -> None:
+    refused = follow(document(root)["components"]["responses"]["BadRequest"], document(root))
+    shape = follow(refused["content"]["application/json"]["schema"], document(root))
+
+    assert (shape["type"], "anyOf" in shape, "oneOf" in shape) == ("object", False, False)
+    assert "detail" in shape["properties"] and shape["additionalProperties"]
+
+
 @each_operation
 def test_links_lead_to_operations_and_parameters_of_the_generation(operation: Operation) -> None:
     targets = {other.body["operationId"]: other for other in OPERATIONS if other.generation == operation.generation}
@@ -219,7 +228,8 @@ def test_links_lead_to_operations_and_parameters_of_the_generation(operation: Op
         for link in follow(response, document(operation.root)).get("links", {}).values():
             names = {part["name"] for part in targets[link["operationId"]].parameters()}
             assert set(link["parameters"]) <= names
-            assert "requestBody" not in link, "expressions inside of a body mean nothing, and one generator refuses them"
+            # Expressions inside of a body mean nothing, and one generator refuses them.
+            assert "requestBody" not in link
 
 
 def test_webhook_payloads_are_published_with_examples() -> None:
