@@ -41,13 +41,14 @@ class MessageState:
     moves: list[tuple[str, datetime]] = field(default_factory=list)
 
     def apply(self, report: DeliveryReport, now: datetime) -> None:
-        """Apply one report: delivered is never changed, a failure is undone only by a later report. An impossible time
-        is replaced by ours and never counts as later, because repeats must change nothing. An errored message is
-        offered to its phone again; the third error fails it.
+        """Apply one report: delivered is never changed, a failure is undone only by a later report, and what was sent
+        does not fail by an older one. An impossible time is replaced by ours and never counts as later, because repeats
+        must change nothing. An errored message is offered to its phone again; the third error fails it.
         """
         believed = believe(report.moment, now)
         moment = believed or now
         is_after = self.reported_on is None or moment > self.reported_on
+        is_before = self.reported_on is not None and believed is not None and moment < self.reported_on
         is_news = is_after and (believed is not None or report.moment is None)
         if self.status == FAILED and not (self.reported_on is not None and is_news):
             return
@@ -55,9 +56,9 @@ class MessageState:
             self._move(SENT, moment, moment)
         elif report.kind == "mt_dlvd" and self.status in (*UNSENT, SENT, FAILED):
             self._move(DELIVERED, moment, self.sent_on or moment)
-        elif report.kind == "mt_fail" and self.status in (*UNSENT, SENT):
+        elif report.kind == "mt_fail" and (self.status in UNSENT or (self.status == SENT and not is_before)):
             self._move(FAILED, moment, None)
-        elif report.kind == "mt_error" and (self.status in (QUEUED, WIRED) or (self.status == ERRORED and is_news)):
+        elif report.kind == "mt_error" and self.status in UNSENT and (self.reported_on is None or is_news):
             self.error_count += 1
             self._move(ERRORED if self.error_count < MOST_ERRORS else FAILED, moment, None)
 

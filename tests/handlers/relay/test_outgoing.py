@@ -3,16 +3,20 @@
 import pytest
 from sqlalchemy import select, update
 
+from persistence.channels.webhooks import set_channel_webhook
 from persistence.contacts.leases import LeasedContact
 from persistence.sessions.contact_changes import ContactDelta, change_many
 from persistence.sql.columns import columns_for
 from persistence.tables.contacts import contact
+from persistence.tables.deliveries import delivery
 from persistence.tables.messages import message
-from relayboard.phone.state import SENT
+from relayboard.phone.state import NEW, SENT
 from tests.api import Api
 from tests.phones import (
     claimed_phone,
     commands,
+    count_rows,
+    repeat_last,
     send_texts,
     status_of,
 )
@@ -94,6 +98,57 @@ class TestOutgoing:
         phone.sync()
 
         assert (failed, still_failed, status_of(api.database, message_id)) == ("failed", "failed", "sent")
+
+    def test_a_repeat_of_a_failure_and_of_what_undid_it_changes_nothing(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        (channel,) = api.results("/api/v2/channels.json")
+        with api.database.writing() as tx:
+            set_channel_webhook(tx, api.workspace.id, channel["uuid"], "https://receiver.example.org/events")
+        phone._report("mt_fail", message_id, NOW_MS + 5000)
+        phone._report("mt_sent", message_id, NOW_MS + 6000)
+        phone.sync()
+        (before,) = api.results("/api/v2/messages.json", id=message_id)
+        events = count_rows(api.database, delivery)
+
+        repeat_last(phone)
+
+        assert (before["status"], events) == ("sent", 1)
+        assert api.results("/api/v2/messages.json", id=message_id) == [before]
+        assert count_rows(api.database, delivery) == events
+
+    def test_an_error_that_is_told_again_while_the_phone_has_the_message_is_one_error(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        phone._report("mt_error", message_id, NOW_MS + 5000)
+
+        statuses = []
+        for _ in range(4):
+            repeated = list(phone.state.queue)
+            phone.sync()
+            statuses.append(status_of(api.database, message_id))
+            phone.state.queue = repeated
+
+        assert phone.state.ids_in(NEW) == [message_id]
+        assert statuses == ["wired"] * 4
+
+    @pytest.mark.parametrize("older_ms", [1, 5000])
+    def test_what_was_sent_does_not_fail_by_an_older_report(self, api: Api, older_ms: int) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        phone._report("mt_sent", message_id, NOW_MS + 6000)
+        phone.sync()
+        phone._report("mt_fail", message_id, NOW_MS + 6000 - older_ms)
+        phone.sync()
+        still_sent = status_of(api.database, message_id)
+
+        phone._report("mt_fail", message_id, NOW_MS + 7000)
+        phone.sync()
+
+        assert (still_sent, status_of(api.database, message_id)) == ("sent", "failed")
 
     @pytest.mark.parametrize("report", ["mt_sent", "mt_dlvd", "mt_fail", "mt_error"])
     def test_reports_about_another_phones_message_change_nothing(self, api: Api, report: str) -> None:
