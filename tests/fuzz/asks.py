@@ -57,7 +57,8 @@ class Writer:
         if accepted and chance.random() < AGAIN_PART:
             again = chance.choice(accepted)
             return replace(again, headers=[*chance.choice(self.rights), *_type_of(again)])
-        parameters = [follow(part, self.document) for part in operation.body.get("parameters", ())]
+        shared = self.document["paths"][operation.path].get("parameters", ())
+        parameters = [follow(part, self.document) for part in (*shared, *operation.body.get("parameters", ()))]
         path = self.prefix + operation.path
         for part in (one for one in parameters if one["in"] == "path"):
             path = path.replace("{" + part["name"] + "}", quote(str(self.value_of(part, chance)), safe=""))

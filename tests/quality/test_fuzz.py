@@ -7,8 +7,11 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from sqlalchemy import select
 
+from persistence.messages.states import OUTGOING
 from persistence.tables.channels import channel_event, sync_record
+from persistence.tables.messages import message
 from testbed.databases import open_database
 from testbed.running import forked_service
 from tests.contract.documents import all_operations, document
@@ -54,6 +57,17 @@ def test_a_round_of_phones_reports_to_the_workspace_that_claimed_them(tmp_path):
         syncs, calls = count_rows(database, sync_record), count_rows(database, channel_event)
     assert result.found == []
     assert syncs > 20 and calls > 0
+
+
+def test_a_round_of_gateways_reaches_a_channel_and_what_it_sends(tmp_path):
+    one = Round(0, 16, "gateway", "SQLite", "administrator", "", 0, MUTATIONS, 150)
+
+    result = run_round(one, tmp_path, serve=forked_service)
+
+    with closing(open_database(f"sqlite:///{tmp_path / 'relayboard.db'}")) as database, database.reading() as tx:
+        statuses = set(tx.execute(select(message.c.status).where(message.c.direction == OUTGOING)).scalars())
+    assert result.found == []
+    assert result.statuses["200"] > 30 and statuses <= {"sent", "delivered", "failed"}
 
 
 LABELS = next(
