@@ -23,7 +23,7 @@ from sqlalchemy import func, insert, select, text
 from bench.data import Row, contact_rows, urn_rows, write_rows
 from bench.soak.samples import family
 from persistence.audience import Audience
-from persistence.broadcasts.v2 import COMPLETED
+from persistence.broadcasts.states import COMPLETED
 from persistence.broadcasts.writes import NewBroadcast, create_broadcast
 from persistence.channels.types import RELAYER
 from persistence.database import Database

@@ -10,11 +10,12 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, literal, null, or_, select, union_all
 
+from persistence.broadcasts.states import IS_GOING, WAITS
 from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
-from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED, UNFINISHED, is_one_of
+from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.messages.states import ERRORED, IS_UNHANDLED, IS_UNSENT, QUEUED
 from persistence.sessions.states import IS_WAITING
 from persistence.sql.columns import UtcDateTime
@@ -220,7 +221,6 @@ def count_phones(tx: Transaction) -> tuple[int, int]:
 
 
 _IS_PENDING_DELIVERY: ColumnElement[bool] = delivery.c.status == literal(PENDING, literal_execute=True)
-_IS_UNSENT_BROADCAST = is_one_of(broadcast.c.status, UNFINISHED)
 _IS_UNREADY: ColumnElement[bool] = group.c.status != literal(READY, literal_execute=True)
 _BY_RECEIVER = (delivery.c.workspace_id, delivery.c.receiver, delivery.c.due_on)
 _BY_BATCH = (flow_start_batch.c.workspace_id, flow_start_batch.c.number)
@@ -245,8 +245,14 @@ _QUEUES = (
         for moment in (flow_session.c.timeout_on, flow_session.c.expires_on)
     ),
     _Queue("starts", flow_start.c.workspace_id, flow_start.c.created_on, IS_UNFINISHED, (flow_start.c.modified_on,)),
+    _Queue("broadcasts", broadcast.c.workspace_id, broadcast.c.created_on, IS_GOING, (broadcast.c.modified_on,)),
     _Queue(
-        "broadcasts", broadcast.c.workspace_id, broadcast.c.created_on, _IS_UNSENT_BROADCAST, (broadcast.c.modified_on,)
+        "broadcasts",
+        broadcast.c.workspace_id,
+        broadcast.c.scheduled_on,
+        WAITS,
+        (broadcast.c.scheduled_on,),
+        broadcast.c.scheduled_on,
     ),
     _Queue(
         "campaigns",

@@ -215,10 +215,13 @@ def read_record(
 
 
 def find_record(query: ListQuery, spec: ListSpec, key: str, value: str) -> str | None:
-    """The record of a list that has a value in a column such as `uuid` or `key`, as JSON text."""
+    """The record of a list that has a value in a column such as `uuid` or `key`, as JSON text: what a list finds with
+    this parameter, if it has it."""
     if key == "uuid" and not is_uuid(value):
         return None
-    found = spec.read(query, *spec.conditions(query), spec.table.c[key] == value.lower())
+    wanted = value.lower()
+    named = replace(query, values={**query.values, key: wanted})
+    found = spec.read(query, *spec.conditions(named), spec.table.c[key] == wanted)
     return found[0] if found else None
 
 

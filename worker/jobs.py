@@ -6,7 +6,7 @@ from functools import partial
 
 from persistence.accounts.ages import Ages, trim_accounts
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
-from persistence.broadcasts.expansion import expand_next, list_broadcasting_workspaces
+from persistence.broadcasts.expansion import begin_next, expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import trim_fires
 from persistence.campaigns.firing import fire_next, list_firing_workspaces
 from persistence.campaigns.rescheduling import list_rescheduling_workspaces, run_next_pass
@@ -181,7 +181,7 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
     return step
 
 
-begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, expand_next)
+begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, expand_next)
 begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, fire_next)
 begin_counts = begin_turns_of(list_counting_workspaces, touch_counted_flows)
 begin_touches = begin_turns_of(list_touching_workspaces, touch_by_contacts, _touch_slowly)

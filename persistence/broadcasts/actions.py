@@ -5,8 +5,7 @@ from typing import Any
 
 from sqlalchemy import func, select, update
 
-from persistence.broadcasts.expansion import IS_UNFINISHED
-from persistence.broadcasts.v2 import INTERRUPTED
+from persistence.broadcasts.states import INTERRUPTED, IS_UNFINISHED
 from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.errors import RecordMissing

@@ -6,18 +6,18 @@ workers never create messages of the same broadcast.
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, literal, select, update
+from sqlalchemy import select, update
 
 from flows.queries import QueryError
 from persistence.audience import SavedAudience
 from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.personal_texts import Wording, Writer
-from persistence.broadcasts.v2 import COMPLETED, FAILED, PENDING, QUEUED, STARTED
+from persistence.broadcasts.states import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS
 from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
-from persistence.sql.due_work import list_workspaces
+from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.contacts import contact
 from persistence.tables.messages import broadcast
 from persistence.workspaces import find_workspace
@@ -27,27 +27,38 @@ logger = logging.getLogger("relayboard.worker")
 BATCH = 1000
 
 
-IS_UNFINISHED: ColumnElement[bool] = broadcast.c.status.in_(
-    [literal(status, literal_execute=True) for status in (PENDING, QUEUED, STARTED)]
-)
-"""The condition of the partial index, written out: SQLite uses such an index only when it sees it."""
-
-
 def list_broadcasting_workspaces(tx: Transaction) -> list[int]:
-    """The workspaces with an unfinished broadcast."""
-    return list_workspaces(tx, broadcast.c.workspace_id, IS_UNFINISHED)
+    """The workspaces with a broadcast that goes on or that should begin."""
+    rows = broadcast.c
+    going = list_workspaces(tx, rows.workspace_id, IS_GOING)
+    due = list_due_workspaces(tx, rows.workspace_id, WAITS, rows.scheduled_on <= tx.now, rows.scheduled_on)
+    return sorted({*going, *due})
+
+
+def begin_next(tx: Transaction, workspace_id: int) -> bool:
+    """Begins the broadcasts of a workspace whose time has come; returns whether there may be more. They are created at
+    this moment for those who list them, so the transaction does nothing else and ends soon: who asks for what was
+    created since the last time misses none.
+    """
+    rows = broadcast.c
+    theirs = rows.workspace_id == workspace_id
+    due = select(rows.id).where(theirs, WAITS, rows.scheduled_on <= tx.now).order_by(rows.scheduled_on, rows.id)
+    ids = list(tx.execute(due.limit(BATCH).with_for_update(skip_locked=True)).scalars())
+    if ids:
+        begun = {"status": QUEUED, "created_on": tx.now, "modified_on": tx.now}
+        tx.execute(update(broadcast).where(theirs, rows.id.in_(ids)).values(begun))
+        note_changed(tx, broadcast, workspace_id, ids)
+    return len(ids) == BATCH
 
 
 def expand_next(tx: Transaction, workspace_id: int) -> bool:
     """Create the next messages of the broadcast of a workspace that has waited longest; returns whether there may be
     more."""
-    is_due = broadcast.c.scheduled_on.is_(None) | (broadcast.c.scheduled_on <= tx.now)
-    theirs = (broadcast.c.workspace_id == workspace_id) & is_due
-    pending = update(broadcast).where(theirs, IS_UNFINISHED, broadcast.c.status == PENDING)
-    tx.execute(pending.values(status=QUEUED))
+    theirs = broadcast.c.workspace_id == workspace_id
+    tx.execute(update(broadcast).where(theirs, IS_GOING, broadcast.c.status == PENDING).values(status=QUEUED))
     due = (
         select(broadcast)
-        .where(theirs, IS_UNFINISHED)
+        .where(theirs, IS_GOING)
         .order_by(broadcast.c.modified_on, broadcast.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)

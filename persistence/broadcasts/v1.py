@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column
 
 from persistence.audience_tables import OF_BROADCAST
-from persistence.broadcasts.v2 import COMPLETED, PENDING, QUEUED, STARTED
+from persistence.broadcasts.states import COMPLETED, PENDING, QUEUED, STARTED
+from persistence.broadcasts.v2 import only_begun
 from persistence.lists import Condition, ListQuery, ListSpec, one_of, within
 from persistence.messages.states import IS_UNDELIVERED
 from persistence.sql.json_sql import declare_record, json_text_list
@@ -49,5 +50,6 @@ BROADCASTS_V1 = ListSpec(
     SUMMARY,
     Order(broadcast.c.created_on, broadcast.c.id),
     masked=MASKED_SUMMARY,
+    standing=only_begun,
     filters={"id": one_of(broadcast.c.id), "status": _with_letters, **within(broadcast.c.created_on)},
 )

@@ -5,14 +5,13 @@ from typing import Any
 from sqlalchemy import JSON, ColumnElement, literal_column
 
 from persistence.audience_tables import OF_BROADCAST
-from persistence.lists import ListSpec, by_change, changed_after, equals, within
+from persistence.broadcasts.states import HAS_BEGUN, IS_SCHEDULED
+from persistence.lists import Condition, ListQuery, ListSpec, by_change, changed_after, equals, within
 from persistence.sql.json_sql import declare_record, json_list, json_record
 from persistence.sql.pages import Order
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF
 from persistence.tables.messages import broadcast
 
-PENDING, QUEUED, STARTED, COMPLETED, FAILED = "pending", "queued", "started", "completed", "failed"
-INTERRUPTED = "interrupted"
 WAKE = "broadcasts"
 
 _FIELDS: dict[str, ColumnElement[Any]] = {
@@ -28,15 +27,29 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
     "quick_replies": broadcast.c.quick_replies,
     "base_language": broadcast.c.base_language,
     "created_on": broadcast.c.created_on,
+    "scheduled_on": broadcast.c.scheduled_on,
 }
 BROADCAST_RECORD = declare_record(_FIELDS)
 MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]'", JSON())})
 """The record in an anonymous workspace, which shows no URN."""
+
+
+def only_begun(query: ListQuery) -> list[Condition]:
+    """Broadcasts that have not begun are listed only with the parameter `scheduled`, and then alone; who names one by
+    `uuid` or `id` finds it in any case.
+    """
+    if query.values.get("scheduled"):
+        return [IS_SCHEDULED]
+    return [] if {"uuid", "id"} & query.values.keys() else [HAS_BEGUN]
+
+
 BROADCASTS = ListSpec(
     broadcast,
     BROADCAST_RECORD,
     by_change(Order(broadcast.c.created_on, broadcast.c.id)),
     masked=MASKED_BROADCAST_RECORD,
+    standing=only_begun,
+    options=frozenset({"scheduled"}),
     filters={
         "id": equals(broadcast.c.id),
         "uuid": equals(broadcast.c.uuid),

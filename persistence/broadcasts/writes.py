@@ -6,7 +6,8 @@ from datetime import datetime
 
 from persistence.audience import Audience, save_audience
 from persistence.audience_tables import OF_BROADCAST
-from persistence.broadcasts.v2 import PENDING, WAKE
+from persistence.broadcasts.states import PENDING
+from persistence.broadcasts.v2 import WAKE
 from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.sql.columns import new_uuid

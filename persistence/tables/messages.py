@@ -30,6 +30,8 @@ from persistence.sql.columns import (
     table_of,
 )
 
+HAS_BEGUN = "(scheduled_on IS NULL OR scheduled_on <= created_on)"
+
 
 class BroadcastColumns(RecordColumns):
     status: Named[str] = Column(String(11))
@@ -54,13 +56,21 @@ class BroadcastColumns(RecordColumns):
 broadcast = numbered_table(
     "broadcast",
     BroadcastColumns,
-    Index("ix_broadcast_page", "workspace_id", "created_on", "id"),
+    partial_index("ix_broadcast_begun", "workspace_id", "created_on", "id", where=HAS_BEGUN),
+    partial_index("ix_broadcast_scheduled", "workspace_id", "created_on", "id", where="scheduled_on > created_on"),
     partial_index(
-        "ix_broadcast_unfinished",
+        "ix_broadcast_due",
+        "workspace_id",
+        "scheduled_on",
+        "id",
+        where="status = 'pending' AND scheduled_on > created_on",
+    ),
+    partial_index(
+        "ix_broadcast_going",
         "workspace_id",
         "modified_on",
         "id",
-        where="status IN ('pending', 'queued', 'started')",
+        where=f"status IN ('pending', 'queued', 'started') AND {HAS_BEGUN}",
     ),
 )
 """`attachments` contains media UUIDs by language, `files` the attachments for messages. Messages are created in the

@@ -5,7 +5,8 @@ from typing import Any
 
 import orjson
 
-from persistence.broadcasts.v2 import BROADCASTS, COMPLETED, FAILED
+from persistence.broadcasts.states import COMPLETED, FAILED
+from persistence.broadcasts.v2 import BROADCASTS
 from persistence.broadcasts.writes import create_broadcast
 from persistence.contacts.finding import find_contacts
 from persistence.database import Database

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from persistence.boundaries.importing import read_features, store_boundaries
-from persistence.broadcasts.expansion import IS_UNFINISHED
+from persistence.broadcasts.states import IS_UNFINISHED
 from persistence.classifiers import create_classifier
 from persistence.resthooks.events import record_resthook_event
 from persistence.resthooks.subscribers import create_subscriber

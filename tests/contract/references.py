@@ -158,7 +158,8 @@ PARAMETERS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "after archive_type archived before call_type country cursor days deleted dependencies direction event folder "
-        "geometry modified_after number page paths period query responded reverse role search status text type unread"
+        "geometry modified_after number page paths period query responded reverse role scheduled search status text "
+        "type unread"
     ),
     NOTHING,
 )

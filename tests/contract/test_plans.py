@@ -48,6 +48,7 @@ WORDS = {
     "deleted": ["true"],
     "responded": ["true"],
     "reverse": ["true"],
+    "scheduled": ["true", "false"],
 }
 """Parameters that are tried with more than the example of the contract."""
 

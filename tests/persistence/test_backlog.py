@@ -167,6 +167,15 @@ def test_campaigns_and_schedules_lag_by_what_is_due(database, workspace, clock):
     assert (before["schedules"], rounded(kinds["schedules"])) == (NOTHING, (2, 60))
 
 
+def test_a_scheduled_broadcast_is_late_from_its_time_on(database, workspace, clock):
+    fill_workspace(database, workspace, 2)
+    change(database, broadcast, status="pending", created_on=clock.moment, scheduled_on=clock.moment + 7 * MINUTE)
+    before = read(database).kinds
+    clock.moment += 8 * MINUTE
+
+    assert (before["broadcasts"], rounded(read(database).kinds["broadcasts"])) == (NOTHING, (2, 60))
+
+
 def test_letters_wait_until_they_are_sent_or_are_of_no_use(database, workspace, clock):
     for minutes in (5, 30):
         with database.writing() as tx:

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.broadcasts import expansion
-from persistence.broadcasts.expansion import expand_next
+from persistence.broadcasts.expansion import begin_next, expand_next
 from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import group
@@ -34,6 +34,7 @@ def people(api: Api, database: Database, workspace: Workspace) -> list[str]:
 
 
 def expand(database: Database, workspace: Workspace) -> bool:
+    database.write(lambda tx: begin_next(tx, workspace.id))
     return database.write(lambda tx: expand_next(tx, workspace.id))
 
 
