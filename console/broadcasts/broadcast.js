@@ -10,7 +10,7 @@ import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { languageName, number, shortTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
-import { TONES } from "./page.js";
+import { isAhead, SCHEDULED, TONES } from "./page.js";
 
 const GOING = ["pending", "queued", "started"];
 const STATES = ["queued", "wired", "sent", "delivered", "read", "errored", "failed"];
@@ -34,7 +34,7 @@ export function BroadcastPage({ uuid }) {
   useChanges(["broadcast"], load, (record) => record.uuid === uuid);
   useChanges(["message"], load, (record) => !broadcast || record.broadcast === broadcast.id);
   const stop = { title: t("broadcasts.stop"), text: t("broadcasts.stop_text"), submit: t("broadcasts.stop"), onYes: async () => (await post("broadcast_actions", { broadcasts: [uuid], action: "stop" }), load()) };
-  const back = html`<a class="button quiet icon-only" href=${link(["broadcasts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>`;
+  const back = html`<a class="button quiet icon-only" href=${link(["broadcasts"], broadcast && isAhead(broadcast) ? SCHEDULED : {})} aria-label=${t("act.back")}><${Icon} name="back" /></a>`;
   if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("broadcasts.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;
   if (broadcast === undefined) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   if (!broadcast || !progress) return html`<main id="main" class="page" tabindex="-1">${back}<${Empty} icon="send" title=${t("error.gone")} /></main>`;
@@ -61,7 +61,7 @@ export function BroadcastPage({ uuid }) {
         </section>
         <section class="card" aria-labelledby="far"><h2 id="far">${t("broadcasts.how_far")}</h2>
           <dl class="facts">
-            <div><dt>${t("broadcasts.written_on")}</dt><dd>${shortTime(broadcast.created_on)}</dd></div>
+            <div><dt>${t(broadcast.scheduled_on && !isAhead(broadcast) ? "broadcasts.begun_on" : "broadcasts.written_on")}</dt><dd>${shortTime(broadcast.created_on)}</dd></div>
             ${progress.scheduled_on && html`<div><dt>${t("broadcasts.scheduled_on")}</dt><dd>${shortTime(progress.scheduled_on)}</dd></div>`}
             ${progress.stopped_on && html`<div><dt>${t("broadcasts.stopped_on")}</dt><dd>${shortTime(progress.stopped_on)}</dd></div>`}
             ${progress.total >= 0 && html`<div><dt>${t("broadcasts.recipients")}</dt><dd>${t("broadcasts.progress", { started: number(progress.started), total: number(progress.total) })}</dd></div>`}

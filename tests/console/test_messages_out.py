@@ -1,6 +1,7 @@
 """People write to many in a real browser, follow what becomes of it, and stop it."""
 
 from base64 import b64decode
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -130,12 +131,45 @@ def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_
         [clinic.service.get(PROGRESS, uuid=uuid)["scheduled_on"], zone],
     )
     assert local == f"{day} 08:30:00"
+    expect(page.locator("dt", has_text="Written")).to_be_visible()
+    open_page(page, clinic, "broadcasts")
+    expect(page.get_by_role("link", name="Sent")).to_have_attribute("aria-current", "true")
+    expect(page.locator(".broadcast").first).to_be_visible()
+    expect(page.get_by_role("link", name="For another day")).to_have_count(0)
+    page.get_by_role("link", name="Scheduled").click()
+    card = page.locator(".broadcast", has_text="For another day")
+    expect(card).to_contain_text("waiting")
+    expect(card).to_contain_text("Scheduled for")
+    expect(card.locator("time")).to_contain_text("8:30")
+    assert findings(page, "scheduled") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "scheduled on a phone") == []
 
+    page.get_by_role("link", name="For another day").click()
     page.get_by_role("button", name="Stop").click()
     page.get_by_role("dialog").get_by_role("button", name="Stop").click()
 
     expect(page.locator(".badge", has_text="stopped")).to_be_visible()
     assert clinic.service.get(PROGRESS, uuid=uuid)["status"] == "interrupted"
+    page.get_by_role("link", name="Back").click()
+    expect(card).to_contain_text("stopped")
+
+
+def test_a_scheduled_message_moves_to_those_that_were_sent_when_its_time_comes(somebody, clinic):
+    soon = (datetime.now(UTC) + timedelta(seconds=12)).isoformat()
+    body = {"text": "It is time", "urns": ["tel:+250788000774"], "scheduled_on": soon}
+    written = clinic.service.post(BROADCASTS, body)
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "broadcasts?view=scheduled")
+    expect(page.get_by_role("link", name="It is time")).to_be_visible()
+    assert clinic.service.get(BROADCASTS, scheduled="true")["results"][0]["uuid"] == written["uuid"]
+
+    expect(page.get_by_role("link", name="It is time")).to_have_count(0, timeout=60_000)
+    page.get_by_role("link", name="Sent").click()
+    expect(page.locator(".broadcast").first).to_contain_text("It is time")
+    page.get_by_role("link", name="It is time").click()
+    expect(page.locator("dt", has_text="Begun")).to_be_visible()
+    assert clinic.service.get(BROADCASTS)["results"][0]["created_on"] >= written["scheduled_on"]
 
 
 def test_an_answer_with_a_video_is_sent_and_plays_in_the_conversation(somebody, clinic):
