@@ -1,6 +1,7 @@
 """`relayboard message send`, `relayboard broadcast create`."""
 
 import threading
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from persistence.broadcasts.v2 import BROADCASTS
 from persistence.broadcasts.writes import create_broadcast
 from persistence.contacts.finding import find_contacts
 from persistence.database import Database
+from persistence.errors import InvalidInput
 from persistence.lists import read_record
 from persistence.media.media import find_attachments
 from persistence.messages.outgoing import Draft, create_outgoing
@@ -44,6 +46,8 @@ def run_broadcast(options: Options) -> int:
     """Returns 1 if it was waited for, and failed."""
     if not options.text.strip():
         raise CommandFailed("the text is empty")
+    if options.wait and options.at:
+        raise CommandFailed("give --at or --wait: what waits for its time creates no messages before")
     given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
     body = {name: value for name, value in given.items() if value}
     from persistence.broadcasts.form import read_form  # noqa: PLC0415  # it loads the expressions of flows
@@ -51,10 +55,26 @@ def run_broadcast(options: Options) -> int:
     with opened_database() as database:
         with database.writing() as tx:
             workspace = workspace_named(tx, options.workspace)
-            broadcast_id = create_broadcast(tx, workspace.id, read_form(tx, workspace, body))
+            try:
+                form = read_form(tx, workspace, body | _schedule(options.at, workspace))
+            except InvalidInput as error:
+                raise _of_options(error) from error
+            broadcast_id = create_broadcast(tx, workspace.id, form)
         record = _wait(database, workspace, broadcast_id) if options.wait else _read(database, workspace, broadcast_id)
     print_json(record)
     return 1 if options.wait and record["status"] == FAILED else 0
+
+
+def _schedule(given: datetime | None, workspace: Workspace) -> dict[str, str]:
+    """The time as a request has it."""
+    if given is None:
+        return {}
+    return {"scheduled_on": (given if given.tzinfo else given.replace(tzinfo=workspace.zone)).isoformat()}
+
+
+def _of_options(error: InvalidInput) -> InvalidInput:
+    """The same about the option in place of the field, which has another name."""
+    return InvalidInput({"at" if name == "scheduled_on" else name: said for name, said in error.errors.items()})
 
 
 def _wait(database: Database, workspace: Workspace, broadcast_id: int) -> dict[str, Any]:

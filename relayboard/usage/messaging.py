@@ -5,7 +5,8 @@ import click
 from relayboard.usage.data import CONTACT_DATA, FOLDERS
 from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
-from relayboard.usage.records import showing
+from relayboard.usage.records import record, showing
+from relayboard.usage.values import Moment
 
 NUMBER = "tel:+250788000111"
 
@@ -100,8 +101,16 @@ MESSAGE = Noun(
 )
 BROADCAST = Noun(
     "broadcast",
-    "list and send messages to many",
-    Action("list", "records.run_list", "broadcasts, the newest first", workspace(), limit(), examples=(IN,)),
+    "list, send and stop messages to many",
+    Action(
+        "list",
+        "broadcasts.run_list",
+        "broadcasts, the newest first",
+        workspace(),
+        flag("--scheduled", "only those that wait for their time, or were stopped before it; the others otherwise"),
+        limit(),
+        examples=(IN, f"{IN} --scheduled"),
+    ),
     showing("broadcast"),
     Action(
         "create",
@@ -112,8 +121,22 @@ BROADCAST = Noun(
         option("--contact", "the UUID of a contact; repeat", several=True, metavar="UUID"),
         option("--group", "UUID or name of a group; repeat", several=True),
         option("--urn", "an address, like tel:+250788000111; repeat", several=True),
+        option("--at", "send it then, like 2027-05-04T08:00; default: now", kind=Moment(), metavar="TIME"),
         flag("--wait", "wait until a worker has created all messages; the exit status is 1 if that failed"),
-        examples=(f"{IN} --group Mothers --text 'Hello @contact.first_name' --wait",),
+        more="A time without a time zone is one of the workspace.",
+        examples=(
+            f"{IN} --group Mothers --text 'Hello @contact.first_name' --wait",
+            f"{IN} --group Mothers --text 'The clinic is open.' --at 2027-05-04T08:00",
+        ),
+    ),
+    Action(
+        "stop",
+        "broadcasts.run_stop",
+        "send no more messages of a broadcast, or none if it waits for its time",
+        workspace(),
+        record("broadcast", "uuid"),
+        destroys="messages of the broadcast {uuid} that no phone or gateway has yet are not sent",
+        examples=(f"{IN} {ID} --yes",),
     ),
 )
 ALL = (CONTACT, MESSAGE, BROADCAST)

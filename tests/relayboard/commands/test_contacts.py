@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,38 @@ def test_a_broadcast_is_waited_for_until_its_messages_are_there(line: Line, monk
 
     assert at_once["status"] in ("pending", "queued")
     assert (waited_for["status"], waited_for["progress"]) == ("completed", {"total": 1, "started": 1})
+
+
+def test_a_broadcast_for_later_is_listed_apart_shown_and_stopped(line: Line) -> None:
+    text = ("--urn", ANN, "--text", "Hello")
+    now = line.run("broadcast", "create", *text)
+    day = (line.database.clock() + timedelta(days=2)).date().isoformat()
+    later = line.run("broadcast", "create", *text, "--at", f"{day}T08:00")
+
+    assert datetime.fromisoformat(later["scheduled_on"]).astimezone(line.workspace.zone).hour == 8
+    assert line.run("broadcast", "list") == [now]
+    assert line.run("broadcast", "list", "--scheduled") == [later]
+    assert line.run("broadcast", "show", later["uuid"]) == later
+    assert line.run("message", "list", "--broadcast", later["uuid"]) == []
+    assert line.run("broadcast", "stop", later["uuid"], "--yes")["status"] == "interrupted"
+    assert [each["status"] for each in line.run("broadcast", "list", "--scheduled")] == ["interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("create", "--urn", ANN, "--text", "Hi", "--at", "2020-01-01"), "at: A time in the future, within a year"),
+        (("create", "--urn", ANN, "--text", "Hi", "--at", "2027-01-01", "--wait"), "give --at or --wait"),
+        (("stop", "--yes", "6bbbf6b1-4b1c-4b0e-9bcd-6f0c59ad9d3f"), "there is no broadcast 6bbbf6b1"),
+        (("stop", "--yes", "x"), "there is no broadcast x"),
+    ],
+)
+def test_a_broadcast_that_cannot_be_sent_or_stopped_is_said_in_a_sentence(
+    line: Line, words: Sequence[str], sentence: str
+) -> None:
+    said = line.run("broadcast", *words, status=1)
+
+    assert sentence in said and len(said.splitlines()) == 1
 
 
 def test_the_tokens_of_one_user_are_listed_and_revoked(line: Line) -> None:

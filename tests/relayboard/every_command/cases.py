@@ -115,8 +115,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("broadcast", "create"): (
         "--workspace {workspace} --text 'Hello @contact.name' --contact {contact} --group Mothers "
         "--urn tel:+250788000333",
+        "--workspace {workspace} --text Hello --group Mothers --at {tomorrow}",
     ),
-    ("broadcast", "list"): ("--workspace {workspace}",),
+    ("broadcast", "list"): ("--workspace {workspace}", "--workspace {workspace} --scheduled"),
+    ("broadcast", "stop"): ("--workspace {workspace} --yes {broadcast}",),
     ("broadcast", "show"): ("--workspace {workspace} {broadcast}",),
     ("contact", "copy"): ("--workspace {workspace} --output {folder}/ann.zip tel:+250788000444",),
     ("contact", "erase"): ("--workspace {workspace} --yes {erased}",),

@@ -90,6 +90,7 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
     database, workspace = service.database, service.workspace
     names = world.names
     names |= {"workspace": workspace.uuid, "server": service.url, "folder": str(folder)}
+    names["tomorrow"] = (database.clock() + timedelta(days=1)).date().isoformat() + "T23:00"
     names |= _make_users(database, workspace)
     names |= _make_files(folder)
     names |= _make_flows(database, workspace)
