@@ -141,15 +141,20 @@ def _forget_notes_of_moves(tx: Transaction, person: Person) -> None:
     tx.execute(update(moved_record).where(rows.workspace_id == person.workspace_id, told).values(name=None, note=None))
 
 
-def _empty_lone_broadcasts(tx: Transaction, person: Person) -> None:
-    """A broadcast to nobody else says what was written to this person."""
+def is_to_nobody_else(person: Person) -> ColumnElement[bool]:
+    """Whether a broadcast names this person and nobody else."""
     to = broadcast_contact.c
     mine = (broadcast.c.workspace_id == person.workspace_id) & broadcast.c.query.is_(None)
     theirs = select(to.broadcast_id).where(to.workspace_id == person.workspace_id, to.contact_id == person.contact_id)
     others = select(to.broadcast_id).where(to.workspace_id == person.workspace_id, to.contact_id != person.contact_id)
     groups = broadcast_group.c
     grouped = select(groups.broadcast_id).where(groups.workspace_id == person.workspace_id)
-    lone = mine & broadcast.c.id.in_(theirs) & broadcast.c.id.not_in(others) & broadcast.c.id.not_in(grouped)
+    return mine & broadcast.c.id.in_(theirs) & broadcast.c.id.not_in(others) & broadcast.c.id.not_in(grouped)
+
+
+def _empty_lone_broadcasts(tx: Transaction, person: Person) -> None:
+    """A broadcast to nobody else says what was written to this person."""
+    mine, lone = broadcast.c.workspace_id == person.workspace_id, is_to_nobody_else(person)
     for broadcast_id, texts in tx.execute(select(broadcast.c.id, broadcast.c.text).where(lone)).all():
         values = {"text": dict.fromkeys(texts, ""), "attachments": {}, "files": {}, "quick_replies": {}}
         tx.execute(update(broadcast).where(mine, broadcast.c.id == broadcast_id).values(**values))

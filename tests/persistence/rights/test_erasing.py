@@ -26,7 +26,7 @@ from persistence.performing import Performer
 from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES, _forget_files
 from persistence.rights.needles import Person, find_contact_of_person
 from persistence.rights.requests import COPY, DATA_REQUESTS, ERASE, create_request
-from persistence.sql.columns import new_uuid
+from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.audit import audit_event
 from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import contact_import, export, rejected_row
@@ -229,6 +229,23 @@ def test_a_person_who_was_deleted_or_merged_before_is_still_found(clinic: Clinic
     assert (done["contact"], done["counts"]["archived"]) == (contact, 1)
     assert marks_in(read_database(clinic.database)) == []
     assert marks_in(read_store(clinic.store)) == []
+
+
+@pytest.mark.parametrize("to_others", [True, False])
+def test_a_file_stays_for_others_to_whom_a_broadcast_will_send_it(clinic: Clinic, to_others: bool) -> None:
+    with clinic.database.reading() as tx:
+        uuid = tx.execute(select(media.c.uuid)).scalar_one()
+    later = time_text(clinic.database.clock() + timedelta(days=1))
+    contacts = [clinic.amina, clinic.bosco] if to_others else [clinic.amina]
+    body = {"text": "See you", "contacts": contacts, "attachments": [uuid], "scheduled_on": later}
+    assert clinic.api.post("/api/v2/broadcasts.json", body).status_code == 201
+
+    clinic.perform(ERASE)
+
+    with clinic.database.reading() as tx:
+        assert bool(tx.execute(select(media.c.id)).all()) is to_others
+    (waiting,) = clinic.api.results("/api/v2/broadcasts.json", scheduled="true")
+    assert waiting["text"] == {"eng": "See you" if to_others else ""}
 
 
 def test_others_keep_what_is_theirs(clinic: Clinic) -> None:
