@@ -225,6 +225,13 @@ def find_record(query: ListQuery, spec: ListSpec, key: str, value: str) -> str |
     return found[0] if found else None
 
 
+def find_named(query: ListQuery, spec: ListSpec, name: str) -> str | None:
+    """The UUID of the record of a list that has this name, in any case."""
+    is_it = spec.table.c.name_key == name_key(name.strip())
+    found: str | None = query.tx.execute(select(spec.table.c.uuid).where(*spec.conditions(query), is_it)).scalar()
+    return found
+
+
 def reversible(column: ColumnElement[Any], record_id: ColumnElement[int]) -> Callable[[Values], Order]:
     """Newest first, or oldest first with the parameter `reverse`."""
     newest_first, oldest_first = Order(column, record_id), Order(column, record_id, descending=False)

@@ -12,7 +12,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.flows import SURVEY, VOICE
 from persistence.sql.columns import is_uuid
-from persistence.sql.names import must_exist, require_id
+from persistence.sql.names import find_all_called, must_exist, require_id
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow
@@ -27,7 +27,8 @@ KEYWORD_LENGTH = 64
 
 @dataclass(frozen=True, slots=True)
 class TriggerForm:
-    """A trigger as given by a person: UUIDs, keywords as typed, and a time, by default in the workspace's time zone."""
+    """A trigger as given by a person: UUIDs, of groups also names, keywords as typed, and a time, by default in the
+    workspace's time zone."""
 
     type: str
     flow: str
@@ -50,7 +51,7 @@ def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) 
     if form.type != SCHEDULE and (form.at or form.contacts or form.days or form.repeat != NEVER):
         raise InvalidInput.on("type", "Only schedules have times and contacts.")
     contact_ids = _find_all(tx, workspace.id, contact, form.contacts, "contact")
-    group_ids = _find_all(tx, workspace.id, group, form.groups, "group")
+    group_ids = _find_groups(tx, workspace.id, form.groups, "group")
     channels = [form.channel] if form.channel is not None else []
     timing = _read_timing(workspace, form, tx.now) if form.type == SCHEDULE else {}
     if form.type == SCHEDULE and not (form.groups or form.contacts):
@@ -62,7 +63,7 @@ def read_trigger_form(tx: Transaction, workspace: Workspace, form: TriggerForm) 
         match=form.match,
         channel_id=next(iter(_find_all(tx, workspace.id, channel, channels, "channel")), None),
         group_ids=group_ids,
-        excluded_group_ids=_find_all(tx, workspace.id, group, form.excluded_groups, "exclude_group"),
+        excluded_group_ids=_find_groups(tx, workspace.id, form.excluded_groups, "exclude_group"),
         contact_ids=contact_ids,
         **timing,
     )
@@ -106,6 +107,12 @@ def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict
         raise InvalidInput.on("days", "Only weekly schedules have days.")
     days = str(local.day) if form.repeat == MONTHLY else form.days or None
     return {"repeat": form.repeat, "days": days, "time_of_day": local.time(), "next_fire_on": local}
+
+
+def _find_groups(tx: Transaction, workspace_id: int, references: Sequence[str], field: str) -> frozenset[int]:
+    """The ids of groups given by UUID or name, locked. Raises InvalidInput for the first that is missing."""
+    uuids = [row.uuid for row in find_all_called(tx, workspace_id, group, references, field)]
+    return _find_all(tx, workspace_id, group, uuids, field)
 
 
 def _find_all(tx: Transaction, workspace_id: int, table: Table, uuids: Sequence[str], field: str) -> frozenset[int]:

@@ -5,8 +5,11 @@ from typing import Any
 
 import orjson
 
+from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.lists import ListQuery, fetch_list, find_record, read_record
+from persistence.lists import ListQuery, fetch_list, find_named, find_record, read_record
+from persistence.sql.columns import is_uuid
+from persistence.workspaces import Workspace
 from relayboard.commands.kinds.kind import Kind, Write, Writes
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.commands.printing import print_json
@@ -34,8 +37,8 @@ def run_list(options: Options) -> None:
 
 def run_show(options: Options) -> None:
     kind = kind_of(options.noun)
-    key = getattr(options, kind.key)
     with reading_in(options) as (tx, workspace):
+        key = _key(tx, workspace, options, kind)
         record = find_record(ListQuery(tx, workspace), kind.spec, kind.key, key)
     if record is None:
         raise _missing(options, kind)
@@ -48,14 +51,16 @@ def run_create(options: Options) -> None:
 
 
 def run_change(options: Options) -> None:
-    _write(options, kind_of(options.noun), writes_of(options.noun).change)
+    kind = kind_of(options.noun)
+    _write(options, kind, writes_of(options.noun).change, is_there=True)
 
 
-def _write(options: Options, kind: Kind, write: Write | None) -> None:
+def _write(options: Options, kind: Kind, write: Write | None, *, is_there: bool = False) -> None:
     assert write is not None
     with writing_in(options) as (tx, workspace):
+        given = {kind.key: _key(tx, workspace, options, kind)} if is_there else {}
         try:
-            record = read_record(tx, kind.spec, workspace, write(tx, workspace, options))
+            record = read_record(tx, kind.spec, workspace, write(tx, workspace, Options(**vars(options) | given)))
         except RecordMissing as error:
             raise _missing(options, kind) from error
     print_record(record)
@@ -65,13 +70,21 @@ def run_delete(options: Options) -> None:
     kind = kind_of(options.noun)
     delete = writes_of(options.noun).delete
     assert delete is not None
-    key = getattr(options, kind.key)
     with writing_in(options) as (tx, workspace):
+        key = _key(tx, workspace, options, kind)
         try:
             delete(tx, workspace, key)
         except RecordMissing as error:
             raise _missing(options, kind) from error
     print_json({"deleted": key})
+
+
+def _key(tx: Transaction, workspace: Workspace, options: Options, kind: Kind) -> str:
+    """The key of the record of the options, which may be named by its name if it has one."""
+    given: str = getattr(options, kind.key)
+    if kind.key != "uuid" or is_uuid(given) or "name_key" not in kind.spec.table.c:
+        return given
+    return find_named(ListQuery(tx, workspace), kind.spec, given) or given
 
 
 def _missing(options: Options, kind: Kind) -> CommandFailed:

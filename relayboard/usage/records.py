@@ -29,7 +29,12 @@ def listing(what: str, listed: int = 250) -> Action:
     return Action("list", "records.run_list", what, workspace(), limit(listed), examples=(IN,))
 
 
+NAMED = ("group", "label", "topic", "optin", "ticketer", "classifier", "template", "campaign", "flow")
+
+
 def record(noun: str, key: str) -> click.Argument:
+    if noun in NAMED:
+        return argument(key, f"the UUID or the name of the {noun}", metavar=noun.upper())
     return argument(key, f"the {noun}, as `relayboard {noun} list` names it", metavar=key.upper())
 
 
@@ -47,7 +52,7 @@ def renaming(noun: str) -> Action:
         workspace(),
         record(noun, "uuid"),
         named("the new name"),
-        examples=(f"{IN} {ID} --name Others",),
+        examples=(f"{IN} {ID} --name Others", f"{IN} Neighbors --name Others"),
     )
 
 

@@ -207,6 +207,18 @@ class TestTriggerCommands:
         assert made["exclude_groups"] == []
         assert listed == [made]
 
+    @pytest.mark.usefixtures("group_uuid")
+    def test_the_groups_of_a_trigger_are_called_by_name_in_any_case(self, run: Run, flow_uuid: str) -> None:
+        words = ("--type", "keyword", "--flow", flow_uuid, "--keyword")
+
+        _, only, _ = run("trigger", "create", *words, "join", "--group", "mothers")
+        _, without, _ = run("trigger", "create", *words, "leave", "--exclude-group", " Mothers")
+        status, printed, complaint = run("trigger", "create", *words, "stay", "--group", "Fathers")
+
+        assert [one["name"] for one in only["groups"]] == ["Mothers"]
+        assert [one["name"] for one in without["exclude_groups"]] == ["Mothers"]
+        assert (status, printed) == (1, None) and 'there is no group "Fathers"' in complaint
+
     def test_a_schedule_is_due_by_the_clock_of_the_workspace(self, run: Run, flow_uuid: str, group_uuid: str) -> None:
         timing = ("--at", "2098-03-02T08:00", "--repeat", "monthly", "--group", group_uuid)
 

@@ -167,6 +167,39 @@ def test_a_changed_record_is_what_the_api_shows(run, api: Api):
     assert run("classifier", "change", made["classifier"]["uuid"], "--intent", " ") == (1, None)
 
 
+@pytest.mark.parametrize(
+    ("noun", "more", "verbs"),
+    [
+        ("group", [], "show change delete"),
+        ("label", [], "show change delete"),
+        ("topic", [], "show change"),
+        ("optin", [], "show change"),
+        ("ticketer", ["--type", "zendesk"], "show change"),
+        ("classifier", ["--type", "wit", "--intent", "book"], "show change"),
+    ],
+)
+def test_a_record_is_called_by_its_name_in_any_case(run, noun, more, verbs):
+    _, made = run(noun, "create", "--name", "Health", *more)
+
+    assert run(noun, "show", "HEALTH") == (0, made)
+    _, changed = run(noun, "change", "health", "--name", "Care")
+    assert (changed["uuid"], changed["name"]) == (made["uuid"], "Care")
+    assert run(noun, "change", "Health", "--name", "Other") == (1, None)
+    if "delete" in verbs:
+        assert run(noun, "delete", "Care", "--yes") == (0, {"deleted": made["uuid"]})
+        assert run(noun, "show", "Care") == (1, None)
+
+
+def test_an_archived_campaign_is_called_by_its_uuid_alone(run):
+    run("group", "create", "--name", "Mothers")
+    made = [run("campaign", "create", "--name", "Births", "--group", "mothers")[1]]
+    assert main(["campaign", "archive", "--campaign", made[0]["uuid"]]) == 0
+    made.append(run("campaign", "create", "--name", "Births", "--group", "mothers")[1])
+
+    assert run("campaign", "show", "births") == (0, made[1])
+    assert run("campaign", "show", made[0]["uuid"])[1]["archived"]
+
+
 def test_a_ticket_is_assigned_moved_closed_and_reopened(run, api: Api, database, workspace):
     add_contact(database, workspace)
     contact = api.results("/api/v2/contacts.json")[0]["uuid"]
