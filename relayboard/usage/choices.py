@@ -5,6 +5,34 @@ ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 SCOPES = ("read", "write")
 AREAS = ("contacts", "messages", "tickets", "flows", "campaigns", "channels", "administration")
 AUDIT_ACTIONS = ("created", "changed", "deleted")
+AUDIT_RESOURCES = (
+    "account",
+    "campaign_events",
+    "campaigns",
+    "channels",
+    "classifiers",
+    "contacts",
+    "fields",
+    "flows",
+    "globals",
+    "groups",
+    "invitations",
+    "labels",
+    "media",
+    "messages",
+    "optins",
+    "resthook_subscribers",
+    "resthooks",
+    "sessions",
+    "templates",
+    "ticketers",
+    "tokens",
+    "topics",
+    "triggers",
+    "users",
+    "webhook_receivers",
+    "workspace",
+)
 TICKETERS = ("internal", "mailgun", "zendesk", "rocketchat")
 CLASSIFIERS = ("wit", "luis", "bothub")
 TEMPLATE_STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsupported_components")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, DATE_STYLES, ROLES, SCOPES
+from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, AUDIT_RESOURCES, DATE_STYLES, ROLES, SCOPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
 from relayboard.usage.values import Given, Moment, WholeNumber
 
@@ -231,7 +231,12 @@ AUDIT = Noun(
         "audits.run_list",
         "who changed what in a workspace, newest first",
         workspace(),
-        option("--resource", "only changes of this resource, such as users or tokens", default=""),
+        option(
+            "--resource",
+            "only changes of this resource, such as users or tokens",
+            choices=AUDIT_RESOURCES,
+            metavar="RESOURCE",
+        ),
         option("--action", "only this kind of change", choices=AUDIT_ACTIONS, into="done"),
         option("--user", "only changes by the user with this address", default=""),
         option("--after", "only changes from this time on", kind=Moment(is_utc=True), metavar="TIME"),

@@ -5,6 +5,7 @@ import pytest
 from flows.definition.exports import Dependencies
 from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
 from persistence.audit import witness
+from persistence.audit.audited import AUDITED
 from persistence.channels import gateway_calls
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.tables import deliveries
@@ -16,6 +17,7 @@ SAME = {
     "SCOPES": tokens.SCOPES,
     "AREAS": tokens.AREAS,
     "AUDIT_ACTIONS": (witness.CREATED, witness.CHANGED, witness.DELETED),
+    "AUDIT_RESOURCES": tuple(sorted({each.resource for each in AUDITED.values()})),
     "TICKETERS": ticketers.TYPES,
     "CLASSIFIERS": classifiers.TYPES,
     "TEMPLATE_STATUSES": templates.STATUSES,
