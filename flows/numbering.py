@@ -1,7 +1,11 @@
 """The numbering plans of countries, as libphonenumber knows them. `flows.phones` says how numbers are read."""
 
+import re
+
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, ValidationResult
+
+SHORTEST_NATIONAL = 7
 
 
 def is_country(code: str) -> bool:
@@ -16,6 +20,19 @@ def national_format(number: str) -> str:
     except NumberParseException:
         return number
     return phonenumbers.format_number(parsed, PhoneNumberFormat.NATIONAL)
+
+
+def typed_forms(number: str) -> list[str]:
+    """The digits by which people write an E.164 number: international, also after 00 or with the zero that is dialed
+    inside the country, and national. Short national numbers are left out, because other figures look like them."""
+    digits = number.removeprefix("+")
+    try:
+        parsed = phonenumbers.parse(number, None)
+    except NumberParseException:
+        return [digits]
+    national = "".join(re.findall(r"\d", phonenumbers.format_number(parsed, PhoneNumberFormat.NATIONAL)))
+    forms = [digits, f"00{digits}", f"{parsed.country_code}{national}", national]
+    return [form for form in dict.fromkeys(forms) if form == digits or len(form) >= SHORTEST_NATIONAL]
 
 
 def country_of(number: str) -> str:

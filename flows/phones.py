@@ -76,6 +76,13 @@ def national_format(number: str) -> str:
     return numbering.national_format(number)
 
 
+def typed_forms(number: str) -> list[str]:
+    """The digits by which people write an E.164 number: international and national."""
+    from flows import numbering  # noqa: PLC0415  # it loads all numbering plans, which few commands need
+
+    return numbering.typed_forms(number)
+
+
 def country_of(number: str) -> str:
     """The country that an E.164 number belongs to, or empty text."""
     from flows import numbering  # noqa: PLC0415  # it loads all numbering plans, which few commands need

@@ -9,19 +9,24 @@ from typing import BinaryIO
 from sqlalchemy import select
 
 from persistence.archives.archives import MESSAGE, RUN
+from persistence.audience_tables import OF_START
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.contacts.notes import CONTACT_NOTES
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Database, Transaction
 from persistence.deliveries.records import DELIVERIES
 from persistence.exports.writing import read_records
+from persistence.flow_starts.states import IS_BY_USER
+from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.media.media import place_in_store
 from persistence.media.store import MediaStore
 from persistence.messages.v2 import MESSAGES
+from persistence.rights.alone import is_for_nobody_else
 from persistence.rights.files import find_own_media, lines_about
 from persistence.rights.needles import Person
 from persistence.runs.v2 import RUNS
+from persistence.tables.flow_starts import flow_start
 from persistence.tables.messages import media
 from persistence.tables.service import archive
 from persistence.tickets.tickets import TICKETS
@@ -47,6 +52,9 @@ def write_copy(
         for name, spec in LISTS.items():
             ids = _find_ids(database, spec, person)
             counts[name] = _write(packed, name, read_records(database, workspace, spec, ids))
+        counts["starts"] = _write(
+            packed, "starts", read_records(database, workspace, STARTS, _find_starts(database, person))
+        )
         for kind in (MESSAGE, RUN):
             name = f"archived_{kind}s"
             counts[name] = _write(packed, name, _read_archived(database, store, person, kind))
@@ -73,6 +81,13 @@ def _find_ids(database: Database, spec: ListSpec, person: Person) -> list[int]:
     mine = (rows.workspace_id == person.workspace_id) & (rows.contact_id == person.contact_id)
     with database.reading() as tx:
         return list(tx.execute(select(rows.id).where(mine).order_by(rows.id)).scalars())
+
+
+def _find_starts(database: Database, person: Person) -> list[int]:
+    """Those of this person alone: the values of others may be about anybody."""
+    with database.reading() as tx:
+        alone = is_for_nobody_else(OF_START, person)
+        return list(tx.execute(select(flow_start.c.id).where(alone, IS_BY_USER).order_by(flow_start.c.id)).scalars())
 
 
 def _read_archived(database: Database, store: MediaStore, person: Person, kind: str) -> Iterator[list[str]]:

@@ -4,12 +4,16 @@ tables that there are. Rows of others that mention the person's address lose the
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import unquote_plus
 
-from sqlalchemy import Column, ColumnElement, Table, Text, cast, delete, func, or_, select, update
+import orjson
+from sqlalchemy import Column, ColumnElement, Table, Text, and_, cast, delete, func, or_, select, update
 
+from persistence.audience_tables import OF_BROADCAST, OF_START
 from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
 from persistence.database import Transaction
+from persistence.rights.alone import is_for_nobody_else
 from persistence.rights.needles import Person, redact
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
@@ -18,7 +22,7 @@ from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.data_jobs import FAILED, contact_import, export, rejected_row
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.flow_starts import flow_start, flow_start_contact
-from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group, message
+from persistence.tables.messages import broadcast, broadcast_contact, message
 from persistence.tables.moves import moved_record
 from persistence.tables.runs import flow_run, flow_session, parked_sprint
 from persistence.tables.service import kept_answer
@@ -105,21 +109,22 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
         delete_contacts(tx, person.workspace_id, [person.contact_id])
     tx.execute(update(contact).where(mine).values(timezone=None))
     _empty_lone_broadcasts(tx, person)
+    _empty_lone_starts(tx, person)
     for table in OWN_ROWS.values():
         tx.execute(delete(table).where(_own(table, person)))
     paths = (contact_urn.c.workspace_id == person.workspace_id) & contact_urn.c.path.in_(person.paths)
     tx.execute(delete(contact_urn).where(paths, contact_urn.c.contact_id.is_(None)))
     for name, column in MENTIONS.items():
-        rows: Any = column.table
-        mentioned = (rows.c.workspace_id == person.workspace_id) & person.is_in(column)
-        gone = tx.execute(delete(rows).where(mentioned)).rowcount
-        counts[name] = counts.get(name, 0) + gone
+        mentioned = [row for row, body in _find(tx, person, column) if _is_in_body(person, body)]
+        for row in mentioned:
+            tx.execute(delete(column.table).where(row))
+        counts[name] = counts.get(name, 0) + len(mentioned)
     for column in DOCUMENTS:
         _redact(tx, person, column)
     for column in QUERIES:
-        owned = column.table.c.workspace_id == person.workspace_id
-        named = person.is_in(column, by_uuid=False)
-        tx.execute(update(column.table).where(owned, named).values({column: None}))
+        for row, query in _find(tx, person, column):
+            if person.is_in(query, by_uuid=False):
+                tx.execute(update(column.table).where(row).values({column: None}))
     _forget_address_of_others(tx, person)
     _forget_notes_of_moves(tx, person)
     _forget_files(tx, person)
@@ -137,37 +142,52 @@ def _forget_address_of_others(tx: Transaction, person: Person) -> None:
 def _forget_notes_of_moves(tx: Transaction, person: Person) -> None:
     """What could not be carried from another server is told by name."""
     rows = moved_record.c
-    told = person.is_in(rows.name) | person.is_in(rows.note) | (rows.name == person.name)
-    tx.execute(update(moved_record).where(rows.workspace_id == person.workspace_id, told).values(name=None, note=None))
-
-
-def is_to_nobody_else(person: Person) -> ColumnElement[bool]:
-    """Whether a broadcast names this person and nobody else."""
-    to = broadcast_contact.c
-    mine = (broadcast.c.workspace_id == person.workspace_id) & broadcast.c.query.is_(None)
-    theirs = select(to.broadcast_id).where(to.workspace_id == person.workspace_id, to.contact_id == person.contact_id)
-    others = select(to.broadcast_id).where(to.workspace_id == person.workspace_id, to.contact_id != person.contact_id)
-    groups = broadcast_group.c
-    grouped = select(groups.broadcast_id).where(groups.workspace_id == person.workspace_id)
-    return mine & broadcast.c.id.in_(theirs) & broadcast.c.id.not_in(others) & broadcast.c.id.not_in(grouped)
+    if person.name is not None:
+        named = (rows.workspace_id == person.workspace_id) & (rows.name == person.name)
+        tx.execute(update(moved_record).where(named).values(name=None, note=None))
+    for column in (rows.name, rows.note):
+        for row, told in _find(tx, person, column):
+            if person.is_in(told):
+                tx.execute(update(moved_record).where(row).values(name=None, note=None))
 
 
 def _empty_lone_broadcasts(tx: Transaction, person: Person) -> None:
     """A broadcast to nobody else says what was written to this person."""
-    mine, lone = broadcast.c.workspace_id == person.workspace_id, is_to_nobody_else(person)
+    lone = is_for_nobody_else(OF_BROADCAST, person)
+    mine = broadcast.c.workspace_id == person.workspace_id
     for broadcast_id, texts in tx.execute(select(broadcast.c.id, broadcast.c.text).where(lone)).all():
         values = {"text": dict.fromkeys(texts, ""), "attachments": {}, "files": {}, "quick_replies": {}}
         tx.execute(update(broadcast).where(mine, broadcast.c.id == broadcast_id).values(**values))
 
 
+def _empty_lone_starts(tx: Transaction, person: Person) -> None:
+    """The values of a start of nobody else are about this person, whoever they name."""
+    given = flow_start.c.params.is_not(None) | flow_start.c.parent.is_not(None)
+    tx.execute(update(flow_start).where(is_for_nobody_else(OF_START, person), given).values(params=None, parent=None))
+
+
+def _find(tx: Transaction, person: Person, column: Column[Any]) -> list[tuple[ColumnElement[bool], Any]]:
+    """The rows of the workspace that may mention the person: the condition for each, and its text or document."""
+    keys = list(column.table.primary_key)
+    may_be = (column.table.c.workspace_id == person.workspace_id) & person.may_be_in(column)
+    found = tx.execute(select(column, *keys).where(may_be)).all()
+    return [
+        (and_(*(key == value for key, value in zip(keys, values, strict=True))), content) for content, *values in found
+    ]
+
+
+def _is_in_body(person: Person, body: Any) -> bool:
+    """Forms are stored as they are sent, with escapes."""
+    text = body if isinstance(body, str) else orjson.dumps(body).decode()
+    return person.is_in(text) or person.is_in(unquote_plus(text))
+
+
 def _redact(tx: Transaction, person: Person, column: Column[Any]) -> None:
-    rows: Any = column.table
-    found = select(rows.c.id, column).where(rows.c.workspace_id == person.workspace_id, person.is_in(column))
-    for row_id, document in tx.execute(found).all():
-        mine = (rows.c.workspace_id == person.workspace_id) & (rows.c.id == row_id)
+    for row, document in _find(tx, person, column):
         bare = redact(document, person)
         left = [each for each in bare if each] if column is broadcast.c.urns else bare
-        tx.execute(update(rows).where(mine).values({column: left}))
+        if left != document:
+            tx.execute(update(column.table).where(row).values({column: left}))
 
 
 def _forget_files(tx: Transaction, person: Person) -> None:

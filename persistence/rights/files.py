@@ -12,11 +12,12 @@ from sqlalchemy import Text, cast, select, update
 from persistence.archives.archives import MESSAGE
 from persistence.archives.reading import ArchiveGone, read_lines
 from persistence.archives.writing import Measured
+from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.states import IS_UNFINISHED
 from persistence.database import Database, Transaction
 from persistence.media.media import delete_media, named_in
 from persistence.media.store import MediaStore
-from persistence.rights.erasing import is_to_nobody_else
+from persistence.rights.alone import is_for_nobody_else
 from persistence.rights.needles import Person
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import broadcast, media, message
@@ -143,7 +144,7 @@ def _is_shared(tx: Transaction, person: Person, media_uuid: str) -> bool:
     rows = message.c
     others = (rows.workspace_id == person.workspace_id) & (rows.contact_id != person.contact_id)
     named = cast(rows.attachments, Text).contains(media_uuid)
-    to_others = (broadcast.c.started > 1) | (IS_UNFINISHED & ~is_to_nobody_else(person))
+    to_others = (broadcast.c.started > 1) | (IS_UNFINISHED & ~is_for_nobody_else(OF_BROADCAST, person))
     to_many = (broadcast.c.workspace_id == person.workspace_id) & to_others
     sent = cast(broadcast.c.files, Text).contains(media_uuid)
     return (

@@ -1,6 +1,5 @@
 """What a person is known by in texts: found in documents that mention the person without being the person's own."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from sqlalchemy import ColumnElement, Text, cast, false, or_, select
 from persistence.contacts.addresses import find_urns
 from persistence.contacts.finding import find_contacts
 from persistence.database import Transaction
+from persistence.rights.spellings import Needles, make_needles
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
 from persistence.tables.contacts import contact, contact_urn
@@ -21,8 +21,8 @@ SHORTEST_PATH = 5
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A contact that is erased: its ids, the paths of its URNs, its name, and the UUIDs of contacts that were merged
-    into it."""
+    """A contact that is erased: its ids, the paths of its URNs, its name, the UUIDs of contacts that were merged into
+    it, and the phone numbers among the paths, with `+`."""
 
     workspace_id: int
     contact_id: int
@@ -30,25 +30,31 @@ class Person:
     paths: tuple[str, ...]
     name: str | None = None
     merged: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
     @property
     def uuids(self) -> tuple[str, ...]:
         return (self.uuid, *self.merged)
 
     @property
-    def needles(self) -> tuple[str, ...]:
-        """The UUIDs, and the paths that are long enough to be nobody else's words."""
-        return (*self.uuids, *self.addresses)
-
-    @property
     def addresses(self) -> tuple[str, ...]:
+        """The paths that are long enough to be nobody else's words."""
         return tuple(path for path in self.paths if len(path) >= SHORTEST_PATH)
 
-    def is_in(self, column: ColumnElement[Any], *, by_uuid: bool = True) -> ColumnElement[bool]:
-        """Whether the text of a column mentions the person."""
-        wanted = self.needles if by_uuid else self.addresses
+    @property
+    def needles(self) -> Needles:
+        known = {form for number in self.numbers for form in (number, number.removeprefix("+"))}
+        return make_needles(self.numbers, tuple(path for path in self.addresses if path not in known))
+
+    def may_be_in(self, column: ColumnElement[Any], *, by_uuid: bool = True) -> ColumnElement[bool]:
+        """A condition for texts and documents that mention the person, and few others: `is_in` decides."""
         text = cast(column, Text)
-        return or_(false(), *(text.contains(needle, autoescape=True) for needle in wanted))
+        uuids = [text.contains(uuid) for uuid in self.uuids if by_uuid]
+        return or_(false(), *uuids, *self.needles.may_be_in(text))
+
+    def is_in(self, text: str, *, by_uuid: bool = True) -> bool:
+        """Whether a text mentions the person."""
+        return (by_uuid and any(uuid in text for uuid in self.uuids)) or self.needles.are_in(text)
 
 
 def find_person(tx: Transaction, workspace_id: int, contact_id: int) -> Person:
@@ -58,10 +64,16 @@ def find_person(tx: Transaction, workspace_id: int, contact_id: int) -> Person:
     rows = contact_urn.c
     former = rows.contact_id.is_(None) & (rows.former_contact_id == contact_id)
     own = (rows.workspace_id == workspace_id) & ((rows.contact_id == contact_id) | former)
-    paths = tx.execute(select(rows.path).where(own).order_by(rows.id)).scalars()
+    urns = tx.execute(select(rows.scheme, rows.path).where(own).order_by(rows.id)).all()
+    paths = tuple(path for _, path in urns)
+    numbers = tuple(f"+{path.removeprefix('+')}" for scheme, path in urns if _is_number(scheme, path))
     into = (contact.c.workspace_id == workspace_id) & (contact.c.merged_into_id == contact_id)
     merged = tx.execute(select(contact.c.uuid).where(into).order_by(contact.c.id)).scalars()
-    return Person(workspace_id, contact_id, uuid, tuple(paths), name, tuple(merged))
+    return Person(workspace_id, contact_id, uuid, paths, name, tuple(merged), numbers)
+
+
+def _is_number(scheme: str, path: str) -> bool:
+    return (scheme == "tel" and path.startswith("+")) or (scheme == "whatsapp" and path.isdecimal())
 
 
 def find_contact_of_person(tx: Transaction, workspace: Workspace, reference: str) -> int:
@@ -81,11 +93,10 @@ def find_contact_of_person(tx: Transaction, workspace: Workspace, reference: str
 
 
 def redact(document: Any, person: Person) -> Any:
-    """A document without the person: a text with an address becomes empty, and what it says of the contact, such as the
-    results of a run, is left out."""
-    pattern = re.compile("|".join(map(re.escape, person.addresses)) or r"(?!)")
-    bare = _leave_out(document, person.uuids)
-    return _walk(bare, lambda text: "" if pattern.search(text) else text)
+    """A document without the person: a text with an address becomes empty and a figure that is one null; what it says
+    of the contact, such as the results of a run, is left out."""
+    needles = person.needles
+    return _walk(_leave_out(document, person.uuids), needles.are_in)
 
 
 def _leave_out(document: Any, uuids: Sequence[str]) -> Any:
@@ -107,11 +118,12 @@ SAID: Mapping[str, Any] = {"name": "", "urn": "", "urn_display": "", "urns": [],
 RESULTS: Mapping[str, Any] = {"results": {}}
 
 
-def _walk(document: Any, change: Callable[[str], str]) -> Any:
-    if isinstance(document, str):
-        return change(document)
+def _walk(document: Any, is_named: Callable[[str], bool]) -> Any:
     if isinstance(document, list):
-        return [_walk(each, change) for each in document]
+        return [_walk(each, is_named) for each in document]
     if isinstance(document, dict):
-        return {change(key): _walk(value, change) for key, value in document.items()}
-    return document
+        return {"" if is_named(key) else key: _walk(value, is_named) for key, value in document.items()}
+    if isinstance(document, str):
+        return "" if is_named(document) else document
+    is_number = isinstance(document, int | float) and not isinstance(document, bool)
+    return None if is_number and is_named(f"{document:.0f}") else document

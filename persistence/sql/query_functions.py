@@ -1,6 +1,7 @@
-"""SQL functions for contact queries, with the same meaning on SQLite and PostgreSQL. SQLite gets the functions of the
-contact query language itself, written in Python. PostgreSQL has equivalents for all of them; from version 17 on it
-folds case by its own Unicode tables, before by the character type of the database, which must be UTF-8.
+"""SQL functions for contact queries and the search for a phone number, with the same meaning on SQLite and PostgreSQL.
+SQLite gets the functions of the contact query language itself, written in Python. PostgreSQL has equivalents for all of
+them; from version 17 on it folds case by its own Unicode tables, before by the character type of the database, which
+must be UTF-8.
 
 What only queries need is loaded with the first one: every command registers these functions, and few call them.
 """
@@ -24,6 +25,9 @@ from persistence.sql.columns import UtcDateTime, time_text
 
 WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
 UNICODE_TABLES, UNICODE_TABLES_SINCE = "pg_c_utf8", (17,)
+BETWEEN_DIGITS = " -.()/+"
+"""What people write between the digits of a phone number; `+` is a space in forms."""
+_NOTHING_BETWEEN = str.maketrans("", "", BETWEEN_DIGITS)
 _THREE_LETTERS = re.compile(r"[^\W_]{3}")
 _LIKE_SPECIAL, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
@@ -64,6 +68,14 @@ class LowerText(GenericFunction[str]):
     """A text in lower case."""
 
     name = "relayboard_lower"
+    type = String()
+    inherit_cache = True
+
+
+class JoinedText(GenericFunction[str]):
+    """A text without what stands between the digits of a phone number."""
+
+    name = "relayboard_join"
     type = String()
     inherit_cache = True
 
@@ -146,6 +158,7 @@ def register_query_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("relayboard_place", 1, _name_place, deterministic=True)
     connection.create_function("relayboard_compare", 2, _compare, deterministic=True)
     connection.create_function("relayboard_moment", 1, _write_moment, deterministic=True)
+    connection.create_function("relayboard_join", 1, _join, deterministic=True)
     connection.create_function("relayboard_name_match", -1, _match_name, deterministic=True)
 
 
@@ -185,6 +198,12 @@ def _may_contain_on_postgresql(element: MayContain, compiler: SQLCompiler, **opt
     return f"({lower} LIKE {compiler.process(pattern, **options)})"
 
 
+@compiles(JoinedText, "postgresql")
+def _join_on_postgresql(element: JoinedText, compiler: SQLCompiler, **options: Any) -> str:
+    (text,) = element.clauses
+    return f"translate({compiler.process(text, **options)}, '{BETWEEN_DIGITS}', '')"
+
+
 @compiles(PlaceName, "postgresql")
 def _name_place_on_postgresql(element: PlaceName, compiler: SQLCompiler, **options: Any) -> str:
     (path,) = element.clauses
@@ -217,6 +236,10 @@ def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **optio
 
 def _fold(text: str | None) -> str | None:
     return None if text is None else _folded(text)
+
+
+def _join(text: str | None) -> str | None:
+    return None if text is None else text.translate(_NOTHING_BETWEEN)
 
 
 def _name_place(path: str | None) -> str | None:

@@ -11,6 +11,7 @@ from flows.phones import (
     normalize_number,
     parse_number,
     parse_phone,
+    typed_forms,
 )
 
 
@@ -117,3 +118,16 @@ def test_numbers_are_shown_as_people_of_their_country_write_them():
 def test_the_country_of_a_number_comes_from_its_prefix():
     assert country_of("+250788383383") == "RW"
     assert country_of("5080") == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "forms"),
+    [
+        ("+250788314159", ["250788314159", "00250788314159", "2500788314159", "0788314159"]),
+        ("+4531415926", ["4531415926", "004531415926", "31415926"]),
+        ("+29051234", ["29051234", "0029051234"]),
+        ("+1", ["1"]),
+    ],
+)
+def test_people_write_a_number_in_these_digits(number, forms):
+    assert typed_forms(number) == forms

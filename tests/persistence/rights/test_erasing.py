@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import orjson
 import pytest
@@ -23,7 +24,7 @@ from persistence.lists import ListQuery, read_list
 from persistence.media.folder import FolderStore
 from persistence.media.media import add_media
 from persistence.performing import Performer
-from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES, _forget_files
+from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES, _forget_files, _forget_notes_of_moves
 from persistence.rights.needles import Person, find_contact_of_person
 from persistence.rights.requests import COPY, DATA_REQUESTS, ERASE, create_request
 from persistence.sql.columns import new_uuid, time_text
@@ -31,6 +32,7 @@ from persistence.tables.audit import audit_event
 from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import contact_import, export, rejected_row
 from persistence.tables.deliveries import delivery, delivery_attempt, resthook, resthook_event
+from persistence.tables.flows import flow as flow_table
 from persistence.tables.messages import media
 from persistence.tables.moves import moved_record, workspace_move
 from persistence.tables.runs import flow_session
@@ -39,12 +41,13 @@ from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact, make_messages
-from tests.run_rows import add_flow, add_run
+from tests.run_rows import add_flow, add_run, uuid_of
 from tests.ticket_rows import add_ticket
 
 NUMBER = "+250788314159"
 WORDS = ("Amina Nyirahabimana", "my test was positive", "Tuesday at the river", "please call her mother")
-MARKS = [each.encode() for each in (NUMBER, NUMBER[1:], *WORDS)]
+SPELLINGS = ("0788314159", "0788 314 159", "+250-788-314-159")
+MARKS = [each.encode() for each in (NUMBER, NUMBER[1:], *SPELLINGS, *WORDS)]
 NAME, HEARD, SENT, NOTED = WORDS
 OLD = datetime(2025, 11, 29, 10, tzinfo=UTC)
 
@@ -79,6 +82,7 @@ def clinic(api: Api, settings: Any) -> Clinic:
     bosco = make_contact(database, workspace, "+250788271828", "Bosco")
     made = Clinic(api, database, workspace, store, amina, bosco)
     talk(made)
+    start_flows(made)
     write_records(made)
     write_jobs(made)
     write_archive(made)
@@ -103,6 +107,19 @@ def talk(clinic: Clinic) -> None:
     make_messages(
         clinic.database, clinic.workspace, clinic.amina, 2, text=HEARD, urn=f"tel:{NUMBER}", attachments=attachments
     )
+
+
+def start_flows(clinic: Clinic) -> None:
+    """For her alone, for somebody else with her number in every form, and for both."""
+    flow = uuid_of(clinic.database, flow_table, add_flow(clinic.database, clinic.workspace, "Visits"))
+    mother = {"numbers": ["call " + each for each in SPELLINGS], "figure": int(NUMBER[1:])}
+    for contacts, params in (
+        ([clinic.amina], {"words": HEARD}),
+        ([clinic.bosco], {"mother": mother}),
+        ([clinic.amina, clinic.bosco], {"place": "Kigali"}),
+    ):
+        made = clinic.api.post("/api/v2/flow_starts.json", {"flow": flow, "contacts": contacts, "params": params})
+        assert made.status_code == 201
 
 
 def write_records(clinic: Clinic) -> None:
@@ -265,6 +282,43 @@ def test_others_keep_what_is_theirs(clinic: Clinic) -> None:
     assert clinic.api.get("/api/v2/messages.json", contact=clinic.bosco).status_code == 200
 
 
+def test_starts_lose_what_names_the_person_and_nothing_else(clinic: Clinic) -> None:
+    flow = clinic.api.results("/api/v2/flow_starts.json")[0]["flow"]["uuid"]
+    longer = {"receipt": f"{NUMBER}26", "figure": int(f"{NUMBER[1:]}26")}
+    clinic.api.post("/api/v2/flow_starts.json", {"flow": flow, "contacts": [clinic.bosco], "params": longer})
+    clinic.perform(ERASE)
+
+    params = [each["params"] for each in clinic.api.results("/api/v2/flow_starts.json")][::-1]
+    emptied = {"mother": {"numbers": ["", "", ""], "figure": None}}
+    assert params == [None, emptied, {"place": "Kigali"}, longer]
+
+
+def test_an_event_that_names_the_number_in_a_form_goes(clinic: Clinic) -> None:
+    with clinic.database.writing() as tx:
+        planned = {"created_on": tx.now, "scheduled_on": tx.now, "due_on": tx.now}
+        sent = {"event": "mo_sms", "receiver": "http://x", "url": "http://x/", "content_type": "x", **planned}
+        for told in ("her number: 0788 314 159", "0788 314 159 26 is longer"):
+            tx.insert(delivery, workspace_id=clinic.workspace.id, **sent, body=urlencode({"text": told}))
+    clinic.perform(ERASE)
+
+    with clinic.database.reading() as tx:
+        assert tx.execute(select(delivery.c.body)).scalars().all() == ["text=0788+314+159+26+is+longer"]
+
+
+def test_notes_of_a_move_without_a_name_are_not_those_of_a_person_without_one(
+    database: Database, workspace: Workspace
+) -> None:
+    person = Person(workspace.id, 1, new_uuid(), ())
+    with database.writing() as tx:
+        times = {"created_on": tx.now, "modified_on": tx.now}
+        moved = tx.insert(workspace_move, workspace_id=workspace.id, source="https://x", state={}, **times)
+        lost = {"kind": "message", "reference": "1", "name": None, "note": "no channel"}
+        tx.execute(insert(moved_record), [{**lost, "workspace_id": workspace.id, "move_id": moved}])
+        _forget_notes_of_moves(tx, person)
+
+        assert tx.execute(select(moved_record.c.note)).scalars().all() == ["no channel"]
+
+
 def raw(store: FolderStore) -> Iterator[tuple[str, bytes]]:
     for name in store.list_names():
         file = store.open(name)
@@ -307,11 +361,13 @@ def test_a_copy_has_everything_and_goes_with_the_person(clinic: Clinic) -> None:
         "runs": 1,
         "tickets": 1,
         "notes": 1,
+        "starts": 1,
         "archived_messages": 1,
         "files": 1,
     }
     assert NAME in held["contact.jsonl"] and NOTED in held["notes.jsonl"] and HEARD in held["runs.jsonl"]
     assert HEARD in held["archived_messages.jsonl"] and "Good evening" not in "".join(held.values())
+    assert json.loads(held["starts.jsonl"])["params"] == {"words": HEARD}
     (file,) = (each for each in held if each.startswith("media/"))
     assert held[file] == HEARD
 
