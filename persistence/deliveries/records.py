@@ -21,7 +21,7 @@ from persistence.sql.json_sql import declare_record, json_list, json_record_or_n
 from persistence.sql.names import must_exist
 from persistence.sql.pages import Order
 from persistence.tables.channels import channel, former_channel
-from persistence.tables.contacts import contact
+from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
 from persistence.workspaces import hold_workspace
 
@@ -90,7 +90,7 @@ _LISTED: dict[str, ColumnElement[Any]] = {
     "event": delivery.c.event,
     "channel": json_record_or_null(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
     "subscriber": delivery.c.subscriber_id,
-    "contact": json_record_or_null(contact.c.id, {"uuid": contact.c.uuid, "name": func.coalesce(contact.c.name, "")}),
+    "contact": json_record_or_null(contact.c.id, CONTACT_REF),
     "url": delivery.c.url,
     "status": delivery.c.status,
     "attempts": delivery.c.attempts,

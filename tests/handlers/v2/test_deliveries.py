@@ -12,6 +12,7 @@ from persistence.resthooks.events import record_resthook_event
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
+from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, FAILED
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact
@@ -63,6 +64,16 @@ def test_they_are_found_by_receiver_event_status_contact_and_time(api: Api, even
     assert uuids(api, before="2020-01-01") == [] == uuids(api, receiver="0" * 8 + PHONE[8:])
     assert len(uuids(api, after="2020-01-01")) == 3
     assert api.get(LIST, receiver="x").status_code == api.get(LIST, status="x").status_code == 400
+
+
+def test_a_contact_without_a_name_has_none_here_as_in_other_lists(api: Api, events: list[str]) -> None:
+    with api.database.writing() as tx:
+        tx.execute(update(contact).values(name=None))
+
+    named = {each["uuid"]: each["contact"] for each in api.results(LIST)}
+    (known,) = api.results("/api/v2/contacts.json")
+    assert named[events[0]] == {"uuid": known["uuid"], "name": None} == api.get(ONE, uuid=events[0]).json()["contact"]
+    assert named[events[1]] is None
 
 
 def test_one_is_shown_with_its_request_its_response_and_the_time_it_took(api: Api, events: list[str]) -> None:
