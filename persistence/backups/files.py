@@ -1,14 +1,10 @@
 """The file of a backup: a ZIP archive whose parts are hashed while they are streamed; no part is kept in memory as a
 whole."""
 
-import contextlib
 import errno
 import hashlib
 import os
-import re
 import tarfile
-import time
-import uuid
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,11 +15,10 @@ from typing import IO
 from persistence.backups.errors import BackupError
 from persistence.backups.manifest import NAME, Manifest, Member
 from persistence.progress import report
-from relayboard.base.private_files import open_new
+from relayboard.base.private_files import name_draft, open_new, remove_abandoned
 
 PIECE_BYTES = 1 << 20
 COMPRESSION_LEVEL = 1
-ABANDONED_SECONDS = 86_400
 WITHOUT_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS})
 """How file systems refuse hard links that know none, as on a USB stick."""
 
@@ -75,8 +70,8 @@ def writing_backup(path: Path, manifest: Manifest) -> Iterator[BackupWriter]:
     BackupError."""
     if path.exists():
         raise _taken(path)
-    _remove_abandoned(path)
-    draft = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    remove_abandoned(path)
+    draft = name_draft(path)
     try:
         with open_new(draft) as file:
             with zipfile.ZipFile(file, "w", compresslevel=COMPRESSION_LEVEL) as archive:
@@ -111,17 +106,6 @@ def _rename_to_new(draft: Path, path: Path) -> None:
 
 def _taken(path: Path) -> BackupError:
     return BackupError(f"{path} exists already: give the backup another name")
-
-
-def _remove_abandoned(path: Path) -> None:
-    """Removes what killed runs left of a backup with this name; a run that goes on writes to its draft."""
-    name = re.compile(rf"{re.escape(path.name)}(\.[0-9a-f]{{32}})?\.part(\.db(-wal|-shm|-journal)?)?")
-    before = time.time() - ABANDONED_SECONDS
-    for each in path.parent.iterdir() if path.parent.is_dir() else ():
-        if name.fullmatch(each.name):
-            with contextlib.suppress(FileNotFoundError):  # another run removes it too
-                if each.stat().st_mtime < before:
-                    each.unlink()
 
 
 class BackupReader:

@@ -28,6 +28,7 @@ from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces import Workspace
+from relayboard.base.private_files import writing_private
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
@@ -167,7 +168,7 @@ def _copy_rejects(store: MediaStore, name: str | None, path: Path) -> None:
     """Raises CommandFailed."""
     stored = None if name is None else store.open(name)
     try:
-        with path.open("wb") as file:
+        with writing_private(path) as file:
             if stored is not None:
                 with stored.stream:
                     shutil.copyfileobj(stored.stream, file)

@@ -16,7 +16,7 @@ from persistence.rights.needles import find_contact_of_person, find_person
 from persistence.rights.requests import DATA_REQUESTS, ERASE, create_request
 from persistence.tables.data_jobs import data_request
 from persistence.workspaces import Workspace
-from relayboard.base.private_files import open_private
+from relayboard.base.private_files import writing_private
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
@@ -32,7 +32,7 @@ def run_copy(options: Options) -> None:
             contact_id = find_contact_of_person(tx, workspace, options.contact)
             person = find_person(tx, workspace.id, contact_id)
         try:
-            with open_private(options.output) as file, show_progress("Copying"):
+            with writing_private(options.output) as file, show_progress("Copying"):
                 counts = write_copy(database, open_store(settings), workspace, person, file)
         except OSError as error:
             raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error

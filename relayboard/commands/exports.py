@@ -8,7 +8,7 @@ from persistence.exports.kinds import FILTERS
 from persistence.exports.sheets import CSV, JSONL, XLSX, SheetFull
 from persistence.exports.writing import write_records
 from persistence.media.opening import open_store
-from relayboard.base.private_files import open_private
+from relayboard.base.private_files import writing_private
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
@@ -27,7 +27,7 @@ def run_export(options: Options) -> None:
             workspace = workspace_named(tx, options.workspace)
             filters = check_filters(tx, workspace, options.type, wanted)
         try:
-            with open_private(options.output) as file, show_progress("Exporting") as note:
+            with writing_private(options.output) as file, show_progress("Exporting") as note:
                 store = open_store(settings)
                 count = write_records(database, store, workspace, options.type, form, filters, file, note)
         except ArchivesChanged as error:

@@ -12,6 +12,7 @@ from persistence.move.moves import Move, find_move, open_move, save_state
 from persistence.sql.columns import time_text
 from persistence.tokens import find_credentials
 from persistence.workspaces import Workspace
+from relayboard.base.private_files import writing_private
 from relayboard.base.settings import Settings, load_settings, read_environment
 from relayboard.commands.output import opened_database, print_json, workspace_named
 from relayboard.commands.printing import as_json, shows_tables
@@ -121,6 +122,7 @@ def _report(database: Database, options: Options, move: Move) -> dict[str, Any]:
 
 def _write(path: Path, text: str) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        with writing_private(path) as file:
+            file.write(text.encode())
     except OSError as error:
         raise CommandFailed(f"{path} cannot be written: {error.strerror}") from error

@@ -11,11 +11,12 @@ import pytest
 
 from persistence.backups import sqlite
 from persistence.backups.errors import BackupError
-from persistence.backups.files import ABANDONED_SECONDS, reading_backup, writing_backup
+from persistence.backups.files import reading_backup, writing_backup
 from persistence.backups.manifest import Manifest
 from persistence.backups.writing import write_backup
 from persistence.database import Database
 from persistence.media.folder import FolderStore
+from relayboard.base.private_files import ABANDONED_SECONDS
 
 
 def manifest_of(version: str) -> Manifest:

@@ -97,6 +97,7 @@ def test_a_file_that_was_imported_is_not_kept_either(run: Import) -> None:
 
     assert (done["created"], done["rejected"]) == (1, 1)
     assert "nonsense,Bob" in Path("rejected.csv").read_text(encoding="utf-8-sig")
+    assert Path("rejected.csv").stat().st_mode & 0o777 == 0o600
     assert [each.parent.name for each in stored()] == ["imports"]
 
 

@@ -71,6 +71,7 @@ def test_a_workspace_is_copied_compared_and_switched(run: Run, other: OtherServe
     }
     assert compared["run"]["samples"] == 4
     assert "Both sides agree." in page.read_text()
+    assert page.stat().st_mode & 0o777 == 0o600
     assert "[x] Both sides were compared" in (tmp_path / "report.txt").read_text()
 
     changed = {"visibility": "archived", "archived": True, "created_on": "2099-01-01T00:00:00Z"}
