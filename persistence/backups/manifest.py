@@ -1,5 +1,6 @@
 """The manifest of a backup, by which it can be checked before it is used."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -7,9 +8,15 @@ import orjson
 from sqlalchemy import Table
 
 from persistence.backups.errors import BackupError
+from persistence.workspace_files.tables import FORMAT as WORKSPACE_FORMAT
 
 FORMAT = 1
 NAME = "manifest.json"
+
+
+def is_of_backup(manifest: Mapping[str, Any]) -> bool:
+    """Whether the manifest of a file is that of a backup, of whatever version."""
+    return isinstance(manifest.get("format"), int) and "members" in manifest
 
 
 @dataclass(slots=True)
@@ -63,6 +70,8 @@ class Manifest:
         """Raises BackupError for a manifest that no version has written, or only a later one."""
         try:
             read: dict[str, Any] = orjson.loads(text)
+            if read["format"] == WORKSPACE_FORMAT:
+                raise BackupError("this is the file of one workspace: `relayboard workspace import` brings it in")
             if read["format"] > FORMAT:
                 raise BackupError("a newer version of Relayboard made this backup: restore it with that version")
             tables = [TableManifest(**each) for each in read.pop("tables")]

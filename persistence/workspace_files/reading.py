@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Table, func, insert, select, text
 
+from persistence.backups.manifest import is_of_backup
 from persistence.backups.postgres import read_sequences, set_sequences
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
@@ -63,7 +64,7 @@ def read_workspace(database: Database, store: MediaStore, path: Path, base_url: 
     """The UUID of the workspace and the rows of each table. Raises BadWorkspaceFile."""
     try:
         with zipfile.ZipFile(path) as packed:
-            manifest = _read_manifest(database, packed)
+            manifest = _read_manifest(database, packed, path)
             _write_files(packed, store)
             counts = database.write(lambda tx: _Reading(tx, packed, manifest, base_url).run())
     except (zipfile.BadZipFile, KeyError, orjson.JSONDecodeError) as error:
@@ -71,8 +72,12 @@ def read_workspace(database: Database, store: MediaStore, path: Path, base_url: 
     return str(manifest["workspace"]), counts
 
 
-def _read_manifest(database: Database, packed: zipfile.ZipFile) -> dict[str, Any]:
+def _read_manifest(database: Database, packed: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     manifest: dict[str, Any] = orjson.loads(packed.read(MANIFEST))
+    if is_of_backup(manifest):
+        raise BadWorkspaceFile(
+            f"{path} is a backup of a whole installation: `relayboard restore` puts it into an empty one"
+        )
     if manifest["format"] != FORMAT or manifest["version"] != VERSION:
         raise BadWorkspaceFile("this version cannot read the file")
     if manifest["revision"] != current_revision(database.engine):

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from persistence.backups.errors import BackupError
+from persistence.backups.restoring import restore_backup
+from persistence.backups.writing import write_backup
 from persistence.database import Database
 from persistence.media.folder import FolderStore
 from persistence.migrations import upgrade
@@ -18,7 +21,8 @@ from persistence.tables.service import archive
 from persistence.workspace_files.reading import BadWorkspaceFile, _Reading, read_workspace
 from persistence.workspace_files.tables import BY_KIND, LEFT_OUT, SOFT, list_tables
 from persistence.workspace_files.writing import write_workspace
-from persistence.workspaces import find_workspace_by_uuid
+from persistence.workspaces import Workspace, find_workspace_by_uuid
+from relayboard.base.settings import Settings
 from testbed.tokens import KEYS, make_token
 from tests.api import Api
 from tests.contract.filled_workspace import fill_workspace
@@ -106,6 +110,19 @@ def test_rows_get_other_ids_where_those_are_taken(services: tuple[Any, Any], tmp
     assert {each["id"] for each in there.results("/api/v2/messages.json")}.isdisjoint(
         each["id"] for each in api.results("/api/v2/messages.json")
     )
+
+
+def test_a_backup_and_the_file_of_a_workspace_are_not_mistaken_for_each_other(
+    database: Database, workspace: Workspace, settings: Settings, tmp_path: Path
+) -> None:
+    store, backup, file = FolderStore(settings.media_url), tmp_path / "b.zip", tmp_path / "w.zip"
+    write_backup(database, store, backup)
+    write_workspace(database, KEYS, store, workspace, file, "")
+
+    with pytest.raises(BadWorkspaceFile, match="is a backup of a whole installation: `relayboard restore` "):
+        read_workspace(database, store, backup, "")
+    with pytest.raises(BackupError, match="the file of one workspace: `relayboard workspace import` "):
+        restore_backup(file, settings)
 
 
 def without_ids(record: Any) -> Any:
