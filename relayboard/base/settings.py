@@ -57,11 +57,11 @@ NO_SETTINGS = frozenset(
         "FLOW_CASES",
         "FLOW_EXAMPLES",
         "FUZZ_EXAMPLES",
-        "MOVE_TOKEN",
-        "WORKSPACE",
     }
 )
-"""Other variables with our prefix: between a service and its processes, for tests, and for the command line alone."""
+"""Other variables with our prefix: between a service and its processes, and for tests."""
+OF_COMMANDS = ("MOVE_TOKEN", "WORKSPACE")
+"""Variables that are for the command line alone."""
 KUBERNETES_LINKS = re.compile(
     r"SERVICE_HOST=[\da-f.:]+|SERVICE_PORT\w*=\d+|PORT(?:_\d+_(?:TCP|UDP|SCTP))?=(?:tcp|udp|sctp)://\S+"
     r"|PORT_\d+_(?:TCP|UDP|SCTP)_(?:ADDR=[\da-f.:]+|PORT=\d+|PROTO=\w+)"
@@ -352,6 +352,7 @@ def list_unknown_names(environ: Mapping[str, str]) -> Iterator[str]:
             name == variable
             or name in known
             or name in NO_SETTINGS
+            or name in OF_COMMANDS
             or KUBERNETES_LINKS.fullmatch(f"{name}={environ[variable]}")
         ):
             continue
@@ -360,7 +361,7 @@ def list_unknown_names(environ: Mapping[str, str]) -> Iterator[str]:
             continue
         import difflib  # noqa: PLC0415  # nothing else needs it
 
-        alike = difflib.get_close_matches(name.upper(), known, 1)
+        alike = difflib.get_close_matches(name.upper(), [*known, *OF_COMMANDS], 1)
         hint = f"; did you mean {PREFIX}{alike[0]}?" if alike else ": docs/settings.md lists those there are"
         yield f"{variable} is not a setting{hint}"
 

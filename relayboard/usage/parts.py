@@ -242,6 +242,23 @@ class WorkspaceOption(click.Option):
 
         return read_env_file().get(WORKSPACE_VARIABLE) or None
 
+    def process_value(self, ctx: click.Context, value: object) -> object:
+        """Says which variable with a typing error was meant to name the workspace."""
+        try:
+            return super().process_value(ctx, value)
+        except click.MissingParameter as error:
+            raise click.MissingParameter(_find_meant(), ctx=ctx, param=self) from error
+
+
+def _find_meant() -> str:
+    from relayboard.base import settings  # noqa: PLC0415  # as above
+
+    try:
+        unknown = settings.list_unknown_names(settings.read_environment())
+    except settings.SettingError as error:
+        return str(error)
+    return " ".join(each for each in unknown if each.endswith(f"did you mean {WORKSPACE_VARIABLE}?"))
+
 
 def workspace() -> click.Option:
     """The workspace option, which nearly every command needs."""

@@ -16,7 +16,7 @@ from handlers.asgi.gateway import READERS
 from openapi.bundle import GENERATIONS, bundle
 from relayboard.api_server import GRACE_SECONDS
 from relayboard.base.probe import PROBE_PATH
-from relayboard.base.settings import NO_SETTINGS, Settings, load_settings
+from relayboard.base.settings import NO_SETTINGS, OF_COMMANDS, Settings, load_settings
 from relayboard.processes import STOP_TIMEOUT_SECONDS
 from relayboard.usage.program import build_program
 from testbed.servers import ADVISED
@@ -254,7 +254,7 @@ def test_the_image_takes_what_a_wheel_needs_and_no_more() -> None:
 
 def test_every_setting_that_files_speak_of_is_one() -> None:
     known = {f"RELAYBOARD_{field.name.upper()}" for field in dataclasses.fields(Settings)}
-    known |= {f"RELAYBOARD_{name}" for name in NO_SETTINGS} | {"RELAYBOARD_HOST", "RELAYBOARD_VERSION"}
+    known |= {f"RELAYBOARD_{name}" for name in (*NO_SETTINGS, *OF_COMMANDS)} | {"RELAYBOARD_HOST", "RELAYBOARD_VERSION"}
     spoken = {
         name
         for file in DEPLOY.rglob("*")

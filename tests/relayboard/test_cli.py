@@ -157,6 +157,21 @@ class TestWorkspace:
             assert main(words) == 1
             assert capsys.readouterr().err == "relayboard: the file .env is not UTF-8: save it as UTF-8\n"
 
+    @pytest.mark.parametrize("where", ["environment", "file"])
+    def test_a_variable_with_a_typing_error_is_named_where_the_option_is_missing(
+        self, where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        if where == "file":
+            Path(".env").write_text("RELAYBOARD_WORKSPCE=filed\n")
+        else:
+            monkeypatch.setenv("RELAYBOARD_WORKSPCE", "set")
+        with pytest.raises(SystemExit):
+            main(["label", "list"])
+
+        said = capsys.readouterr().err
+        assert "Missing option '--workspace'. RELAYBOARD_WORKSPCE is not a setting; did you mean " in said
+        assert said.endswith("did you mean RELAYBOARD_WORKSPACE?\n")
+
     def test_without_it_the_option_is_required(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit):
             main(["label", "list"])

@@ -42,6 +42,9 @@ def test_every_setting_has_a_default_except_the_key():
     [
         ("RELAYBOARD_DATABSE_URL", "; did you mean RELAYBOARD_DATABASE_URL?"),
         ("RELAYBOARD_page_size", "; did you mean RELAYBOARD_PAGE_SIZE?"),
+        ("RELAYBOARD_WORKSPCE", "; did you mean RELAYBOARD_WORKSPACE?"),
+        ("RELAYBOARD_workspace", "; did you mean RELAYBOARD_WORKSPACE?"),
+        ("RELAYBOARD_MOVE_TOKN", "; did you mean RELAYBOARD_MOVE_TOKEN?"),
         ("RELAYBOARD_ELEPHANT", ": docs/settings.md lists those there are"),
     ],
 )
