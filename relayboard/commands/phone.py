@@ -20,7 +20,7 @@ def run_phone(options: Options) -> None:
     try:
         _act(phone, options)
     except NoReply as error:
-        raise CommandFailed(f"no reply from {options.server}: {error}") from error
+        raise CommandFailed(f"no reply from {error}") from error
     finally:
         save_state(options.state, state)
 

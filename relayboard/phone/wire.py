@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 import requests
 
@@ -61,5 +62,25 @@ class HttpTransport:
             )
             document = response.json() if response.content else {}
         except (requests.RequestException, ValueError) as error:
-            raise NoReply(str(error)) from error
+            raise NoReply(f"{_host_of(self.server_url)}{path}: {_reason_of(error)}") from error
         return WireReply(response.status_code, document if isinstance(document, dict) else {})
+
+
+def _host_of(url: str) -> str:
+    return urlsplit(url).netloc.rpartition("@")[2] or url
+
+
+def _reason_of(error: Exception) -> str:
+    """In words without the URL, whose query has the signature."""
+    if isinstance(error, requests.Timeout):
+        return f"nothing within {TIMEOUT_SECONDS:.0f} seconds"
+    if isinstance(error, requests.JSONDecodeError):
+        return "the reply is not JSON"
+    if isinstance(error, ValueError):
+        return "this is not the URL of a server"
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, OSError) and below.strerror:
+            return below.strerror
+        below = below.__cause__ or below.__context__
+    return "the connection was lost"

@@ -9,6 +9,7 @@ import pytest
 
 from relayboard.cli import main
 from testbed.running import RunningService, forked_service
+from tests.worker.receivers import Reply, receiving
 
 Act = Callable[..., dict[str, Any]]
 
@@ -93,5 +94,35 @@ def test_a_server_that_does_not_answer_is_an_error_and_the_phone_is_kept(
     status = main(["phone", "--server", "http://127.0.0.1:9", "--state", str(state), "register"])
 
     assert status == 1
-    assert capsys.readouterr().err.startswith("relayboard: no reply from http://127.0.0.1:9")
+    assert capsys.readouterr().err.startswith("relayboard: no reply from 127.0.0.1:9/")
     assert json.loads(state.read_text())["relayer_id"] is None
+
+
+@pytest.mark.parametrize(
+    ("server", "place", "reason"),
+    [
+        ("http://user:word@127.0.0.1:9", "127.0.0.1:9", "Connection refused"),
+        ("ftp://sms.example.org", "sms.example.org", "this is not the URL of a server"),
+        ("sms.example.org", "sms.example.org", "this is not the URL of a server"),
+    ],
+)
+def test_an_error_names_host_and_path_and_shows_no_signature(
+    claimed: Act, tmp_path: Path, capsys: pytest.CaptureFixture[str], server: str, place: str, reason: str
+) -> None:
+    state = tmp_path / "phone.json"
+    path = f"/relayers/relayer/sync/{json.loads(state.read_text())['relayer_id']}/"
+
+    assert main(["phone", "--server", server, "--state", str(state), "sync"]) == 1
+    assert capsys.readouterr().err == f"relayboard: no reply from {place}{path}: {reason}\n"
+
+    assert main(["phone", "--server", server, "--state", str(state), "run", "--syncs", "1"]) == 0
+    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert shown == {"sync": 1, "error": f"{place}{path}: {reason}"}
+
+
+def test_a_reply_that_is_not_json_is_no_reply(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A web server that knows nothing of phones."""
+    with receiving(lambda _request: Reply(200, b"<p>Welcome</p>")) as receiver:
+        assert main(["phone", "--server", receiver.url, "--state", str(tmp_path / "phone.json"), "register"]) == 1
+
+    assert capsys.readouterr().err.endswith("/relayers/relayer/register/: the reply is not JSON\n")
