@@ -11,6 +11,7 @@ import pytest
 import xlsxwriter
 from sqlalchemy import update
 
+from openapi.bundle import bundle
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.data_jobs import LEASE, take_next
@@ -172,6 +173,8 @@ def test_rejected_rows_still_tell_dashes_that_clear_from_the_text(desk: Desk) ->
     done = desk.run([HEADER, ["+250788000001", "'--", "--", "bad"]])
 
     assert desk.rejects(done).splitlines()[1].startswith("+250788000001,'--,--,bad,2,")
+    told = bundle("v2")["paths"]["/contact_import_actions.json"]["post"]["description"]
+    assert "`--` clears, and `'--` is the text `--`" in told
 
 
 def test_rows_that_break_a_rule_are_rejected_with_the_reason(desk: Desk) -> None:
