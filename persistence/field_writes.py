@@ -41,9 +41,11 @@ def new_field(
     return NewRecord(field, values if access is None else {**values, "agent_access": access})
 
 
-def create_field(tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None) -> int:
+def create_field(
+    tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None, access: str | None = None
+) -> int:
     """Create a field; returns its id. Raises what `new_field` raises."""
-    return insert_new(tx, new_field(tx, workspace_id, name, kind, key=key))
+    return insert_new(tx, new_field(tx, workspace_id, name, kind, key=key, access=access))
 
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:

@@ -121,6 +121,14 @@ def test_a_ticket_refers_to_what_exists(run, api: Api, database, workspace, opti
     assert run("ticket", "open", "--contact", contact, option, NOWHERE) == (1, None)
 
 
+def test_a_field_is_made_with_what_agents_may_do_in_one_step(run, api: Api):
+    _, made = run("field", "create", "--name", "Age", "--agents", "none")
+
+    told = [each for each in api.results("/api/v2/audit_events.json") if each["resource"] == "fields"]
+    assert (made["agent_access"], [each["action"] for each in told]) == ("none", ["created"])
+    assert told[0]["changes"]["agent_access"] == [None, "none"]
+
+
 def test_what_agents_may_do_with_a_field_is_set(run, api: Api):
     run("field", "create", "--name", "Age")
 

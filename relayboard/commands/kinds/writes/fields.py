@@ -4,7 +4,7 @@ import orjson
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.field_writes import create_field, set_agent_access
+from persistence.field_writes import create_field
 from persistence.fields import FIELDS
 from persistence.lists import ListQuery, find_record
 from persistence.workspaces import Workspace
@@ -13,9 +13,7 @@ from relayboard.usage.parts import Options
 
 
 def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    field_id = create_field(tx, workspace.id, given.name, given.type)
-    set_agent_access(tx, workspace.id, field_id, given.agents)
-    return field_id
+    return create_field(tx, workspace.id, given.name, given.type, access=given.agents)
 
 
 def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
