@@ -6,6 +6,7 @@ import { link } from "../shared/router.js";
 import { fullTime, listTime, t } from "../shared/texts.js";
 import { classes, html, useEffect } from "../shared/ui.js";
 import { displayName } from "../shared/names.js";
+import { refusedReplyTo } from "./outbox.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"conversations">} Conversation */
 
@@ -33,24 +34,29 @@ export function ConversationList({ list, shown, chosen, query, sought }) {
 }
 
 /** @param {Conversation & {chosen: string, query: Record<string, string>}} props */
-const Row = ({ contact, urn, last_message: last, unread_count: unread, has_open_ticket, chosen, query }) => html`
-  <li>
-    <a class=${classes("conversation", unread > 0 && "unread")} href=${link(["inbox", contact.uuid], query)}
-      aria-current=${contact.uuid === chosen ? "true" : undefined}>
-      <${Avatar} name=${contact.name} id=${contact.uuid} />
-      <span class="conversation-text">
-        <span class="conversation-top">
-          <strong><bdi>${displayName(contact.name, urn)}</bdi></strong>
-          <time datetime=${last.created_on} title=${fullTime(last.created_on)}>${listTime(last.created_on)}</time>
-        </span>
-        <span class="conversation-last">
-          <span class="preview">
-            ${last.direction === "out" && html`<span class="you">${t("inbox.you")}</span>`}<bdi>${last.text || t("inbox.file")}</bdi>
+function Row({ contact, urn, last_message: last, unread_count: unread, has_open_ticket, chosen, query }) {
+  const refused = refusedReplyTo(contact.uuid);
+  return html`
+    <li>
+      <a class=${classes("conversation", unread > 0 && "unread")} href=${link(["inbox", contact.uuid], query)}
+        aria-current=${contact.uuid === chosen ? "true" : undefined}>
+        <${Avatar} name=${contact.name} id=${contact.uuid} />
+        <span class="conversation-text">
+          <span class="conversation-top">
+            <strong><bdi>${displayName(contact.name, urn)}</bdi></strong>
+            <time datetime=${last.created_on} title=${fullTime(last.created_on)}>${listTime(last.created_on)}</time>
           </span>
-          ${has_open_ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${16} /><span class="hidden">${t("ticket.open")}</span></span>`}
-          ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}
+          <span class="conversation-last">
+            ${refused
+              ? html`<span class="preview refused"><${Icon} name="failed" size=${14} /> ${t("reply.not_sent")} <bdi>${refused.text || t("inbox.file")}</bdi></span>`
+              : html`<span class="preview">
+                  ${last.direction === "out" && html`<span class="you">${t("inbox.you")}</span>`}<bdi>${last.text || t("inbox.file")}</bdi>
+                </span>`}
+            ${has_open_ticket && html`<span class="has-ticket" title=${t("ticket.open")}><${Icon} name="ticket" size=${16} /><span class="hidden">${t("ticket.open")}</span></span>`}
+            ${unread > 0 && html`<span class="count"><span class="hidden">${t("inbox.unread")} </span>${unread}</span>`}
+          </span>
         </span>
-      </span>
-    </a>
-  </li>
-`;
+      </a>
+    </li>
+  `;
+}

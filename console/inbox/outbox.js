@@ -2,11 +2,11 @@
  *  network is lost; each has a key, so that none is sent twice. A reply remembers the newest message that was known before
  *  it: until the service has answered, a later one may be this reply, so the conversation does not show it yet. */
 
-import { NotReached, post } from "../shared/api.js";
+import { NotReached, post, Refused } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { phase } from "../shared/session.js";
-import { signal } from "../shared/ui.js";
+import { computed, signal } from "../shared/ui.js";
 
 /**
  * @typedef {{text: string}} QuickReply
@@ -29,6 +29,14 @@ const KEPT = /\.out\.([^.]+)$/;
 export function outboxOf(contact) {
   return waiting.value[contact] ?? [];
 }
+
+/** The replies that the service refused, by contact, until somebody sends them again or throws them away. */
+export const refusedReplies = computed(
+  () => new Map(Object.entries(waiting.value).map(([contact, messages]) => [contact, messages.filter(({ problem }) => problem)])),
+);
+
+/** The first reply to a contact that the service refused. @param {string} contact @returns {Outgoing | undefined} */
+export const refusedReplyTo = (contact) => refusedReplies.value.get(contact)?.[0];
 
 /** The id after which messages may be replies that are on their way. @param {string} contact */
 export function knownUntil(contact) {
@@ -103,6 +111,8 @@ async function run(contact) {
       shownBy.get(contact)?.(made);
       discard(contact, message.key);
     } catch (error) {
+      // It was not refused: whoever signs in again sends it.
+      if (error instanceof Refused && error.status === 401) break;
       if (error instanceof NotReached) await new Promise((again) => setTimeout(again, AGAIN_MS));
       else tellProblem(contact, message.key, explain(error));
     }

@@ -25,7 +25,7 @@ export function Thread({ contact, back, children }) {
   const person = useContact(contact);
   const thread = useThread(contact);
   const [showsPerson, setShowsPerson] = useState(false);
-  if (person.contact === null) return html`<${Gone} back=${back}>${children}<//>`;
+  if (person.contact === null) return html`<${Gone} contact=${contact} back=${back}>${children}<//>`;
   const urn = person.contact?.urns[0] ?? thread.messages.at(-1)?.urn;
   const name = person.contact || urn ? displayName(person.contact?.name, urn) : t("state.loading");
   return html`
@@ -53,14 +53,15 @@ export function Thread({ contact, back, children }) {
   `;
 }
 
-/** @param {{back: string, children?: any}} props */
-const Gone = ({ back, children }) => html`
+/** @param {{contact: string, back: string, children?: any}} props */
+const Gone = ({ contact, back, children }) => html`
   <section class="thread" aria-label=${t("contacts.gone")}>
     <header class="thread-header only-narrow">
       <a class="button quiet icon-only" href=${back} aria-label=${t("act.back")}><${Icon} name="back" /></a>
     </header>
     ${children}
     <${Empty} icon="contacts" title=${t("contacts.gone")} />
+    <${Outbox} contact=${contact} />
   </section>
 `;
 
@@ -93,12 +94,17 @@ function Course({ thread, contact }) {
       ${thread.loading && html`<${Waiting} />`}
       ${thread.hasOlder && html`<button type="button" class="older" onClick=${thread.older}>${t("inbox.older")}</button>`}
       <ol class="course-list">${entries(thread, knownUntil(contact))}</ol>
-      <ol class="course-list">
-        ${pending.map((message) => html`<${Pending} key=${message.key} contact=${contact} message=${message} />`)}
-      </ol>
+      <${Outbox} contact=${contact} />
     </div>
   `;
 }
+
+/** @param {{contact: string}} props */
+const Outbox = ({ contact }) => html`
+  <ol class="course-list">
+    ${outboxOf(contact).map((message) => html`<${Pending} key=${message.key} contact=${contact} message=${message} />`)}
+  </ol>
+`;
 
 /**
  * Everything by time, with a line before each day; without what people sent after a message with this id.

@@ -2,12 +2,13 @@
 
 import { Menu } from "../parts/menu.js";
 import { Icon } from "../parts/icons.js";
+import { refusedReplies } from "../inbox/outbox.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Empty, Problem, Waiting } from "../parts/small.js";
 import { online } from "../shared/api.js";
 import { link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
-import { chooseLanguage, language, LANGUAGES, t } from "../shared/texts.js";
+import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { openPages } from "./pages.js";
 import { Shortcuts } from "./shortcuts.js";
@@ -24,13 +25,33 @@ export function Shell() {
     <div class=${place.value.parts.length ? "shell deep" : "shell"}>
       <${Navigation} pages=${pages.filter(({ isUnder }) => !isUnder)} current=${page?.isUnder ?? page?.name} />
       <div class="stage">
-        ${!online.value && html`<p class="banner" role="status"><${Icon} name="failed" size=${18} /> ${t("shell.offline")}</p>`}
+        <div role="status">
+          ${!online.value && html`<p class="banner"><${Icon} name="failed" size=${18} /> ${t("shell.offline")}</p>`}
+          <${RefusedReply} />
+        </div>
         ${page
           ? html`<${Loaded} key=${page.name} page=${page} />`
           : html`<main id="main" tabindex="-1"><${Empty} icon="help" title=${title} text=${t("shell.unknown_text")} /></main>`}
       </div>
     </div>
     <${Shortcuts} pages=${pages.filter(({ isUnder }) => !isUnder)} />
+  `;
+}
+
+/** A reply that the service refused, wherever somebody works; in its own conversation it shows itself. */
+function RefusedReply() {
+  const { page, parts } = place.value;
+  const refused = [...refusedReplies.value].filter(([contact]) => !(page === "inbox" && parts[0] === contact));
+  const all = refused.flatMap(([contact, replies]) => replies.map((reply) => ({ contact, reply })));
+  if (all.length === 0) return null;
+  const [{ contact, reply }] = all;
+  return html`
+    <p class="banner refused-reply">
+      <${Icon} name="failed" size=${18} />
+      <span>${t("reply.not_sent")} <bdi class="quoted">${reply.text || t("inbox.file")}</bdi> (${reply.problem})
+        ${all.length > 1 && ` ${t("reply.more_not_sent", { count: number(all.length - 1) })}`}</span>
+      <a class="button" href=${link(["inbox", contact])}>${t("reply.open_refused")}</a>
+    </p>
   `;
 }
 

@@ -2,7 +2,11 @@
 
 import pytest
 from playwright.sync_api import Route, expect
+from sqlalchemy import select
 
+from persistence.contacts.deletion import delete_contacts
+from persistence.tables.contacts import contact as contact_table
+from persistence.users import change_role
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD
 from tests.console.pages import findings, open_page, sign_in
@@ -69,6 +73,68 @@ def test_a_kept_reply_shows_once_and_is_sent_once_though_its_conversation_opens_
     expect(bubbles).to_have_count(1)
     assert len(asked) == 1
     assert texts_to(clinic, contact) == ["Still on its way", "Good day"]
+
+
+def give_role(clinic, role):
+    """Makes the editor somebody else."""
+    with clinic.service.database.writing() as tx:
+        change_role(tx, clinic.service.workspace.id, clinic.email("editor"), role)
+
+
+def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_it_is_sent_again(somebody, clinic):
+    contact = greet(clinic, "+250788000821")
+    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "Come at nine")
+    give_role(clinic, "viewer")
+    page = somebody.new_page()
+    open_page(page, clinic, "settings")
+    banner = page.get_by_role("status").filter(has_text="Not sent: Come at nine")
+    expect(banner).to_be_visible()
+    page.reload()
+    expect(banner).to_be_visible()
+    open_page(page, clinic, "inbox")
+    row = page.locator(".conversation", has_text="+250788000821")
+    expect(row).to_contain_text("Not sent: Come at nine")
+    assert findings(page, "a refused reply") == []
+
+    banner.get_by_role("link", name="Open the conversation").click()
+    expect(page.locator(".pending .failed")).to_be_visible()
+    expect(banner).to_have_count(0)
+    give_role(clinic, "editor")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".message.out:not(.pending)", has_text="Come at nine")).to_be_visible()
+    expect(row).not_to_contain_text("Not sent")
+    assert texts_to(clinic, contact) == ["Come at nine", "Good day"]
+
+
+def test_a_refused_reply_to_a_contact_that_was_deleted_is_read_and_thrown_away(somebody, clinic):
+    contact = greet(clinic, "+250788000822")
+    leave_behind(somebody, sign_in(somebody, clinic, "editor"), clinic, contact, "Too late")
+    with clinic.service.database.writing() as tx:
+        found = tx.execute(select(contact_table.c.id).where(contact_table.c.uuid == contact)).scalar_one()
+        delete_contacts(tx, clinic.service.workspace.id, [found])
+    page = somebody.new_page()
+    open_page(page, clinic, "contacts")
+    page.get_by_role("link", name="Open the conversation").click()
+    expect(page.locator(".pending")).to_contain_text("Too late")
+    page.get_by_role("button", name="Discard").click()
+    expect(page.locator(".pending")).to_have_count(0)
+    open_page(page, clinic, "contacts")
+    expect(page.get_by_text("Not sent")).to_have_count(0)
+
+
+def test_a_kept_reply_is_sent_after_the_session_ended_and_the_person_signed_in_again(somebody, clinic):
+    contact = greet(clinic, "+250788000823")
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "inbox", contact)
+    expect(page.locator(".message")).to_have_count(1)
+    somebody.clear_cookies()
+    page.get_by_label("Write an answer").fill("Before it ended")
+    page.keyboard.press("Control+Enter")
+    page.get_by_label("E-mail address").fill(clinic.email("editor"))
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.locator(".message.out:not(.pending)", has_text="Before it ended")).to_be_visible()
+    assert texts_to(clinic, contact) == ["Before it ended", "Good day"]
 
 
 def test_what_another_tab_keeps_stays_kept(somebody, clinic):
