@@ -1,7 +1,8 @@
 /** The table of contacts, with what can be done with several of them. */
 
 import { confirmFirst, FormDialog } from "../parts/dialog.js";
-import { attempt } from "../parts/notices.js";
+import { attempt, notify } from "../parts/notices.js";
+import { doWithMany } from "../parts/part_by_part.js";
 import { Avatar, Badge, Empty, Field, ListEnd } from "../parts/small.js";
 import { DRAFT, NOTHING } from "../broadcasts/draft.js";
 import { post } from "../shared/api.js";
@@ -13,10 +14,12 @@ import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
 import { MergeDialog } from "./merge_dialog.js";
 
-const MOST = 100;
+/** The most contacts to whom the API takes a message by their UUIDs. */
+const MOST_WRITTEN_TO = 100;
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
 /** @typedef {import("../shared/contract.js").Listed<"groups">} Group */
+/** @typedef {"add" | "remove" | "block" | "unblock" | "interrupt" | "archive_messages" | "delete"} Action */
 
 /** @param {{list: import("../shared/lists.js").List<Contact>, groups: Group[], isFiltered: boolean}} props */
 export function ContactList({ list, groups, isFiltered }) {
@@ -28,18 +31,18 @@ export function ContactList({ list, groups, isFiltered }) {
   };
   // Only among what is shown: nobody may delete what they do not see.
   const picked = list.items.filter(({ uuid }) => chosen.has(uuid));
-  const all = list.items.slice(0, MOST).every(({ uuid }) => chosen.has(uuid)) && list.items.length > 0;
+  const all = list.items.every(({ uuid }) => chosen.has(uuid)) && list.items.length > 0;
   if (list.items.length === 0 && !list.loading && !list.problem) {
     return html`<${Empty} icon="contacts" title=${t(isFiltered ? "contacts.none_found" : "contacts.empty")} text=${t(isFiltered ? "contacts.none_found_text" : "contacts.empty_text")} />`;
   }
   return html`
-    ${picked.length > 0 && html`<${Bulk} picked=${picked} groups=${groups} onDone=${() => (setChosen(new Set()), list.reload())} />`}
+    ${picked.length > 0 && html`<${Bulk} picked=${picked} groups=${groups} onDone=${(/** @type {Contact[]} */ left) => (setChosen(new Set(left.map(({ uuid }) => uuid))), list.reload())} />`}
     <div class="table-box" tabindex="0" role="region" aria-label=${t("contacts.title")}>
       <table class="table">
         <thead>
           <tr>
             ${may("act_on_contacts") && html`<th class="narrow"><input type="checkbox" aria-label=${t("contacts.choose_all")} checked=${all}
-              onChange=${() => setChosen(all ? new Set() : new Set(list.items.slice(0, MOST).map(({ uuid }) => uuid)))} /></th>`}
+              onChange=${() => setChosen(all ? new Set() : new Set(list.items.map(({ uuid }) => uuid)))} /></th>`}
             <th>${t("contact.name")}</th>
             <th>${t("contact.address")}</th>
             <th class="wide-only">${t("contact.groups")}</th>
@@ -72,23 +75,21 @@ export function ContactList({ list, groups, isFiltered }) {
   `;
 }
 
-/** @param {{picked: Contact[], groups: Group[], onDone: () => void}} props */
+/** @param {{picked: Contact[], groups: Group[], onDone: (left: Contact[]) => void}} props */
 function Bulk({ picked, groups, onDone }) {
   const [asks, setAsks] = useState(/** @type {"" | "add" | "remove" | "merge"} */ (""));
-  const contacts = picked.slice(0, MOST).map(({ uuid }) => uuid);
-  const count = number(contacts.length);
-  const act = (/** @type {"block" | "unblock" | "interrupt" | "archive_messages" | "delete"} */ action) => () => post("contact_actions", { contacts, action });
-  const done = async (/** @type {() => Promise<unknown>} */ work) => (await attempt(work, t("contacts.done"))) && onDone();
-  const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await act("delete")(), onDone()) };
-  const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: async () => (await act("block")(), onDone()) };
+  const count = number(picked.length);
+  const act = (/** @type {string} */ title, /** @type {Action} */ action, /** @type {string} */ group = "") => () =>
+    doWithMany(title, picked, (contacts, key) => post("contact_actions", { contacts: contacts.map(({ uuid }) => uuid), action, ...(group ? { group } : {}) }, undefined, key), onDone);
+  const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: act(t("act.delete"), "delete") };
+  const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: act(t("contact.block"), "block") };
   const write = () => {
+    if (picked.length > MOST_WRITTEN_TO) return notify(t("contacts.too_many_to_write"), true);
     keepDraft(DRAFT, { ...NOTHING, ...loadDraft(DRAFT, NOTHING), contacts: picked.map(({ uuid, name, urns }) => ({ uuid, name: displayName(name, urns[0]) })) });
     go(["broadcasts", "new"]);
   };
-  const inGroup = async (/** @type {FormData} */ data) => {
-    await post("contact_actions", { contacts, action: asks === "remove" ? "remove" : "add", group: String(data.get("group")) });
-    onDone();
-  };
+  const groupTitle = t(asks === "remove" ? "contacts.from_group" : "contacts.to_group");
+  const inGroup = (/** @type {FormData} */ data) => act(groupTitle, asks === "remove" ? "remove" : "add", String(data.get("group")))();
   return html`
     <div class="bulk" role="toolbar" aria-label=${t("contacts.chosen", { count })}>
       <strong>${t("contacts.chosen", { count })}</strong>
@@ -96,15 +97,15 @@ function Bulk({ picked, groups, onDone }) {
       <button type="button" onClick=${() => setAsks("add")}>${t("contacts.to_group")}</button>
       <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
       <button type="button" onClick=${() => confirmFirst(block)}>${t("contact.block")}</button>
-      <button type="button" onClick=${() => done(act("unblock"))}>${t("contact.unblock")}</button>
-      <button type="button" onClick=${() => done(act("interrupt"))}>${t("flow.interrupt")}</button>
-      <button type="button" onClick=${() => done(act("archive_messages"))}>${t("contacts.archive_messages")}</button>
+      <button type="button" onClick=${() => attempt(act(t("contact.unblock"), "unblock"))}>${t("contact.unblock")}</button>
+      <button type="button" onClick=${() => attempt(act(t("flow.interrupt"), "interrupt"))}>${t("flow.interrupt")}</button>
+      <button type="button" onClick=${() => attempt(act(t("contacts.archive_messages"), "archive_messages"))}>${t("contacts.archive_messages")}</button>
       ${may("merge_contacts") && picked.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
       ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
     </div>
-    ${asks === "merge" && html`<${MergeDialog} contacts=${picked} onClose=${() => setAsks("")} onDone=${onDone} />`}
+    ${asks === "merge" && html`<${MergeDialog} contacts=${picked} onClose=${() => setAsks("")} onDone=${() => onDone([])} />`}
     ${(asks === "add" || asks === "remove") &&
-    html`<${FormDialog} title=${t(asks === "add" ? "contacts.to_group" : "contacts.from_group")} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>
+    html`<${FormDialog} title=${groupTitle} submit=${t("act.save")} onSubmit=${inGroup} onClose=${() => setAsks("")}>
       <${Field} label=${t("contacts.group")} id="bulk-group">
         <select id="bulk-group" name="group" required>
           ${groups.filter((group) => !group.query && !group.system).map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}

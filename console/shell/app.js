@@ -2,6 +2,7 @@
 
 import { Questions } from "../parts/dialog.js";
 import { Notices } from "../parts/notices.js";
+import { PartByPart } from "../parts/part_by_part.js";
 import { Problem, Waiting } from "../parts/small.js";
 import { phase, startSession } from "../shared/session.js";
 import { t } from "../shared/texts.js";
@@ -16,5 +17,6 @@ export const App = () => html`
   ${phase.value === "out" && html`<${SignIn} />`}
   ${phase.value === "in" && html`<${Shell} />`}
   <${Questions} />
+  <${PartByPart} />
   <${Notices} />
 `;

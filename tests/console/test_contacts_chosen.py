@@ -3,8 +3,11 @@
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
+from sqlalchemy import func, insert, select, update
 
+from persistence.tables.contacts import BLOCKED, contact
+from testbed.running import wait_until
 from tests.console.clinic import Clinic
 from tests.console.pages import findings, sign_in
 
@@ -65,3 +68,106 @@ def test_the_question_before_blocking_tells_how_many_contacts_it_is_about(
     question.get_by_role("button", name="Block").click()
     expect(question).to_have_count(0)
     assert known(clinic, "Away Family") == ["blocked", "blocked"]
+
+
+CROWD = 230
+
+
+def crowd(clinic: Clinic, name: str) -> None:
+    """More contacts than the API takes at once."""
+    with clinic.service.database.writing() as tx:
+        rows = [
+            {
+                "workspace_id": clinic.service.workspace.id,
+                "name": f"{name} {number:03}",
+                "fields": {},
+                "created_on": tx.now,
+                "modified_on": tx.now,
+            }
+            for number in range(CROWD)
+        ]
+        tx.execute(insert(contact), rows)
+
+
+def choose_all(page: Page, name: str) -> None:
+    page.get_by_label("Name, number or query").fill(name)
+    expect(page.locator(".who")).to_have_count(CROWD)
+    page.get_by_label("Choose all that are shown").check()
+    expect(page.get_by_role("toolbar")).to_contain_text(f"Chosen: {CROWD}")
+
+
+def status_counts(clinic: Clinic, name: str) -> dict[str, int]:
+    theirs = select(contact.c.status, func.count()).where(contact.c.name.like(f"{name}%")).group_by(contact.c.status)
+    with clinic.service.database.reading() as tx:
+        return {status: count for status, count in tx.execute(theirs)}
+
+
+def test_more_contacts_than_the_api_takes_at_once_are_all_done_while_people_see_how_far_it_is(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    crowd(clinic, "Crowd")
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    choose_all(page, "Crowd")
+    page.get_by_role("toolbar").get_by_role("button", name="Block", exact=True).click()
+    shown, asked = page.get_by_role("dialog"), list[Route]()
+    expect(shown.get_by_role("heading")).to_have_text(f"Block? Contacts: {CROWD}")
+    page.route("**/api/v2/contact_actions.json", lambda route: asked.append(route))
+    shown.get_by_role("button", name="Block").click()
+    for done in (0, 100, 200):
+        expect(shown.get_by_role("status")).to_have_text(f"Done: {done} of {CROWD}")
+        wait_until(lambda: page.locator("main").count() and asked, "the next part to be asked for")
+        asked.pop().continue_()
+    expect(page.locator(".notice")).to_have_text(f"Done. Contacts: {CROWD}")
+    expect(shown).to_have_count(0)
+    assert status_counts(clinic, "Crowd") == {"blocked": CROWD}
+
+
+def test_a_part_that_is_refused_is_told_with_its_contacts_and_tried_again(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    clinic.service.post("/api/v2/groups.json", {"name": "Marchers"})
+    crowd(clinic, "March")
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    choose_all(page, "March")
+    name = page.locator(".who bdi").nth(150).inner_text().strip()
+    same = update(contact).where(contact.c.name == name)
+    with clinic.service.database.writing() as tx:
+        tx.execute(same.values(status=BLOCKED))
+    page.get_by_role("button", name="Put into a group").click()
+    shown = page.get_by_role("dialog")
+    shown.get_by_label("Group").select_option("Marchers")
+    shown.get_by_role("button", name="Save").click()
+    expect(shown.get_by_role("heading")).to_have_text(f"Done for 130 of {CROWD} contacts")
+    expect(shown.get_by_role("alert")).to_have_text("Only active contacts can be in groups.")
+    left = shown.locator("details", has_text="Not done: 100")
+    expect(left.get_by_role("link")).to_have_count(100)
+    expect(left.get_by_role("link", name=name)).to_be_visible()
+    shown.get_by_text("Done: 130", exact=True).click()
+    expect(shown.locator("details", has_text="Done: 130").get_by_role("link")).to_have_count(130)
+    assert findings(page, "a part was refused") == []
+
+    with clinic.service.database.writing() as tx:
+        tx.execute(same.values(status="active"))
+    shown.get_by_role("button", name="Try again").click()
+    expect(page.locator(".notice")).to_have_text(f"Done. Contacts: {CROWD}")
+    groups = clinic.service.get("/api/v2/groups.json")["results"]
+    assert [group["count"] for group in groups if group["name"] == "Marchers"] == [CROWD]
+
+
+def test_whoever_stops_between_parts_reads_what_is_left(somebody: BrowserContext, clinic: Clinic) -> None:
+    crowd(clinic, "Halt")
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    choose_all(page, "Halt")
+    shown, asked = page.get_by_role("dialog"), list[Route]()
+    page.route("**/api/v2/contact_actions.json", lambda route: asked.append(route))
+    page.get_by_role("toolbar").get_by_role("button", name="Archive their messages").click()
+    wait_until(lambda: page.locator("main").count() and asked, "the first part to be asked for")
+    assert findings(page, "part by part") == []
+    shown.get_by_role("button", name="Stop here").click()
+    expect(shown.get_by_role("button", name="Stop here")).to_be_disabled()
+    asked.pop().continue_()
+    expect(shown.get_by_role("heading")).to_have_text(f"Done for 100 of {CROWD} contacts")
+    expect(shown.locator("details", has_text="Not done: 130").get_by_role("link")).to_have_count(130)
+    shown.get_by_role("button", name="Close").last.click()
+    expect(page.get_by_role("toolbar")).to_contain_text("Chosen: 130")
+    assert asked == []
