@@ -7,6 +7,7 @@ import { Avatar, Badge, Empty, Problem, Waiting } from "../parts/small.js";
 import { get, post, remove } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
+import { fieldText } from "../shared/field_values.js";
 import { useAll } from "../shared/lists.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
@@ -63,7 +64,7 @@ export function ContactPage({ uuid }) {
           <p class="tags">${contact.groups.map((group) => html`<a key=${group.uuid} class="tag" href=${link(["contacts"], { group: group.uuid })}>${group.name}</a>`)}</p>
           <h2>${t("contact.fields")}</h2>
           <dl class="facts">
-            ${fields.map(({ key, name: label, value_type: type }) => html`<div key=${key}><dt>${label}</dt><dd dir="auto">${value(contact.fields[key ?? ""], type)}</dd></div>`)}
+            ${fields.map(({ key, name: label, type }) => html`<div key=${key}><dt>${label}</dt><dd dir="auto">${fieldText(contact.fields[key ?? ""], type) || "–"}</dd></div>`)}
           </dl>
         </section>
         <${History} contact=${uuid} />
@@ -73,6 +74,3 @@ export function ContactPage({ uuid }) {
     </main>
   `;
 }
-
-/** Only the type tells what is a time: a text may look like one. @param {string | null | undefined} text @param {string | undefined} type */
-const value = (text, type) => (text && type === "datetime" ? listTime(text) : text || "–");

@@ -3,14 +3,20 @@
 import { FormDialog } from "../parts/dialog.js";
 import { Field } from "../parts/small.js";
 import { post } from "../shared/api.js";
+import { hasTime } from "../shared/field_values.js";
 import { useAll } from "../shared/lists.js";
 import { addressOf } from "../shared/names.js";
 import { account, workspace } from "../shared/session.js";
 import { languageName, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
-/** @type {Record<string, string>} */
+/** @type {Partial<Record<FieldType, string>>} */
 const INPUTS = { number: "number", datetime: "date" };
+
+/** @typedef {import("../shared/field_values.js").FieldType} FieldType */
+
+/** The type of the input for a field with this value. @param {FieldType} type @param {string | null | undefined} value */
+const inputFor = (type, value) => (type === "datetime" && hasTime(value) ? "datetime-local" : (INPUTS[type] ?? "text"));
 
 /**
  * @param {{contact?: import("./contact_list.js").Contact, groups: import("./contact_list.js").Group[], onClose: () => void,
@@ -23,7 +29,7 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
   const save = async (/** @type {FormData} */ data) => {
     const numbers = String(data.get("urns")).split(/[\n,;]+/).map((text) => text.trim()).filter(Boolean);
     const urns = numbers.map((text) => (text.includes(":") ? text : `tel:${text}`));
-    const values = Object.fromEntries(fields.filter(isOpen).flatMap(({ key, value_type: type }) => {
+    const values = Object.fromEntries(fields.filter(isOpen).flatMap(({ key, type }) => {
       const [old, typed] = [shown(contact?.fields[key ?? ""], type), String(data.get(`field-${key}`) ?? "").trim()];
       return key && typed !== old ? [[key, typed || null]] : [];
     }));
@@ -60,8 +66,8 @@ export function ContactDialog({ contact, groups, onClose, onDone }) {
         </fieldset>
         ${fields.map((field) => html`
           <${Field} key=${field.key} label=${field.name} id=${`field-${field.key}`}>
-            <input id=${`field-${field.key}`} name=${`field-${field.key}`} type=${INPUTS[field.value_type ?? ""] ?? "text"} step="any" disabled=${!isOpen(field)}
-              defaultValue=${shown(contact?.fields[field.key ?? ""], field.value_type)} />
+            <input id=${`field-${field.key}`} name=${`field-${field.key}`} type=${inputFor(field.type, contact?.fields[field.key ?? ""])} step=${field.type === "number" ? "any" : undefined} disabled=${!isOpen(field)}
+              defaultValue=${shown(contact?.fields[field.key ?? ""], field.type)} />
           <//>`)}
       </div>
     <//>
@@ -93,8 +99,8 @@ function groupsOf(contact, groups, data) {
 /** Whether the API would take a value: one that it refuses takes the other changes with it. @param {import("../shared/contract.js").Listed<"fields">} field */
 const isOpen = ({ agent_access: access }) => account.value?.workspace.role !== "agent" || access === "edit";
 
-/** A value as the form shows it: a date without its time. @param {string | null | undefined} value @param {string | undefined} type */
-const shown = (value, type) => (type === "datetime" ? (value ?? "").slice(0, 10) : (value ?? ""));
+/** A value as its input shows it. @param {string | null | undefined} value @param {FieldType} type */
+const shown = (value, type) => (type === "datetime" ? (value ?? "").slice(0, hasTime(value) ? 16 : 10) : (value ?? ""));
 
 /** Whether addresses are hidden from people. @param {import("./contact_list.js").Contact | undefined} contact */
 const isMasked = (contact) => !!contact?.urns.some((urn) => urn.includes("***"));

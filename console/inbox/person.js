@@ -2,6 +2,7 @@
 
 import { Icon } from "../parts/icons.js";
 import { Badge } from "../parts/small.js";
+import { fieldText } from "../shared/field_values.js";
 import { useAll } from "../shared/lists.js";
 import { fullTime, languageName, listTime, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
@@ -22,7 +23,7 @@ export function Person({ contact, onClose }) {
         ${contact.language && html`<div><dt>${t("contact.language")}</dt><dd>${languageName(contact.language)}</dd></div>`}
         ${contact.last_seen_on && html`<div><dt>${t("contact.last_seen")}</dt><dd title=${fullTime(contact.last_seen_on)}>${listTime(contact.last_seen_on)}</dd></div>`}
         <div><dt>${t("contact.since")}</dt><dd>${listTime(contact.created_on)}</dd></div>
-        ${fields.map(({ key, name }) => html`<div><dt>${name}</dt><dd dir="auto">${contact.fields[key ?? ""]}</dd></div>`)}
+        ${fields.map(({ key, name, type }) => html`<div><dt>${name}</dt><dd dir="auto">${fieldText(contact.fields[key ?? ""], type)}</dd></div>`)}
       </dl>
       ${contact.groups.length > 0 && html`<h3>${t("contact.groups")}</h3><p class="tags">${contact.groups.map(({ uuid, name }) => html`<span key=${uuid} class="tag">${name}</span>`)}</p>`}
     </aside>

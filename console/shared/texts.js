@@ -81,6 +81,9 @@ export const fullTime = (time) => format(new Date(time), { dateStyle: "full", ti
 /** @param {string} time */
 export const shortTime = (time) => format(new Date(time), { dateStyle: "medium", timeStyle: "short" });
 
+/** @param {string} time */
+export const dateText = (time) => format(new Date(time), { day: "numeric", month: "short", year: "numeric" });
+
 /** The day on which something happened, as a key that sorts. @param {string} time */
 export const dayKey = (time) =>
   new Intl.DateTimeFormat("en-CA", { timeZone: zone.value, dateStyle: "short" }).format(new Date(time));

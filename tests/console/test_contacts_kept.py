@@ -135,3 +135,34 @@ def test_an_editor_writes_into_fields_that_agents_only_see(somebody: BrowserCont
     page.get_by_role("dialog").get_by_label("District").fill("Rubavu")
     save(page)
     assert stored(clinic, uuid)["fields"]["district"] == "Rubavu"
+
+
+def test_each_type_of_field_has_the_input_in_which_its_values_are_read_and_changed(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    for name, kind in (("Children", "number"), ("Visit", "datetime"), ("Ward Of Birth", "ward")):
+        clinic.service.post(FIELDS, {"name": name, "type": kind})
+    given = {"children": "3", "visit": "2027-03-02T10:30:00+02:00", "due_date": "2027-01-31", "district": "Gasabo"}
+    uuid = make(clinic, "+250788000733", name="Of all types", fields=given)
+    page = sign_in(somebody, clinic, "editor", place="settings/account")
+    edit(page, clinic, uuid)
+    form, facts = page.get_by_role("dialog"), page.locator(".facts div")
+    types = {"Children": "number", "Visit": "datetime-local", "Due Date": "date", "District": "text"}
+    for label, kind in {**types, "Ward Of Birth": "text"}.items():
+        expect(form.get_by_label(label)).to_have_attribute("type", kind)
+    expect(form.get_by_label("Visit")).to_have_value("2027-03-02T10:30")
+    expect(facts.filter(has_text="Visit").locator("dd")).to_have_text("2 Mar 2027, 10:30")
+    expect(facts.filter(has_text="Due Date").locator("dd")).to_have_text("31 Jan 2027")
+    assert findings(page, "fields of all types") == []
+    form.get_by_label("Children").fill("2.5")
+    form.get_by_label("Visit").fill("2027-03-09T11:00")
+    save(page)
+    fields = stored(clinic, uuid)["fields"]
+    assert (fields["children"], fields["visit"][:16], fields["due_date"][:10]) == (
+        "2.5",
+        "2027-03-09T11:00",
+        "2027-01-31",
+    )
+    open_page(page, clinic, "inbox", uuid)
+    page.get_by_role("button", name="About the contact").click()
+    expect(page.locator(".person-panel")).to_contain_text("9 Mar 2027, 11:00")
