@@ -12,15 +12,18 @@ const ICONS = { channel_event: "call", run_started: "flow", run_ended: "flow", t
 /** @param {Item} item */
 export const iconOf = ({ type }) => ICONS[type] ?? "info";
 
+/** @param {{email: string, name?: string} | null | undefined} user */
+const whoIs = (user) => user?.name || user?.email || "";
+
 /** The item in words. @param {Item} item */
 export function textOf({ type, channel_event, run, ticket_event, note }) {
   if (channel_event) return word("channel_event", channel_event.type ?? "");
   if (run) return `${run.flow.name}: ${type === "run_started" ? t("flow.started") : word("flow", run.status)}`;
-  if (note) return `${note.user?.name ?? ""}: ${note.text}`;
+  if (note) return `${whoIs(note.user)}: ${note.text}`;
   if (ticket_event) {
     const what = word("ticket_event", ticket_event.type);
-    const more = ticket_event.note ?? (ticket_event.type === "assigned" ? (ticket_event.assignee?.name ?? t("tickets.nobody")) : ticket_event.topic?.name);
-    return [ticket_event.user?.name, what, more].filter(Boolean).join(" · ");
+    const more = ticket_event.note ?? (ticket_event.type === "assigned" ? (whoIs(ticket_event.assignee) || t("tickets.nobody")) : ticket_event.topic?.name);
+    return [whoIs(ticket_event.user), what, more].filter(Boolean).join(" · ");
   }
   return t("contact.created");
 }

@@ -16,10 +16,15 @@ const topicOf = (ticket) => ticket.topic.uuid;
 /** @param {import("./page.js").Ticket} ticket */
 const assigneeOf = (ticket) => ticket.assignee?.email ?? "";
 
+/** @param {{email: string, name?: string}} user */
+const nameOf = ({ email, name }) => name || email;
+
 /** @param {{ticket: import("./page.js").Ticket, topics: any[], onDone: () => void}} props */
 export function TicketBar({ ticket, topics, onDone }) {
   const [noting, setNoting] = useState(false);
   const users = useAll("users").filter(({ role }) => role !== "viewer" && role !== "surveyor");
+  // Who left the workspace or has another role now is in no list, and still has the ticket.
+  const isListed = users.some(({ email }) => email === assigneeOf(ticket));
   const tickets = [ticket.uuid];
   const present = useRef(ticket);
   present.current = ticket;
@@ -46,13 +51,14 @@ export function TicketBar({ ticket, topics, onDone }) {
             </select>
             <select aria-label=${t("tickets.assignee")} onChange=${(/** @type {any} */ event) => choose(event.target, { action: "assign", assignee: event.target.value || null }, assigneeOf)}>
               <option value="" selected=${!ticket.assignee}>${t("tickets.nobody")}</option>
+              ${ticket.assignee && !isListed && html`<option value=${assigneeOf(ticket)} selected>${nameOf(ticket.assignee)}</option>`}
               ${users.map(({ email, name }) => html`<option key=${email} value=${email} selected=${email === assigneeOf(ticket)}>${name || email}</option>`)}
             </select>
             ${ticket.assignee?.email !== mine && html`<button type="button" onClick=${() => act({ action: "assign", assignee: mine })}>${t("tickets.take")}</button>`}
             <button type="button" onClick=${() => setNoting(true)}>${t("tickets.note")}</button>
             <button type="button" class=${isOpen ? "primary" : ""} onClick=${() => act({ action: isOpen ? "close" : "reopen" })}>${t(isOpen ? "tickets.close" : "tickets.reopen")}</button>
           `
-        : html`<span>${ticket.topic.name}</span><span>${ticket.assignee?.name ?? t("tickets.nobody")}</span>`}
+        : html`<span>${ticket.topic.name}</span><span>${ticket.assignee ? nameOf(ticket.assignee) : t("tickets.nobody")}</span>`}
       ${noting &&
       html`<${FormDialog} title=${t("tickets.note")} submit=${t("act.save")} draft=${`ticket.note.${ticket.uuid}`} onSubmit=${note} onClose=${() => setNoting(false)}>
         <${Field} label=${t("tickets.note_text")} id="note"><textarea id="note" name="note" rows="4" required maxlength="10000"></textarea><//>

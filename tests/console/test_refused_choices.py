@@ -1,9 +1,10 @@
-"""What a ticket shows when the service refuses a change of it, in a real browser."""
+"""What a ticket shows when a change of it is refused, or its assignee has left, in a real browser."""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.pages import open_page, sign_in
+from persistence.users import add_member, remove_member
+from tests.console.pages import findings, open_page, sign_in
 
 CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
 
@@ -31,3 +32,31 @@ def test_a_choice_for_a_ticket_that_was_refused_does_not_stay(somebody, clinic, 
     choice.select_option(wanted)
     expect(page.locator(".event", has_text=event)).to_be_visible()
     expect(choice).to_have_value(wanted)
+
+
+def test_a_ticket_tells_and_keeps_its_assignee_who_left_the_workspace(somebody, clinic):
+    leaver, workspace = "leaver@example.org", clinic.service.workspace.id
+    topic = clinic.service.post("/api/v2/topics.json", {"name": "Handed over"})["uuid"]
+    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000824"]})["uuid"]
+    with clinic.service.database.writing() as tx:
+        add_member(tx, workspace, leaver, "agent", first_name="Lea", last_name="Leaver")
+    ticket = clinic.service.post(TICKETS, {"contact": contact, "assignee": leaver})["uuid"]
+    with clinic.service.database.writing() as tx:
+        remove_member(tx, workspace, leaver)
+    page = sign_in(somebody, clinic, "agent")
+    open_page(page, clinic, "tickets", ticket)
+    bar = page.locator(".ticket-bar")
+    choice = bar.get_by_label("Assignee")
+    expect(choice.locator("option[value='agent@example.org']")).to_have_count(1)
+    expect(choice).to_have_value(leaver)
+    expect(choice.locator("option:checked")).to_have_text("Lea Leaver")
+    assert findings(page, "an assignee who left") == []
+
+    bar.get_by_label("Topic").select_option(topic)
+    expect(page.locator(".event", has_text="topic changed")).to_be_visible()
+    (kept,) = clinic.service.get(TICKETS, uuid=ticket)["results"]
+    assert (kept["topic"]["name"], kept["assignee"]["name"]) == ("Handed over", "Lea Leaver")
+    choice.select_option("agent@example.org")
+    expect(page.locator(".event", has_text="ticket assigned")).to_be_visible()
+    expect(choice).to_have_value("agent@example.org")
+    expect(choice.locator(f"option[value='{leaver}']")).to_have_count(0)
