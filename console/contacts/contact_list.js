@@ -81,6 +81,7 @@ function Bulk({ picked, groups, onDone }) {
   const count = number(picked.length);
   const act = (/** @type {string} */ title, /** @type {Action} */ action, /** @type {string} */ group = "") => () =>
     doWithMany(title, picked, (contacts, key) => post("contact_actions", { contacts: contacts.map(({ uuid }) => uuid), action, ...(group ? { group } : {}) }, undefined, key), onDone);
+  const now = (/** @type {() => Promise<boolean>} */ work) => attempt(async () => (await work()) && notify(t("contacts.done")));
   const remove = { title: t("contacts.delete_chosen", { count }), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: act(t("act.delete"), "delete") };
   const block = { title: t("contacts.block_chosen", { count }), text: t("contact.block_text"), submit: t("contact.block"), onYes: act(t("contact.block"), "block") };
   const write = () => {
@@ -97,9 +98,9 @@ function Bulk({ picked, groups, onDone }) {
       <button type="button" onClick=${() => setAsks("add")}>${t("contacts.to_group")}</button>
       <button type="button" onClick=${() => setAsks("remove")}>${t("contacts.from_group")}</button>
       <button type="button" onClick=${() => confirmFirst(block)}>${t("contact.block")}</button>
-      <button type="button" onClick=${() => attempt(act(t("contact.unblock"), "unblock"))}>${t("contact.unblock")}</button>
-      <button type="button" onClick=${() => attempt(act(t("flow.interrupt"), "interrupt"))}>${t("flow.interrupt")}</button>
-      <button type="button" onClick=${() => attempt(act(t("contacts.archive_messages"), "archive_messages"))}>${t("contacts.archive_messages")}</button>
+      <button type="button" onClick=${() => now(act(t("contact.unblock"), "unblock"))}>${t("contact.unblock")}</button>
+      <button type="button" onClick=${() => now(act(t("flow.interrupt"), "interrupt"))}>${t("flow.interrupt")}</button>
+      <button type="button" onClick=${() => now(act(t("contacts.archive_messages"), "archive_messages"))}>${t("contacts.archive_messages")}</button>
       ${may("merge_contacts") && picked.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
       ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
     </div>

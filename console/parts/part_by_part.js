@@ -21,7 +21,7 @@ const present = signal(null);
 
 /**
  * Does something with contacts. Up to as many as the API takes at once it throws what went wrong; more are done part by
- * part while people see it.
+ * part while people see it. Tells whether it is done already.
  * @param {string} title
  * @param {Contact[]} contacts
  * @param {Job["work"]} work
@@ -29,10 +29,13 @@ const present = signal(null);
  */
 export async function doWithMany(title, contacts, work, onEnd) {
   const parts = partsOf(contacts);
-  if (contacts.length > PART) return void run({ title, parts, work, onEnd, isRunning: true, isStopped: false });
+  if (contacts.length > PART) {
+    void run({ title, parts, work, onEnd, isRunning: true, isStopped: false });
+    return false;
+  }
   for (const { records, key } of parts) await work(records, key);
-  notify(t("contacts.done"));
   onEnd([]);
+  return true;
 }
 
 /** @param {Job} started */
