@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, select
+from sqlalchemy import ColumnElement, FromClause, Row, Table, TextClause, select, text
 
 from persistence.broadcasts.v2 import BROADCASTS
 from persistence.channels.channels import CHANNELS
+from persistence.clock_writes import found_by
+from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
 from persistence.flow_starts.states import IS_BY_USER
 from persistence.flow_starts.v2 import STARTS
@@ -29,13 +31,14 @@ from persistence.workspaces import Workspace
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of records that is followed: its list in v2, and the columns by which its changes are found. A record for
-    which `is_gone` holds is only named.
+    which `is_gone` holds is only named, and so are those of a kind that `is_named`.
     """
 
     name: str
     spec: ListSpec
-    conditions: Sequence[ColumnElement[bool]] = ()
+    conditions: Sequence[ColumnElement[bool] | TextClause] = ()
     is_gone: ColumnElement[bool] | None = None
+    is_named: bool = False
 
     @property
     def is_marked(self) -> bool:
@@ -46,7 +49,7 @@ class Kind:
         moment: ColumnElement[datetime] = record_stamp.c.stamped_on if self.is_marked else self.spec.table.c.modified_on
         return moment
 
-    def found_by(self, workspace_id: int) -> list[ColumnElement[bool]]:
+    def found_by(self, workspace_id: int) -> list[ColumnElement[bool] | TextClause]:
         """The conditions that choose the records by an index."""
         table: Table = self.spec.table
         mine = [table.c.workspace_id == workspace_id, *self.conditions]
@@ -64,7 +67,9 @@ KINDS = (
     Kind("channel", CHANNELS, is_gone=~channel.c.is_active),
     Kind("flow_start", STARTS, conditions=[IS_BY_USER]),
     Kind("broadcast", BROADCASTS),
+    Kind("contact", CONTACTS, conditions=[text(found_by(CONTACTS.table))], is_named=True),
 )
+"""Contacts are named only: what is shown of one depends on who asks, and many change with each message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +115,20 @@ def _read_kind(
         .limit(limit)
         .subquery("chosen")
     )
-    record, source = kind.spec.record_of(query), kind.spec.source_of(query)
     gone = kind.is_gone
-    columns: list[ColumnElement[Any]] = [chosen.c.moment, as_text(record).label("record"), table.c.uuid]
+    columns: list[ColumnElement[Any]] = [chosen.c.moment, table.c.uuid]
+    source: FromClause = table if kind.is_named else kind.spec.source_of(query)
+    if not kind.is_named:
+        columns.append(as_text(kind.spec.record_of(query)).label("record"))
     if gone is not None:
         columns.append(gone.label("is_gone"))
     statement = select(*columns).select_from(chosen.join(source, table.c.id == chosen.c.id))
     rows = tx.execute(statement.where(table.c.workspace_id == workspace.id).order_by(chosen.c.moment, chosen.c.id))
     show: Callable[[str], str] = kind.spec.show or str
-    return [
-        Change(kind.name, row.moment, f'{{"uuid":"{row.uuid}"}}', is_gone=True)
-        if gone is not None and row.is_gone
-        else Change(kind.name, row.moment, show(row.record))
-        for row in rows
-    ]
+
+    def changed(row: Row[Any]) -> Change:
+        is_gone = gone is not None and row.is_gone
+        shown = f'{{"uuid":"{row.uuid}"}}' if is_gone or kind.is_named else show(row.record)
+        return Change(kind.name, row.moment, shown, is_gone=is_gone)
+
+    return [changed(row) for row in rows]

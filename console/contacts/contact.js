@@ -28,8 +28,9 @@ export function ContactPage({ uuid }) {
   const fields = useAll("fields");
   const load = useInTurn(() => get("contacts", { uuid }).then((page) => (setContact(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error))));
   useEffect(() => void load(), [uuid]);
-  useChanges(["run", "ticket", "message"], load, (record) => record.contact?.uuid === uuid);
-  if (problem) return html`<main id="main" class="page" tabindex="-1"><${Problem} text=${problem} onRetry=${load} /></main>`;
+  useChanges(["contact"], load, (record) => record.uuid === uuid);
+  // What is known stays on the screen, and so does what somebody types into its form.
+  if (problem && !contact) return html`<main id="main" class="page" tabindex="-1"><${Problem} text=${problem} onRetry=${load} /></main>`;
   if (contact === null) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="contacts" title=${t("contacts.gone")} text=${t("contacts.none_found_text")} /></main>`;
   if (!contact) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   const name = displayName(contact.name, contact.urns[0]);

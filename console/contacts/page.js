@@ -27,7 +27,7 @@ function ContactsPage({ query }) {
   const [adding, setAdding] = useState(false);
   const [counted, setCounted] = useState(0);
   const groups = useAll("groups", counted);
-  useChanges(["message", "run", "ticket"], () => setCounted((times) => times + 1));
+  useChanges(["contact"], () => setCounted((times) => times + 1));
   const list = useList("contacts", { group: group || undefined, query: search || undefined });
   const words = useQueryWords();
   return html`

@@ -72,7 +72,7 @@ function useContact(uuid) {
   useEffect(() => {
     refresh();
   }, [uuid]);
-  useChanges(["run", "ticket"], refresh, (record) => record.contact?.uuid === uuid);
+  useChanges(["contact"], refresh, (record) => record.uuid === uuid);
   return { contact, refresh };
 }
 

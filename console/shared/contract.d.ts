@@ -33,6 +33,7 @@ export type Records = {
   run: Listed<"runs">;
   ticket: Listed<"tickets">;
   channel: Listed<"channels">;
+  contact: { uuid: string };
   channel_gone: { uuid: string };
   flow_start: Listed<"flow_starts">;
   broadcast: Listed<"broadcasts">;

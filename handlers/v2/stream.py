@@ -15,6 +15,7 @@ LISTED_BY = {
     "channel": "handlers.v2.channels.list_channels",
     "flow_start": "handlers.v2.flow_starts.list_flow_starts",
     "broadcast": "handlers.v2.broadcasts.list_broadcasts",
+    "contact": "handlers.v2.contacts.list_contacts",
     "message": "handlers.v2.conversations.list_conversations",
 }
 """The operation that shows each kind of records; who may not use it does not get their events."""

@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from persistence.contacts.actions import block_contacts
 from persistence.definitions.importing import import_definitions
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
 from tests.console.pages import findings, open_page, sign_in
+from tests.factories import id_of
 
 CONTACTS, GROUPS, FIELDS = "/api/v2/contacts.json", "/api/v2/groups.json", "/api/v2/fields.json"
 SMART_GROUP = {"uuid": "0d6ac0a5-2d0c-4f0a-9a3e-5d2c1b7f8a11", "name": "Kept and smart", "query": "district = Kept"}
@@ -166,3 +168,41 @@ def test_each_type_of_field_has_the_input_in_which_its_values_are_read_and_chang
     open_page(page, clinic, "inbox", uuid)
     page.get_by_role("button", name="About the contact").click()
     expect(page.locator(".person-panel")).to_contain_text("9 Mar 2027, 11:00")
+
+
+def test_an_open_contact_follows_what_others_change_while_its_form_keeps_what_is_typed(
+    somebody: BrowserContext, clinic: Clinic, groups: None
+) -> None:
+    uuid = make(clinic, "+250788000734", name="Before", language="eng", groups=["Kept one"])
+    page, conversation = sign_in(somebody, clinic, "editor", place="contacts"), somebody.new_page()
+    open_page(conversation, clinic, "inbox", uuid)
+    edit(page, clinic, uuid)
+    form, facts, tags = page.get_by_role("dialog"), page.locator(".facts div"), page.locator("a.tag")
+    form.get_by_label("District").fill("Nyagatare")
+    elsewhere = {"name": "After", "groups": ["Kept two"], "fields": {"due_date": "2027-01-31"}, "language": "kin"}
+    clinic.service.post(f"{CONTACTS}?uuid={uuid}", elsewhere)
+    expect(page.locator("main h1")).to_have_text("After")
+    expect(conversation.locator(".thread-who h2")).to_have_text("After")
+    expect(tags).to_have_text("Kept two")
+    expect(facts.filter(has_text="Due Date").locator("dd")).to_have_text("31 Jan 2027")
+    expect(form.get_by_label("District")).to_have_value("Nyagatare")
+
+    page.route(
+        f"**{CONTACTS}?uuid=*", lambda route: route.abort() if route.request.method == "GET" else route.continue_()
+    )
+    with page.expect_event("requestfailed"):
+        clinic.service.post(f"{CONTACTS}?uuid={uuid}", {"name": "After all"})
+    expect(form.get_by_label("District")).to_have_value("Nyagatare")
+    page.unroute_all()
+    form.get_by_label("Kept one").uncheck()
+    save(page)
+    expect(facts.filter(has_text="District").locator("dd")).to_have_text("Nyagatare")
+    expect(tags).to_have_text("Kept two")
+    contact = stored(clinic, uuid)
+    assert (contact["name"], contact["language"], names(contact)) == ("After all", "kin", ["Kept two"])
+    assert (contact["fields"]["district"], contact["fields"]["due_date"][:10]) == ("Nyagatare", "2027-01-31")
+
+    with clinic.service.database.writing() as tx:
+        block_contacts(tx, clinic.service.workspace.id, [id_of(clinic.service.database, uuid)])
+    expect(page.locator(".badge", has_text="Blocked")).to_be_visible()
+    expect(conversation.locator(".reply-closed")).to_be_visible()

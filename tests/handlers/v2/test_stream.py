@@ -70,8 +70,8 @@ def test_a_stream_holds_up_neither_requests_nor_the_end_of_the_process(tmp_path:
 
 
 def test_a_role_gets_the_events_of_what_it_may_list() -> None:
-    assert sorted(kinds_of("agent")) == ["message", "ticket"]
-    assert sorted(kinds_of("viewer")) == ["broadcast", "channel", "flow_start", "message", "run", "ticket"]
+    assert sorted(kinds_of("agent")) == ["contact", "message", "ticket"]
+    assert sorted(kinds_of("viewer")) == ["broadcast", "channel", "contact", "flow_start", "message", "run", "ticket"]
 
 
 def test_an_id_has_a_length(service: RunningService) -> None:
