@@ -96,11 +96,14 @@ const Row = ({ ticket, urn, isChosen, query }) => html`
       <span class="conversation-text">
         <span class="conversation-top">
           <strong><bdi>${displayName(ticket.contact.name, urn)}</bdi></strong>
-          <time datetime=${ticket.opened_on} title=${fullTime(ticket.opened_on)}>${listTime(ticket.opened_on)}</time>
         </span>
         <span class="conversation-last">
           <span class="preview"><${Badge}>${ticket.topic.name}<//></span>
           <span class="preview">${ticket.assignee ? html`<${Icon} name="person" size=${13} /> <bdi>${ticket.assignee.name || ticket.assignee.email}</bdi>` : t("tickets.nobody")}</span>
+        </span>
+        <span class="ticket-times">
+          <time datetime=${ticket.modified_on} title=${fullTime(ticket.modified_on)}>${t("tickets.changed_on", { time: listTime(ticket.modified_on) })}</time>
+          <time datetime=${ticket.opened_on} title=${fullTime(ticket.opened_on)}>${t("tickets.opened_on", { time: listTime(ticket.opened_on) })}</time>
         </span>
       </span>
     </a>
