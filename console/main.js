@@ -2,12 +2,14 @@
 
 import { startOutbox } from "./inbox/outbox.js";
 import { startLive } from "./shared/live.js";
-import { startSession } from "./shared/session.js";
+import { startSession, waitForSignIn } from "./shared/session.js";
 import { startTexts } from "./shared/texts.js";
 import { html, render } from "./shared/ui.js";
 import { App } from "./shell/app.js";
+import { isSigningIn } from "./shell/sign_in.js";
 
-const session = startSession().catch(() => {});
+// Whoever opens a link that signs in may have no session yet: asking for one would fail, and the browser says so.
+const session = isSigningIn() ? waitForSignIn() : startSession().catch(() => {});
 await startTexts();
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
 startLive();

@@ -27,6 +27,11 @@ export const may = (operation) => PERMISSIONS[operation].includes(account.value?
 
 tabs.onmessage = () => void startSession();
 
+/** Shows the page on which people sign in, without asking whether they have. */
+export const waitForSignIn = () => {
+  phase.value = "out";
+};
+
 /** Takes up the session of this browser, if there is one. */
 export async function startSession() {
   const chosen = sessionStorage.getItem(CHOSEN);

@@ -11,6 +11,9 @@ import { html, useEffect, useState } from "../shared/ui.js";
 /** The ways to sign in, by the page that leads to them. @type {Record<string, "link_sessions" | "invitation_sessions">} */
 const WAYS = { "sign-in": "link_sessions", invitation: "invitation_sessions" };
 
+/** Whether the address signs in by itself: the demo, on one's own computer, opens this page with what is needed. */
+export const isSigningIn = () => place.value.page === "demo" && !!place.value.query.email;
+
 export function SignIn() {
   const { page, parts, query } = place.value;
   const way = (parts[0] && WAYS[page]) || "sessions";
@@ -45,8 +48,7 @@ export function SignIn() {
   };
   useEffect(() => setProblem(""), [way]);
   useEffect(() => {
-    // The demo, on one's own computer, opens this page with what is needed.
-    if (page !== "demo" || !query.email) return;
+    if (!isSigningIn()) return;
     go([], {}, { replace: true });
     void submit({ email: query.email, password: query.password });
   }, []);

@@ -1,5 +1,7 @@
 """The first person of a workspace finds nothing in it, and is told in a real browser what to do."""
 
+from urllib.parse import urlencode
+
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from persistence.accounts.accounts import set_password
@@ -85,3 +87,17 @@ def test_who_is_invited_joins_by_the_link(browser: Browser, somebody: BrowserCon
         guest.get_by_role("button", name="Join").click()
         expect(guest.locator(".conversation").first).to_be_visible()
         expect(guest.get_by_role("button", name="You and your language")).to_contain_text("Grace")
+
+
+def test_the_link_of_the_demo_signs_in_without_a_failed_request_also_a_second_time(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    link = f"{clinic.service.url}/#/demo?{urlencode({'email': clinic.email('editor'), 'password': PASSWORD})}"
+    for _ in range(2):
+        page, said = somebody.new_page(), list[str]()
+        page.on("console", lambda message, said=said: said.append(message.text) if message.type == "error" else None)
+        page.goto(link)
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        expect(page.locator(".spinner")).to_have_count(0)
+        assert PASSWORD not in page.url and "demo" not in page.url
+        assert said == []
