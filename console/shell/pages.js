@@ -1,10 +1,11 @@
 /** The pages of the console, in the order of the navigation. A page is loaded when it is first opened. One that `isUnder` another
- *  is reached from there. */
+ *  is reached from there. On a small screen what is open in a page takes the place of the navigation and leads back to the page;
+ *  one with `ownSections` has no such way back. */
 
 import { may } from "../shared/session.js";
 
 /**
- * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string,
+ * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string, ownSections?: boolean,
  *   load: () => Promise<{default: (props: {place: import("../shared/router.js").Place}) => any}>}} Page
  */
 
@@ -88,6 +89,7 @@ export const PAGES = [
     title: "settings.title",
     icon: "gear",
     isFor: () => true,
+    ownSections: true,
     load: () => import("../settings/page.js"),
   },
 ];

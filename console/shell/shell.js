@@ -22,7 +22,7 @@ export function Shell() {
   }, [title]);
   return html`
     <a class="skip" href="#main" onClick=${toMain}>${t("shell.skip")}</a>
-    <div class=${place.value.parts.length ? "shell deep" : "shell"}>
+    <div class=${place.value.parts.length && !page?.ownSections ? "shell deep" : "shell"}>
       <${Navigation} pages=${pages.filter(({ isUnder }) => !isUnder)} current=${page?.isUnder ?? page?.name} />
       <div class="stage">
         <div role="status">
@@ -96,18 +96,19 @@ const Navigation = ({ pages, current }) => html`
 `;
 
 function WorkspaceMenu() {
-  const { workspace, workspaces } = /** @type {import("../shared/session.js").Account} */ (account.value);
+  const { workspace } = /** @type {import("../shared/session.js").Account} */ (account.value);
   const text = html`<img src=${new URL("../images/mark.svg", import.meta.url).pathname} alt="" width="28" height="28" />
     <span class="workspace-name" dir="auto">${workspace.name}</span>`;
-  if (workspaces.length < 2) return html`<div class="workspace">${text}</div>`;
-  const items = workspaces.map((other) => ({
-    id: other.uuid,
-    text: other.name,
-    checked: other.uuid === workspace.uuid,
-    onPick: () => chooseWorkspace(other.uuid),
-  }));
+  const items = workspaceItems();
+  if (items.length < 2) return html`<div class="workspace">${text}</div>`;
   return html`<${Menu} label=${t("shell.workspace")} items=${items} text=${text} className="workspace quiet" />`;
 }
+
+/** The workspaces of the person, to choose from. */
+const workspaceItems = () => {
+  const { workspace, workspaces } = /** @type {import("../shared/session.js").Account} */ (account.value);
+  return workspaces.map(({ uuid, name }) => ({ id: uuid, text: name, checked: uuid === workspace.uuid, onPick: () => attempt(() => chooseWorkspace(uuid)) }));
+};
 
 function PersonMenu() {
   const { user } = /** @type {import("../shared/session.js").Account} */ (account.value);
@@ -117,7 +118,9 @@ function PersonMenu() {
     checked: code === language.value,
     onPick: () => chooseLanguage(code),
   }));
-  const items = [...languages, { text: t("sign_in.out"), icon: "out", onPick: () => attempt(signOut) }];
+  // A small screen has no room for the menu of workspaces.
+  const workspaces = workspaceItems().map((item) => ({ ...item, onlyNarrow: true }));
+  const items = [...(workspaces.length > 1 ? workspaces : []), ...languages, { text: t("sign_in.out"), icon: "out", onPick: () => attempt(signOut) }];
   const text = html`<${Avatar} name=${user.name || user.email} id=${user.uuid} /><span class="person-name" dir="auto">${user.name || user.email}</span>`;
   return html`<div class="person"><${Menu} label=${t("shell.person")} items=${items} text=${text} up className="quiet" /></div>`;
 }

@@ -1,0 +1,45 @@
+"""What people with a phone reach in a real browser: every page, their other workspaces, and each thing of a record."""
+
+from playwright.sync_api import BrowserContext, ViewportSize, expect
+
+from persistence.users import add_member
+from persistence.workspace_setup import create_workspace
+from tests.console.clinic import Clinic
+from tests.console.pages import findings, open_page, sign_in
+
+PHONE: ViewportSize = {"width": 390, "height": 844}
+
+
+def test_settings_lead_to_the_other_pages_on_a_phone(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "agent", place="settings")
+    page.set_viewport_size(PHONE)
+    page.get_by_role("link", name="Your account").click()
+    expect(page.get_by_label("First name")).to_be_visible()
+    assert findings(page, "the account on a phone") == []
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Inbox").click()
+    expect(page.get_by_role("heading", name="Inbox")).to_be_visible()
+
+
+def test_the_buttons_of_a_record_stay_beside_its_name_on_a_phone(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "administrator", place="settings/users")
+    page.set_viewport_size(PHONE)
+    for place, name in (("users", "Joel Agent"), ("groups", "Expecting mothers")):
+        open_page(page, clinic, "settings", place)
+        row = page.locator(".records li", has_text=name)
+        rings = [button.bounding_box() for button in row.get_by_role("button").all()]
+        tops = {round(ring["y"] + ring["height"] / 2) for ring in rings if ring}
+        assert len(rings) == 2 and len(tops) == 1
+        assert findings(page, f"{place} on a phone") == []
+
+
+def test_a_person_of_several_workspaces_changes_between_them_on_a_phone(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    with clinic.service.database.writing() as tx:
+        other = create_workspace(tx, "Hillside Health", country="RW", timezone="Africa/Kigali")
+        add_member(tx, other.id, clinic.email("viewer"), "editor")
+    page = sign_in(somebody, clinic, "viewer")
+    page.set_viewport_size(PHONE)
+    page.get_by_role("button", name="You and your language").click()
+    page.get_by_role("menuitemradio", name="Hillside Health").click()
+    expect(page).to_have_title("Overview · Hillside Health")
