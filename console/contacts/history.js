@@ -60,7 +60,7 @@ export function History({ contact }) {
       </form>`}
       ${thread.problem && html`<${Problem} text=${thread.problem} onRetry=${thread.refresh} />`}
       ${thread.loading && html`<${Waiting} />`}
-      ${!thread.loading && all.length === 0 && html`<${Empty} icon="inbox" title=${t("inbox.empty")} />`}
+      ${!thread.loading && !thread.problem && all.length === 0 && html`<${Empty} icon="inbox" title=${t("inbox.empty")} />`}
       <ol>${lines}</ol>
       ${thread.hasOlder && html`<button type="button" onClick=${thread.older}>${t("inbox.older")}</button>`}
     </section>

@@ -1,5 +1,6 @@
 /** Small parts that many pages use. */
 
+import { online } from "../shared/api.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useRef } from "../shared/ui.js";
 import { Icon } from "./icons.js";
@@ -24,13 +25,21 @@ export const Empty = ({ icon, title, text, children }) => html`
   </div>
 `;
 
-/** A problem with a way to try again. @param {{text: string, onRetry: () => void}} props */
-export const Problem = ({ text, onRetry }) => html`
-  <div class="problem" role="alert">
-    <span>${text}</span>
-    <button type="button" onClick=${onRetry}>${t("act.retry")}</button>
-  </div>
-`;
+/** A problem with a way to try again; once a lost network is back that is done by itself. @param {{text: string, onRetry: () => void}} props */
+export function Problem({ text, onRetry }) {
+  const isOnline = online.value;
+  const wasOffline = useRef(false);
+  useEffect(() => {
+    if (isOnline && wasOffline.current) onRetry();
+    wasOffline.current = !isOnline;
+  }, [isOnline]);
+  return html`
+    <div class="problem" role="alert">
+      <span>${text}</span>
+      <button type="button" onClick=${onRetry}>${t("act.retry")}</button>
+    </div>
+  `;
+}
 
 /**
  * The end of a list: loads more when it comes into sight, or when its button is pressed.

@@ -1,7 +1,7 @@
 /** Tells pages that records changed, so that they show the present state by themselves. The tabs of a browser share one
  *  stream: the one that holds the lock reads it and tells the others. */
 
-import { address, headers, onSessionLost, online } from "./api.js";
+import { address, get, headers, onSessionLost, online } from "./api.js";
 import { phase } from "./session.js";
 import { effect } from "./ui.js";
 
@@ -9,6 +9,8 @@ import { effect } from "./ui.js";
 
 const AGAIN_MS = 1000;
 const MOST_MS = 30_000;
+/** How often is asked whether the service is reached again. */
+const ASK_MS = 3000;
 /** @type {Set<(change: Change) => void>} */
 const listeners = new Set();
 const tabs = new BroadcastChannel("relayboard.changes");
@@ -29,6 +31,7 @@ function announce(change) {
 
 /** Follows the changes while somebody is signed in. */
 export function startLive() {
+  startAsking();
   let stop = new AbortController();
   effect(() => {
     stop.abort();
@@ -40,6 +43,20 @@ export function startLive() {
     // Without a secure context there are no locks: each tab then has a stream of its own.
     if (navigator.locks) navigator.locks.request(name, { signal }, lead).catch(() => {});
     else void lead();
+  });
+}
+
+/** Asks, while the service is not reached, whether it is: the stream may live on though a request was lost. */
+function startAsking() {
+  effect(() => {
+    if (online.value || phase.value !== "in") return;
+    const ask = () => void get("account").catch(() => {});
+    const again = setInterval(ask, ASK_MS);
+    window.addEventListener("online", ask);
+    return () => {
+      clearInterval(again);
+      window.removeEventListener("online", ask);
+    };
   });
 }
 
@@ -69,9 +86,21 @@ async function follow(stop) {
       last = last || "";
       tell({ kind: "reset" });
     }
-    await new Promise((done) => setTimeout(done, pause));
+    await waitForNetwork(pause);
   }
 }
+
+/** Waits so long, or until the browser says that it has a network again. @param {number} most in milliseconds */
+const waitForNetwork = (most) =>
+  new Promise((done) => {
+    const end = () => {
+      clearTimeout(timer);
+      window.removeEventListener("online", end);
+      done(undefined);
+    };
+    const timer = setTimeout(end, most);
+    window.addEventListener("online", end);
+  });
 
 /** @param {Change} change */
 function tell(change) {

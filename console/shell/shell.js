@@ -5,7 +5,7 @@ import { Icon } from "../parts/icons.js";
 import { refusedReplies } from "../inbox/outbox.js";
 import { attempt } from "../parts/notices.js";
 import { Avatar, Empty, Problem, Waiting } from "../parts/small.js";
-import { online } from "../shared/api.js";
+import { get, online } from "../shared/api.js";
 import { link, place } from "../shared/router.js";
 import { account, chooseWorkspace, signOut } from "../shared/session.js";
 import { chooseLanguage, language, LANGUAGES, number, t } from "../shared/texts.js";
@@ -70,8 +70,8 @@ function Loaded({ page }) {
       () => setFailed(true),
     );
   }, [page]);
-  // A browser does not load again what it could not load once.
-  const again = () => location.reload();
+  // A browser does not load again what it could not load once, and without a network it would show its own page instead.
+  const again = () => attempt(() => get("account").then(() => location.reload()));
   if (failed) return html`<main id="main" tabindex="-1"><${Problem} text=${t("error.offline")} onRetry=${again} /></main>`;
   return Shown ? html`<${Shown} place=${place.value} />` : html`<main id="main" tabindex="-1"><${Waiting} /></main>`;
 }

@@ -83,3 +83,27 @@ def test_an_invitation_that_no_longer_works_leads_to_the_password(somebody: Brow
 
     expect(page.get_by_label("E-mail address")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_what_could_not_be_loaded_comes_by_itself_once_the_network_is_back(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    page = sign_in(somebody, clinic, "administrator", "tickets")
+    expect(page.locator(".conversation").first).to_be_visible()
+    page.get_by_role("link", name="Inbox").click()
+    expect(page.locator(".conversation").first).to_be_visible()
+    somebody.set_offline(True)
+    page.get_by_role("link", name="Tickets").click()
+    expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+    expect(page.get_by_text("No tickets here")).to_have_count(0)
+    somebody.set_offline(False)
+    expect(page.locator(".conversation").first).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+    somebody.set_offline(True)
+    page.get_by_role("link", name="Flows").click()
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".notice.bad")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+    somebody.set_offline(False)
+    expect(page.get_by_role("heading", name="Flows")).to_be_visible()
