@@ -351,8 +351,7 @@ def list_unknown_names(environ: Mapping[str, str]) -> Iterator[str]:
         if (
             name == variable
             or name in known
-            or name in NO_SETTINGS
-            or name in OF_COMMANDS
+            or name in (*NO_SETTINGS, *OF_COMMANDS)
             or KUBERNETES_LINKS.fullmatch(f"{name}={environ[variable]}")
         ):
             continue
