@@ -1,9 +1,8 @@
-"""Writes history of another server in bulk: messages, broadcasts, runs, flow starts, events of channels and archives.
+"""Writes history of another server in bulk: messages, broadcasts, runs, flow starts and events of channels.
 History is not news: nothing is sent, no flow starts, no webhook is called, and nothing counts as unread."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import date
 from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
@@ -14,7 +13,6 @@ from persistence.database import Transaction
 from persistence.labels import change_count
 from persistence.messages.storing import note_stored
 from persistence.move.moves import (
-    ARCHIVE,
     BROADCAST,
     CHANNEL,
     CONTACT,
@@ -33,6 +31,7 @@ from persistence.move.moves import (
 )
 from persistence.move.setup import write_channels
 from persistence.sql.columns import is_uuid, new_uuid, split
+from persistence.stamps import later, touch
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event
 from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
@@ -45,7 +44,6 @@ from persistence.tables.messages import (
     message,
     message_label,
 )
-from persistence.tables.service import archive
 
 NO_CONTACT = "its contact was deleted there"
 NO_FLOW = "its flow is not here"
@@ -170,7 +168,6 @@ def _change_messages(tx: Transaction, move: Move, records: Sequence[Record], kno
                         "owner": move.workspace.id,
                         "wanted_id": row.id,
                         "new_failed_reason": reason,
-                        "new_modified_on": new["modified_on"] or tx.now,
                         **values,
                     }
                 )
@@ -179,9 +176,9 @@ def _change_messages(tx: Transaction, move: Move, records: Sequence[Record], kno
     before = {row["wanted_id"]: wanted[row["wanted_id"]] for row in changed}
     _recount(tx, move, sorted(before), -1)
     mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
-    names = (*CHANGING, "failed_reason", "modified_on")
+    names = (*CHANGING, "failed_reason")
     values = {name: bindparam(f"new_{name}", type_=rows[name].type) for name in names}
-    tx.execute(update(message).where(mine).values(**values), changed)
+    tx.execute(update(message).where(mine).values(modified_on=later(tx, message), **values), changed)
     _recount(tx, move, sorted(before), 1)
     note_messages(tx, move.workspace.id, before)
 
@@ -232,8 +229,16 @@ def _set_labels(
         counts[label_id] -= by_id[number]["visibility"] == VISIBLE
     for label_id, change in sorted(counts.items()):
         change_count(tx, move.workspace.id, label_id, change)
-    touched = {number for number, _ in (wanted - present) | gone} - new
-    note_changed(tx, message, move.workspace.id, touched)
+    _touch(tx, move, message, {number for number, _ in (wanted - present) | gone} - new)
+
+
+def _touch(tx: Transaction, move: Move, table: Any, ids: Iterable[int]) -> None:
+    """Moves the times of changed messages or broadcasts, by which mirrors see them."""
+    changed = sorted(ids)
+    for some in split(changed):
+        mine = (table.c.workspace_id == move.workspace.id) & table.c.id.in_(some)
+        tx.execute(update(table).where(mine).values(modified_on=later(tx, table)))
+    note_changed(tx, table, move.workspace.id, changed)
 
 
 def write_broadcasts(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
@@ -270,10 +275,16 @@ def write_broadcasts(tx: Transaction, move: Move, records: Sequence[Record]) -> 
 
 def set_statuses(tx: Transaction, move: Move, table: Any, records: Sequence[Record], known: dict[str, int]) -> None:
     """What was unfinished there may have ended since."""
+    changed = []
     for each in records:
         if each["reference"] in known:
             mine = (table.c.workspace_id == move.workspace.id) & (table.c.id == known[each["reference"]])
-            tx.execute(update(table).where(mine, table.c.status != each["status"]).values(status=each["status"]))
+            ended = update(table).where(mine, table.c.status != each["status"]).values(status=each["status"])
+            changed += [known[each["reference"]]] if tx.execute(ended).rowcount else []
+    if table is flow_start and changed:
+        touch(tx, table, move.workspace.id, table.c.id.in_(changed))
+    elif changed:
+        _touch(tx, move, table, changed)
 
 
 OF_BROADCAST = (broadcast_contact, broadcast_group)
@@ -362,39 +373,3 @@ def write_events(tx: Transaction, move: Move, records: Sequence[Record]) -> None
     ids = insert_rows(tx, channel_event, list(rows.values()))
     moved += [Moved(reference, ids[row["uuid"]]) for reference, row in rows.items()]
     keep_moved(tx, move, EVENT, moved)
-
-
-def find_new_archives(tx: Transaction, move: Move, records: Sequence[Record]) -> list[Record]:
-    known = find_carried(tx, move, ARCHIVE, [each["reference"] for each in records])
-    return [each for each in records if each["reference"] not in known]
-
-
-def write_archive(tx: Transaction, move: Move, record: Record, location: str | None) -> None:
-    """Lists an archive whose file (`location`) is in the media store."""
-    day = date.fromisoformat(record["start_date"])
-    same = (
-        (archive.c.workspace_id == move.workspace.id)
-        & (archive.c.archive_type == record["type"])
-        & (archive.c.period == record["period"])
-        & (archive.c.start_date == day)
-    )
-    part = tx.execute(select(func.coalesce(func.max(archive.c.part), -1) + 1).where(same)).scalar_one()
-    archive_id = tx.insert(
-        archive,
-        workspace_id=move.workspace.id,
-        archive_type=record["type"],
-        period=record["period"],
-        start_date=day,
-        part=part,
-        record_count=record["record_count"],
-        size=record["size"],
-        hash=record["hash"],
-        location=location,
-        is_trimmed=True,
-        created_on=tx.now,
-    )
-    keep_moved(tx, move, ARCHIVE, [Moved(record["reference"], archive_id)])
-
-
-def lose_archive(tx: Transaction, move: Move, record: Record, why: str) -> None:
-    keep_moved(tx, move, ARCHIVE, [Moved(record["reference"], None, record["label"], why)])

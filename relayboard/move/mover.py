@@ -13,9 +13,9 @@ from persistence.definitions.importing import ImportRefused
 from persistence.errors import LimitReached
 from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group
 from persistence.media.store import MediaStore
+from persistence.move.archive_files import find_new_archives, lose_archive, write_archive
 from persistence.move.contacts import forget_missing, write_contacts
 from persistence.move.flows import lose_definition, write_definitions, write_flows
-from persistence.move.history import find_new_archives, lose_archive, write_archive
 from persistence.move.moves import CAMPAIGN, CONTACT, FLOW, Move, find_moved, save_state
 from persistence.move.setup import evaluate_groups
 from persistence.sql.columns import new_uuid, time_text

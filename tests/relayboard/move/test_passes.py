@@ -1,14 +1,19 @@
 """A move is run again and again, and interrupted anywhere."""
 
+import json
+from datetime import datetime
 from typing import Any
 
 import pytest
 
+from persistence.broadcasts.v2 import BROADCASTS
 from persistence.campaigns.v2 import CAMPAIGNS
 from persistence.contacts.v2 import CONTACTS
+from persistence.flow_starts.v2 import STARTS
 from persistence.flows.v2 import FLOWS
 from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS
+from persistence.lists import ListQuery, read_list
 from persistence.messages.v2 import MESSAGES
 from persistence.move.moves import CONTACT, list_notes
 from persistence.runs.v2 import RUNS
@@ -16,7 +21,7 @@ from persistence.tables.flows import flow
 from persistence.tickets.tickets import TICKETS
 from tests.factories import make_contact
 from tests.relayboard.move.listing import listed
-from tests.relayboard.move.other_workspace import CAMPAIGN, contact, definition, fill, message, time, uid
+from tests.relayboard.move.other_workspace import CAMPAIGN, IMPORTANT, contact, definition, fill, message, time, uid
 
 
 def test_a_second_pass_brings_what_changed_and_repeats_nothing(moving: Any) -> None:
@@ -100,6 +105,47 @@ def test_everything_is_read_again_if_asked_for(moving: Any) -> None:
 
     assert listed(moving, MESSAGES, "text")["text 0"]["visibility"] == "archived"
     assert listed(moving, LABELS, "name")["Important"]["count"] == 1
+
+
+def test_what_a_later_pass_changes_gets_our_time_so_that_mirrors_see_it(moving: Any) -> None:
+    fill(moving.other)
+    lists = moving.other.lists
+    lists["broadcasts"][0] |= {"status": "queued"}
+    lists["flow_starts"][0] |= {"status": "started"}
+    moving.run()
+    before = listed(moving, MESSAGES, "text")
+    with moving.database.reading() as tx:
+        since = tx.now
+    assert changed_since(moving, since) == {"messages": set(), "broadcasts": set(), "flow_starts": set()}
+    lists["messages"][0] |= {"labels": []}
+    lists["messages"][2] |= {"labels": [IMPORTANT]}
+    lists["messages"][3] |= {"visibility": "archived", "archived": True}
+    lists["broadcasts"][0] |= {"status": "sent"}
+    lists["flow_starts"][0] |= {"status": "completed"}
+
+    moving.run(reads_all=True)
+
+    after = listed(moving, MESSAGES, "text")
+    moved = {name for name, each in after.items() if each["modified_on"] > before[name]["modified_on"]}
+    changed = {lists["messages"][number]["text"] for number in (0, 2, 3)}
+    assert moved == changed
+    assert all(datetime.fromisoformat(after[name]["modified_on"]) >= since for name in moved)
+    assert changed_since(moving, since) == {
+        "messages": {after[name]["uuid"] for name in changed},
+        "broadcasts": set(listed(moving, BROADCASTS)),
+        "flow_starts": set(listed(moving, STARTS)),
+    }
+
+
+def changed_since(moving: Any, moment: datetime) -> dict[str, set[str]]:
+    """What a client finds that asks for changes."""
+    specs = {"messages": MESSAGES, "broadcasts": BROADCASTS, "flow_starts": STARTS}
+    with moving.database.reading() as tx:
+        asked = {
+            name: ListQuery(tx, moving.workspace, {"after" if spec is STARTS else "modified_after": moment})
+            for name, spec in specs.items()
+        }
+        return {name: {json.loads(each)["uuid"] for each in read_list(asked[name], specs[name])} for name in specs}
 
 
 def test_people_who_were_here_are_merged_by_urn_and_keep_what_is_theirs(moving: Any) -> None:
