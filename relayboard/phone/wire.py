@@ -67,7 +67,10 @@ class HttpTransport:
 
 
 def _host_of(url: str) -> str:
-    return urlsplit(url).netloc.rpartition("@")[2] or url
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2] or url
+    except ValueError:
+        return url
 
 
 def _reason_of(error: Exception) -> str:

@@ -104,6 +104,7 @@ def test_a_server_that_does_not_answer_is_an_error_and_the_phone_is_kept(
         ("http://user:word@127.0.0.1:9", "127.0.0.1:9", "Connection refused"),
         ("ftp://sms.example.org", "sms.example.org", "this is not the URL of a server"),
         ("sms.example.org", "sms.example.org", "this is not the URL of a server"),
+        ("http://[::1", "http://[::1", "this is not the URL of a server"),
     ],
 )
 def test_an_error_names_host_and_path_and_shows_no_signature(
