@@ -22,7 +22,7 @@ ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 ALL_PHASES, LATER_PHASES = "examples,coverage,fuzzing,stateful", "fuzzing,stateful"
 ORDER = ("v2", "v1", "v2", "gateway", "v2", "relay")
 """The contracts of successive rounds; v2 has most operations."""
-LIMITS = {"REGISTRATION_LIMIT": "100000000/hour", "STREAM_SECONDS": "0.2"}
+LIMITS = {"REGISTRATION_LIMIT": "100000000/hour", "CALLBACK_LIMIT": "100000000/hour", "STREAM_SECONDS": "0.2"}
 """A fuzzer that is told to wait for an hour finds nothing."""
 
 
