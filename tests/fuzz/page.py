@@ -38,8 +38,9 @@ The answers by status: {schemathesis_statuses}.
 The second opinion begins with valid requests: the examples of the contract, and requests that were accepted before,
 with the records that earlier answers named. Four of five are spoiled in one to three ways: a value, the bytes of the
 body, the query, headers, tokens, the method or the path. It calls the application in its own process, four requests at
-a time, by all roles and by a browser that is signed in; phones sign their syncs. Status, type and body of each answer
-are compared with the contract. `tests/fuzz/mutations.py` has the values.
+a time, by all roles and by a browser that is signed in; phones sign their syncs, and most belong to the workspace;
+gateways call a channel of it (not in the rounds with seeds below 100, where both only met refusals). Status, type and
+body of each answer are compared with the contract. `tests/fuzz/mutations.py` has the values.
 
 It is our own because no other one could be had: `evomaster` of PyPI only loads a program from elsewhere, `apifuzzer`
 there is of 2022 and needs pycurl 7.43.0.6, `dredd` and `@apideck/portman` of npm send documented examples and a fixed
