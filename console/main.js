@@ -6,6 +6,7 @@ import { startSession, waitForSignIn } from "./shared/session.js";
 import { startTexts } from "./shared/texts.js";
 import { html, render } from "./shared/ui.js";
 import { App } from "./shell/app.js";
+import { startFocus } from "./shell/focus.js";
 import { isSigningIn } from "./shell/sign_in.js";
 
 // Whoever opens a link that signs in may have no session yet: asking for one would fail, and the browser says so.
@@ -13,5 +14,6 @@ const session = isSigningIn() ? waitForSignIn() : startSession().catch(() => {})
 await startTexts();
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
 startLive();
+startFocus();
 startOutbox();
 await session;

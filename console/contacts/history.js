@@ -36,6 +36,7 @@ export function History({ contact }) {
   const all = thread.items.toReversed().map((item) => ({
     time: item.time,
     icon: item.message ? (item.message.direction === "in" ? "inbox" : "reply") : iconOf(item),
+    writer: item.message ? t(item.message.direction === "in" ? "inbox.they" : "inbox.you") : "",
     text: item.message ? item.message.text || t("inbox.file") : textOf(item),
     note: item.message?.direction === "out" ? word("state", item.message.status) : "",
   }));
@@ -47,7 +48,7 @@ export function History({ contact }) {
       ${isNew && html`<li class="day"><span>${dayName(entry.time)}</span></li>`}
       <li class="history-line">
         <${Icon} name=${entry.icon} size=${16} /><time datetime=${entry.time}>${clock(entry.time)}</time>
-        <span dir="auto">${entry.text}</span><span class="note">${entry.note}</span>
+        ${entry.writer && html`<span class="hidden">${entry.writer}</span>`}<span dir="auto">${entry.text}</span><span class="note">${entry.note}</span>
       </li>
     `;
   });

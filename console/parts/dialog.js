@@ -7,6 +7,8 @@ import { html, signal, useEffect, useRef, useState } from "../shared/ui.js";
 import { Icon } from "./icons.js";
 import { useKeptForm } from "./kept_form.js";
 
+const FIELDS = ["input:not([type=hidden], [type=radio], [type=file])", "input[type=radio]:checked", "select", "textarea"].map((each) => `${each}:enabled`).join();
+
 /**
  * A dialog that is open while it is drawn.
  * @param {{title: string, onClose: () => void, children?: any, wide?: boolean}} props
@@ -16,6 +18,8 @@ export function Dialog({ title, onClose, children, wide = false }) {
   useEffect(() => {
     const before = /** @type {HTMLElement | null} */ (document.activeElement);
     element.current?.showModal();
+    // What somebody is to fill in, not the button that closes.
+    /** @type {HTMLElement | null | undefined} */ (element.current?.querySelector(FIELDS))?.focus();
     return () => {
       // The browser gives the focus back when a dialog closes, but not when it is taken away.
       if (document.activeElement !== document.body) return;

@@ -1,0 +1,69 @@
+"""Whoever works by the keyboard or hears the page keeps their place, in a real browser."""
+
+from playwright.sync_api import BrowserContext, expect
+
+from tests.console.clinic import Clinic
+from tests.console.pages import open_page, sign_in
+
+CONTACTS, TICKETS = "/api/v2/contacts.json", "/api/v2/tickets.json"
+
+
+def test_a_button_that_goes_away_hands_the_focus_to_the_next_one(somebody: BrowserContext, clinic: Clinic) -> None:
+    contact = clinic.service.post(CONTACTS, {"name": "Waiting One", "urns": ["tel:+250788000911"]})["uuid"]
+    ticket = clinic.service.post(TICKETS, {"contact": contact})["uuid"]
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "tickets", ticket)
+    take = page.get_by_role("button", name="Take")
+    take.focus()
+    page.keyboard.press("Enter")
+    expect(take).to_have_count(0)
+    expect(page.get_by_role("button", name="Note", exact=True)).to_be_focused()
+
+    open_page(page, clinic, "contacts")
+    page.get_by_label("Choose Waiting One").check()
+    archive = page.get_by_role("toolbar").get_by_role("button", name="Archive their messages")
+    archive.focus()
+    page.keyboard.press("Enter")
+    expect(archive).to_have_count(0)
+    expect(page.locator("main :focus")).to_have_count(1)
+
+
+def test_after_a_record_is_deleted_the_focus_is_where_the_list_is(somebody: BrowserContext, clinic: Clinic) -> None:
+    clinic.service.post("/api/v2/labels.json", {"name": "Aaa to delete"})
+    page = sign_in(somebody, clinic, "administrator", place="settings/labels")
+    page.get_by_role("button", name="Delete Aaa to delete").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Delete Aaa to delete")).to_have_count(0)
+    expect(page.get_by_role("region", name="Labels")).to_be_focused()
+
+
+def test_a_form_begins_in_its_first_field_and_gives_the_focus_back(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    add = page.get_by_role("button", name="New contact")
+    add.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(add).to_be_focused()
+
+
+def test_going_through_conversations_by_keys_says_whose_is_open(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor")
+    rows = page.locator(".conversation")
+    expect(rows.first).to_be_visible()
+    for place in (0, 1):
+        page.keyboard.press("j")
+        expect(rows.nth(place)).to_have_attribute("aria-current", "true")
+        expect(rows.nth(place)).to_be_focused()
+    page.keyboard.press("r")
+    expect(page.get_by_label("Write an answer")).to_be_focused()
+
+
+def test_the_history_of_a_contact_says_who_wrote(somebody: BrowserContext, clinic: Clinic) -> None:
+    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000912"]})["uuid"]
+    clinic.service.post("/api/v2/messages.json", {"contact": contact, "text": "Good day"})
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "contacts", contact)
+    expect(page.locator(".history-line", has_text="Good day")).to_contain_text("You:")
