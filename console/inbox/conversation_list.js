@@ -19,7 +19,7 @@ export function ConversationList({ list, shown, chosen, query, sought }) {
     const current = /** @type {HTMLElement | null} */ (document.querySelector(".conversation[aria-current]"));
     current?.scrollIntoView({ block: "nearest" });
     // Whoever goes through the list by keys hears whose conversation is open.
-    if (document.activeElement === document.body || document.activeElement?.matches(".conversation")) current?.focus({ preventScroll: true });
+    if (document.activeElement?.matches("body, main, .conversation")) current?.focus({ preventScroll: true });
   }, [chosen]);
   const isEmpty = shown.length === 0 && !list.loading && !list.problem;
   return html`

@@ -84,7 +84,7 @@ function Course({ thread, contact }) {
   const newest = thread.messages.at(-1)?.id;
   useEffect(() => {
     if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [newest, pending.length, thread.loading]);
+  }, [newest, pending.map(({ key, problem }) => key + problem).join(), thread.loading]);
   const scrolled = () => {
     if (box.current) atEnd.current = box.current.scrollHeight - box.current.scrollTop - box.current.clientHeight < 80;
   };

@@ -38,9 +38,11 @@ function remember(element) {
 function move({ element, around, controls }) {
   last = null;
   const home = around.find(isThere);
-  if (!home) return;
+  const part = home?.closest("main, dialog");
+  // Another page has taken its place.
+  if (!home || !part) return document.getElementById("main")?.focus({ preventScroll: true });
   const at = controls.indexOf(element);
-  const [after, before] = [controls.slice(at + 1), controls.slice(0, at).reverse()].map((each) => each.filter(canHaveFocus));
+  const [after, before] = [controls.slice(at + 1), controls.slice(0, at).reverse()].map((each) => each.filter((one) => part.contains(one) && canHaveFocus(one)));
   const beside = home.matches(LISTS) ? undefined : (after.find((each) => home.contains(each)) ?? before.find((each) => home.contains(each)) ?? before[0]);
   const place = beside ?? /** @type {HTMLElement | null} */ (home.closest(PLACES));
   if (place && !beside && !place.hasAttribute("tabindex")) place.tabIndex = -1;

@@ -61,6 +61,18 @@ def test_going_through_conversations_by_keys_says_whose_is_open(somebody: Browse
     expect(page.get_by_label("Write an answer")).to_be_focused()
 
 
+def test_a_link_to_another_page_takes_the_focus_to_it(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    page.locator(".who").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="Conversation")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
+    page.get_by_role("link", name="Conversation").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Write an answer")).to_be_visible()
+    expect(page.locator("main:focus, main :focus")).to_have_count(1)
+
+
 def test_the_history_of_a_contact_says_who_wrote(somebody: BrowserContext, clinic: Clinic) -> None:
     contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000912"]})["uuid"]
     clinic.service.post("/api/v2/messages.json", {"contact": contact, "text": "Good day"})

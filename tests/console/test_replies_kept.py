@@ -9,7 +9,7 @@ from persistence.tables.contacts import contact as contact_table
 from persistence.users import change_role
 from testbed.running import wait_until
 from tests.console.clinic import PASSWORD
-from tests.console.pages import findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
 CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
 
@@ -96,8 +96,12 @@ def test_a_kept_reply_that_is_refused_shows_on_every_page_and_in_the_list_until_
     expect(row).to_contain_text("Not sent: Come at nine")
     assert findings(page, "a refused reply") == []
 
+    page.set_viewport_size(NARROW)
+    assert findings(page, "a refused reply on a phone") == []
     banner.get_by_role("link", name="Open the conversation").click()
     expect(page.locator(".pending .failed")).to_be_visible()
+    expect(page.get_by_role("button", name="Discard")).to_be_in_viewport()
+    page.set_viewport_size(WIDE)
     expect(banner).to_have_count(0)
     give_role(clinic, "editor")
     page.get_by_role("button", name="Try again").click()
