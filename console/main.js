@@ -6,6 +6,7 @@ import { startSession, waitForSignIn } from "./shared/session.js";
 import { startTexts } from "./shared/texts.js";
 import { html, render } from "./shared/ui.js";
 import { App } from "./shell/app.js";
+import { startDoubleClicks } from "./shell/double_clicks.js";
 import { startFocus } from "./shell/focus.js";
 import { isSigningIn } from "./shell/sign_in.js";
 
@@ -15,5 +16,6 @@ await startTexts();
 render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
 startLive();
 startFocus();
+startDoubleClicks();
 startOutbox();
 await session;

@@ -60,3 +60,25 @@ def test_a_ticket_tells_and_keeps_its_assignee_who_left_the_workspace(somebody, 
     expect(page.locator(".event", has_text="ticket assigned")).to_be_visible()
     expect(choice).to_have_value("agent@example.org")
     expect(choice.locator(f"option[value='{leaver}']")).to_have_count(0)
+
+
+def test_a_double_click_closes_a_ticket_and_does_not_reopen_it(somebody, clinic):
+    contact = clinic.service.post(CONTACTS, {"urns": ["tel:+250788000825"]})["uuid"]
+    ticket = clinic.service.post(TICKETS, {"contact": contact})["uuid"]
+    page = sign_in(somebody, clinic, "agent")
+    open_page(page, clinic, "tickets", ticket)
+    bar, events = page.locator(".ticket-bar"), page.locator(".event")
+    close, reopen = (bar.get_by_role("button", name=name, exact=True) for name in ("Close", "Reopen"))
+    for clicks, button in ((1, close), (2, reopen)):
+        button.hover()
+        page.mouse.down(click_count=clicks)
+        page.mouse.up(click_count=clicks)
+        expect(reopen).to_be_visible()
+    bar.get_by_role("button", name="Note", exact=True).click()
+    page.get_by_label("A note that only your team sees").fill("Still closed")
+    page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    expect(events.filter(has_text="Still closed")).to_be_visible()
+    expect(events.filter(has_text="ticket closed")).to_be_visible()
+    expect(events.filter(has_text="ticket reopened")).to_have_count(0)
+    reopen.click()
+    expect(close).to_be_visible()
