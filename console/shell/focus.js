@@ -37,6 +37,8 @@ function remember(element) {
  */
 function move({ element, around, controls }) {
   last = null;
+  // A dialog that goes away gives the focus back itself.
+  if (around.some((each) => each.matches("dialog") && !isThere(each))) return;
   const home = around.find(isThere);
   const part = home?.closest("main, dialog");
   // Another page has taken its place.
