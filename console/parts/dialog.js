@@ -1,4 +1,4 @@
-/** Modal dialogs. The browser keeps the focus inside, closes them with Escape, and gives the focus back. */
+/** Modal dialogs. The browser keeps the focus inside and closes them with Escape; `shell/focus.js` gives the focus back. */
 
 import { Refused } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
@@ -16,15 +16,9 @@ const FIELDS = ["input:not([type=hidden], [type=radio], [type=file])", "input[ty
 export function Dialog({ title, onClose, children, wide = false }) {
   const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
-    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     element.current?.showModal();
     // What somebody is to fill in, not the button that closes.
     /** @type {HTMLElement | null | undefined} */ (element.current?.querySelector(FIELDS))?.focus();
-    return () => {
-      // The browser gives the focus back when a dialog closes, but not when it is taken away.
-      if (document.activeElement !== document.body) return;
-      (before?.isConnected && before !== document.body ? before : document.getElementById("main"))?.focus();
-    };
   }, []);
   return html`
     <dialog class=${wide ? "dialog wide" : "dialog"} ref=${element} aria-labelledby="dialog-title" onClose=${onClose}

@@ -10,11 +10,14 @@ const PLACES = "section, main, dialog";
 
 let last = /** @type {Spot | null} */ (null);
 
+/** What had the focus when a dialog opened. @type {WeakMap<Element, Spot>} */
+const openers = new WeakMap();
+
 /** Follows the focus from now on. */
 export function startFocus() {
   document.addEventListener("focusin", ({ target }) => remember(/** @type {HTMLElement} */ (target)));
-  // Somebody clicked where nothing takes the focus.
-  document.addEventListener("focusout", ({ target }) => queueMicrotask(() => last?.element === target && isThere(target) && document.activeElement === document.body && (last = null)));
+  // Somebody clicked where nothing takes the focus. In a dialog its button may have been switched off instead.
+  document.addEventListener("focusout", ({ target }) => queueMicrotask(() => last?.element === target && isThere(target) && !last.element.closest("dialog") && document.activeElement === document.body && (last = null)));
   new MutationObserver(() => {
     if (last && !isThere(last.element) && document.activeElement === document.body) move(last);
   }).observe(document.body, { childList: true, subtree: true });
@@ -27,18 +30,23 @@ const isThere = (element) => /** @type {HTMLElement} */ (element).isConnected;
 function remember(element) {
   const around = [];
   for (let next = element.parentElement; next && next !== document.body; next = next.parentElement) around.push(next);
+  const dialog = element.closest("dialog");
+  if (dialog && last && !openers.has(dialog)) openers.set(dialog, last);
   last = { element, around, controls: [...document.querySelectorAll(CONTROLS)].map((each) => /** @type {HTMLElement} */ (each)) };
 }
 
 /**
- * To the next control beside it; from a record that went away to what the list is in, so that nobody who presses a key twice
- * does the same to the next record.
+ * From a dialog to what it was opened with, or near its place if that is gone too. Otherwise to the next control beside it;
+ * from a record that went away to what the list is in, so that nobody who presses a key twice does the same to the next
+ * record.
  * @param {Spot} gone
+ * @returns {void}
  */
 function move({ element, around, controls }) {
   last = null;
-  // A dialog that goes away gives the focus back itself.
-  if (around.some((each) => each.matches("dialog") && !isThere(each))) return;
+  const closed = around.find((each) => each.matches("dialog") && !isThere(each));
+  const opener = closed && openers.get(closed);
+  if (opener) return isThere(opener.element) ? opener.element.focus({ preventScroll: true }) : move(opener);
   const home = around.find(isThere);
   const part = home?.closest("main, dialog");
   // Another page has taken its place.

@@ -39,6 +39,35 @@ def test_after_a_record_is_deleted_the_focus_is_where_the_list_is(somebody: Brow
     expect(page.get_by_role("region", name="Labels")).to_be_focused()
 
 
+def test_a_record_that_is_gone_before_its_question_keeps_the_place_too(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    uuid = clinic.service.post("/api/v2/labels.json", {"name": "Aaa to delete"})["uuid"]
+    page = sign_in(somebody, clinic, "administrator", place="settings/labels")
+    ask = page.get_by_role("button", name="Delete Aaa to delete")
+    ask.focus()
+    page.keyboard.press("Enter")
+    yes = page.get_by_role("dialog").get_by_role("button", name="Delete")
+    yes.focus()
+    ask.evaluate("button => button.closest('li').remove()")
+    expect(ask).to_have_count(0)
+    page.keyboard.press("Enter")
+    expect(yes).to_have_count(0)
+    expect(page.get_by_role("region", name="Labels")).to_be_focused()
+    assert uuid not in {label["uuid"] for label in clinic.service.get("/api/v2/labels.json")["results"]}
+
+
+def test_a_dialog_that_is_cancelled_gives_the_focus_back(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    add = page.get_by_role("button", name="New contact")
+    add.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(add).to_be_focused()
+
+
 def test_a_form_begins_in_its_first_field_and_gives_the_focus_back(somebody: BrowserContext, clinic: Clinic) -> None:
     page = sign_in(somebody, clinic, "editor", place="contacts")
     add = page.get_by_role("button", name="New contact")
