@@ -22,6 +22,7 @@ from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
 from persistence.relayers.reports import SENDERS_KEPT, announce_received, find_senders
+from persistence.secrets.encrypted_columns import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped
@@ -59,18 +60,20 @@ def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | No
         raise Refused("There is no such channel.")
     channel_id, channel_uuid, workspace_id, address, country, schemes, config, present, former, rotated_on = row
     has_former = rotated_on is not None and tx.now < rotated_on + OVERLAP
-    if not is_one_of([present, former if has_former else None], secret):
+    in_force = (channel.c.secret, present), (channel.c.previous_secret, former if has_former else None)
+    if not is_one_of([open_sealed(tx.dialect, column, sealed) for column, sealed in in_force], secret):
         raise WrongSecret("The secret of this channel is missing or wrong.")
     assert workspace_id is not None, "gateways are created in a workspace"
-    return Gateway(Source(channel_id, channel_uuid, workspace_id, address, country), schemes[0], config or {})
+    source = Source(channel_id, channel_uuid, workspace_id, address, country)
+    return Gateway(source, schemes[0], open_sealed(tx.dialect, channel.c.config, config) or {})
 
 
 def _find(_is_sqlite: bool) -> Executable:
     rows = channel.c
     columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country)
-    kept = (rows.schemes, rows.config, rows.secret, rows.previous_secret, rows.secret_rotated_on)
+    sealed = map(sealed_text, (rows.config, rows.secret, rows.previous_secret))
     known = (rows.uuid == param("uuid", rows.uuid.type)) & (rows.type == param("type", rows.type.type)) & rows.is_active
-    return select(*columns, *kept).where(known)
+    return select(*columns, rows.schemes, *sealed, rows.secret_rotated_on).where(known)
 
 
 _FINDING = Fixed(_find)

@@ -83,13 +83,19 @@ def sealed_text(column: ColumnElement[Any]) -> ColumnElement[str]:
     return type_coerce(column, Text)
 
 
+def open_sealed(dialect: Dialect, column: Column[Any], sealed: str | None) -> Any:
+    """The content of one sealed text of a column; None for null. Raises SecretKeyChanged, SecretDamaged."""
+    assert isinstance(column.type, Sealed)
+    return column.type.process_result_value(sealed, dialect)
+
+
 def open_or_none(dialect: Dialect, column: Column[Any], sealed: str | None) -> Any:
     """The content of one sealed text of a column; None for null and for a text that no key opens."""
-    assert isinstance(column.type, Sealed)
     try:
-        return column.type.process_result_value(sealed, dialect)
+        return open_sealed(dialect, column, sealed)
     except (SecretDamaged, SecretKeyChanged):
-        logger.error("a secret in %s cannot be decrypted; renew the secrets or set it anew", column.type.place)
+        place = f"{column.table.name}.{column.name}"
+        logger.error("a secret in %s cannot be decrypted; renew the secrets or set it anew", place)
         return None
 
 
