@@ -36,7 +36,7 @@ def stored_rows(store: MediaStore, location: str) -> Iterator[Iterator[Row]]:
     """The rows of a file in the media store; it is copied, because a bucket cannot be read from any place. Raises
     BadFile.
     """
-    stored = store.open(location)
+    stored = store.open_kept(location.rpartition("/")[2], location)
     if stored is None:
         raise BadFile("The uploaded file is no longer there.")
     with tempfile.TemporaryFile() as copy:

@@ -93,6 +93,16 @@ class MediaStore(ABC):
         """A file to write that is kept or deleted later, by `accept` or `discard`; it survives a power failure."""
         return self.writing(f"{RECEIVED}/{file_uuid}")
 
+    def open_kept(self, file_uuid: str, name: str) -> StoredFile | None:
+        """A file to read that a committed row names, also before `accept`: that comes after the commit, so a worker may
+        be quicker, and if the process was killed in between it comes much later.
+        """
+        for place in (name, f"{RECEIVED}/{file_uuid}", name):  # it may be moved between two looks
+            file = self.open(place)
+            if file is not None:
+                return file
+        return None
+
     def accept(self, file_uuid: str, name: str) -> None:
         """Give a received file its final name. Raises FileNotFoundError."""
         self.move(f"{RECEIVED}/{file_uuid}", name)

@@ -26,7 +26,9 @@ from persistence.imports import running
 from persistence.imports.contact_imports import CONTACT_IMPORTS, cancel_import, create_import, start_import
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.media.folder import FolderStore
+from persistence.media.media import place_of_import
 from persistence.performing import Performer
+from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace
 from persistence.workspaces import Workspace
 
@@ -60,10 +62,13 @@ class Desk:
         while (held := self.database.write(lambda tx: take_next(tx, self.workspace.id))) is not None:
             performer.perform(held)
 
-    def show(self, uuid: str) -> dict[str, Any]:
+    def imports(self) -> dict[str, Any]:
         with self.database.reading() as tx:
             shown = [orjson.loads(each) for each in read_list(ListQuery(tx, self.workspace), CONTACT_IMPORTS)]
-        return next(each for each in shown if each["uuid"] == uuid)
+        return {each["uuid"]: each for each in shown}
+
+    def show(self, uuid: str) -> Any:
+        return self.imports()[uuid]
 
     def run(self, rows: Sequence[Sequence[str]], chosen: dict[str, str] | None = None, group: str | None = None) -> Any:
         uuid = self.upload(csv_of(rows))
@@ -124,6 +129,25 @@ def test_a_file_is_read_shown_and_imported(desk: Desk) -> None:
     assert found["Amina"]["urns"] == ["tel:+250788000001"]
     assert (found["Amina"]["fields"], found["Amina"]["language"]) == ({"age": "27"}, "eng")
     assert found["Bosco"]["urns"] == ["tel:+250788000002"]
+    assert list(desk.store.list_names()) == []
+
+
+def test_a_worker_that_is_quicker_than_the_upload_reads_the_file_where_it_is(desk: Desk) -> None:
+    file_uuid = new_uuid()
+    place = place_of_import(file_uuid)
+    with desk.store.receiving(file_uuid) as file:
+        file.write(csv_of([HEADER, ["0788000111", "Amina", "41", "kin"]]))
+    with desk.database.writing() as tx:
+        create_import(tx, desk.workspace, "people.csv", place, None)
+    desk.work()
+    (uuid,) = desk.imports()
+    assert desk.show(uuid)["status"] == "ready"
+
+    desk.store.accept(file_uuid, place)
+    desk.start(uuid)
+    desk.work()
+
+    assert (desk.show(uuid)["status"], [each["name"] for each in desk.contacts()]) == ("completed", ["Amina"])
     assert list(desk.store.list_names()) == []
 
 
