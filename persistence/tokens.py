@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, String, func, insert, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
+from persistence.sql.columns import UtcDateTime
+from persistence.sql.fixed_statements import Fixed, param
 from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
 from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace_from_row
 
@@ -52,24 +54,26 @@ class TokenLimits:
     areas: Sequence[str] | None = None
 
 
-_CREDENTIALS: Select[*tuple[Any, ...]] = (
-    select(
-        token.c.id,
-        token.c.hash,
-        token.c.scope,
-        token.c.last_used_on,
-        token.c.areas,
-        user.c.id,
-        user.c.email,
-        membership.c.role,
-        *WORKSPACE_COLUMNS,
+_CREDENTIALS = Fixed(
+    lambda _is_sqlite: (
+        select(
+            token.c.id,
+            token.c.hash,
+            token.c.scope,
+            token.c.last_used_on,
+            token.c.areas,
+            user.c.id,
+            user.c.email,
+            membership.c.role,
+            *WORKSPACE_COLUMNS,
+        )
+        .select_from(token)
+        .join(workspace, workspace.c.id == token.c.workspace_id)
+        .join(user, user.c.id == token.c.user_id)
+        .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
+        .where(token.c.public == param("presented", String), token.c.revoked_on.is_(None), user.c.is_active)
+        .where(or_(token.c.expires_on.is_(None), token.c.expires_on > param("now", UtcDateTime)))
     )
-    .select_from(token)
-    .join(workspace, workspace.c.id == token.c.workspace_id)
-    .join(user, user.c.id == token.c.user_id)
-    .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
-    .where(token.c.public == bindparam("presented"), token.c.revoked_on.is_(None), user.c.is_active)
-    .where(or_(token.c.expires_on.is_(None), token.c.expires_on > bindparam("now")))
 )
 
 
@@ -118,10 +122,10 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
     public = public_part(key)
     if public is None or not public.isascii():
         return None
-    row = tx.execute(_CREDENTIALS, {"presented": public, "now": tx.now}).first()
-    if row is None:
+    rows = _CREDENTIALS.rows(tx, {"presented": public, "now": tx.now})
+    if not rows:
         return None
-    token_id, hashed, scope, last_used_on, areas, user_id, email, role, *of_workspace = row
+    token_id, hashed, scope, last_used_on, areas, user_id, email, role, *of_workspace = rows[0]
     fitting = [hmac.compare_digest(hashed, keyed_hash(key, each)) for each in (secret_key, *former_keys)]
     if not any(fitting):
         return None

@@ -16,7 +16,8 @@ EVENT_STREAM = "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class OperationRules:
-    """One operation, compiled from its YAML. If it `runs_itself`, its handler opens its transactions;
+    """One operation, compiled from its YAML. One that `changes_credentials` changes what each request of the workspace
+    begins with: its settings, or who may do what in it. If it `runs_itself`, its handler opens its transactions;
     if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key."""
 
     id: str
@@ -32,6 +33,7 @@ class OperationRules:
     verbatim_fields: frozenset[str]
     is_upload: bool
     is_setting_up: bool
+    changes_credentials: bool
     is_stream: bool
     runs_itself: bool
     keeps_no_answer: bool
@@ -95,6 +97,7 @@ def _compile(
         body=Schema(content[JSON_TYPE]["schema"], named) if JSON_TYPE in content else None,
         verbatim_fields=_verbatim_fields(content, components),
         is_setting_up=bool(operation.get("x-sets-up")),
+        changes_credentials=bool(operation.get("x-changes-credentials")),
         keeps_no_answer=bool(operation.get("x-keeps-no-answer")),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,

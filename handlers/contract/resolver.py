@@ -123,7 +123,7 @@ def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, i
         raise
     if service.standby is not None:
         service.standby.note_write(context.credentials.token_id)
-    if rules.is_setting_up:
+    if rules.changes_credentials:
         service.forget_workspace(context.credentials.workspace.id)
     context.upload_is_needed = context.upload is not None and context.upload.place is not None
     return answer
