@@ -45,7 +45,7 @@ def as_json(status: int, value: object) -> Answer:
 
 def inserted_record(request: Request, spec: ListSpec, new: NewRecord) -> Answer:
     """Inserts a record; the answer is what its list shows of it."""
-    query = ListQuery(request.tx, request.workspace, is_agent=request.is_agent)
+    query = ListQuery(request.tx, request.workspace, is_agent=request.is_agent, areas=request.areas)
     return created(insert_shown(query, spec, new))
 
 
@@ -95,6 +95,7 @@ class ListAnswer:
             is_agent=request.is_agent,
             user_id=who.user_id,
             sign_in_id=who.sign_in_id,
+            areas=request.areas,
         )
 
     def _envelope(self, request: Request, beside: Mapping[str, Any], records: Sequence[str]) -> Answer:

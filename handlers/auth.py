@@ -11,7 +11,7 @@ from connexion.security import NO_VALUE
 from starlette.types import Scope
 
 from handlers.asgi.browsers import check_origin, cookie_in
-from handlers.contract.areas import covers
+from handlers.contract.areas import check_areas
 from handlers.contract.operations import OperationRules, load_contract
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of
@@ -81,13 +81,12 @@ def _check_csrf(given: str, credentials: Credentials) -> None:
 
 
 def check_permission(credentials: Credentials, rules: OperationRules) -> None:
-    """Raises NotAllowed when the role or the token's scope does not cover the operation."""
+    """Raises NotAllowed when the role or the token's scope or areas do not cover the operation."""
     if credentials.role not in rules.roles:
         raise NotAllowed("Your role does not allow this operation.")
     if rules.is_writing and credentials.scope != "write":
         raise NotAllowed("This API token may only read.")
-    if not covers(credentials.areas, rules):
-        raise NotAllowed("This API token is limited to other areas.")
+    check_areas(credentials.areas, rules)
 
 
 async def _spend(context: RequestContext, credentials: Credentials, scope: str) -> None:

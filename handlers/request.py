@@ -17,7 +17,7 @@ from persistence.accounts.sign_ins import Browser
 from persistence.audit.witness import BY_SESSION, BY_TOKEN, Actor
 from persistence.database import Database, Transaction
 from persistence.media.store import StoreUnavailable
-from persistence.tokens import Credentials
+from persistence.tokens import Areas, Credentials
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
 
@@ -96,6 +96,10 @@ class Request:
     @property
     def is_agent(self) -> bool:
         return self.credentials.role == "agent"
+
+    @property
+    def areas(self) -> Areas:
+        return self.credentials.areas
 
     @property
     def now(self) -> datetime:

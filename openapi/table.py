@@ -9,9 +9,11 @@ from openapi.bundle import GENERATIONS, Document, bundle, operations
 HEADING = """# Operations
 
 All operations of the service, generated from the contract by `python -m openapi.table > docs/operations.md`. Parameters
-in bold are required; `*` marks those that may be repeated or hold several values separated by commas.
+in bold are required; `*` marks those that may be repeated or hold several values separated by commas. The area is what
+a token that is limited to areas needs (several: all of them). Operations of `open` and `each` are for every token;
+an `each` one shows and changes only the records of its areas ([Areas of tokens](accounts.md#areas-of-tokens)).
 """
-COLUMNS = "| Operation | What it does | Parameters | Statuses | Roles |\n|---|---|---|---|---|\n"
+COLUMNS = "| Operation | What it does | Parameters | Statuses | Roles | Area |\n|---|---|---|---|---|---|\n"
 
 
 def render_page() -> str:
@@ -35,6 +37,7 @@ def _render_row(name: str, operation: Mapping[str, Any], document: Document) -> 
         ", ".join(_parameter_names(operation, document)) or "none",
         " ".join(sorted(operation["responses"])),
         ", ".join(operation.get("x-roles", ())) or "everybody",
+        ", ".join((operation.get("x-area", "none"), *operation.get("x-shows", ()))),
     )
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |\n"
 

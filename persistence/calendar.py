@@ -14,6 +14,7 @@ from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, cam
 from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast
 from persistence.tables.triggers import trigger
+from persistence.tokens import Areas, covers
 from persistence.triggers.schedules import NEVER, find_next_due
 from persistence.triggers.triggers import SCHEDULE
 from persistence.workspaces import Workspace
@@ -26,13 +27,21 @@ UNFINISHED = ("pending", "queued", "started")
 Item = dict[str, Any]
 
 
-def read_calendar(tx: Transaction, workspace: Workspace, days: int) -> dict[str, Any]:
-    """What is due within so many days, in the order of time; three statements. Campaign events of a day, by the time
-    zone of the workspace, are one item, with the number of contacts among the first MOST_FIRES that are due.
+def read_calendar(tx: Transaction, workspace: Workspace, days: int, areas: Areas = None) -> dict[str, Any]:
+    """What is due within so many days and belongs to one of these areas, in the order of time; three statements.
+    Campaign events of a day, by the time zone of the workspace, are one item, with the number of contacts among the
+    first MOST_FIRES that are due.
     """
     until = tx.now + timedelta(days=days)
-    fires, is_exact = _find_fires(tx, workspace, until)
-    items = [*_find_schedules(tx, workspace, until), *fires, *_find_broadcasts(tx, workspace, until)]
+    items: list[Item] = []
+    is_exact = True
+    if covers(areas, "flows"):
+        items += _find_schedules(tx, workspace, until)
+    if covers(areas, "campaigns"):
+        fires, is_exact = _find_fires(tx, workspace, until)
+        items += fires
+    if covers(areas, "messages"):
+        items += _find_broadcasts(tx, workspace, until)
     return {"items": sorted(items, key=lambda item: (item["time"], item["uuid"])), "is_exact": is_exact}
 
 

@@ -18,6 +18,7 @@ from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
 from persistence.sql.snapshots import one_snapshot
 from persistence.tables.stamps import record_stamp
+from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
 RECORDS_PER_STATEMENT = 250
@@ -43,6 +44,7 @@ class ListQuery:
     is_agent: bool = False
     user_id: int | None = None
     sign_in_id: int | None = None
+    areas: Areas = None
 
 
 Rule = Callable[[ListQuery, Any], Condition | Sequence[Condition]]
@@ -230,6 +232,18 @@ def find_named(query: ListQuery, spec: ListSpec, name: str) -> str | None:
     is_it = spec.table.c.name_key == name_key(name.strip())
     found: str | None = query.tx.execute(select(spec.table.c.uuid).where(*spec.conditions(query), is_it)).scalar()
     return found
+
+
+def in_areas(column: ColumnElement[Any], area_of: Mapping[Any, str]) -> Callable[[ListQuery], Sequence[Condition]]:
+    """Standing conditions of a list whose records belong to areas by what is in this column: a limited token gets those
+    that it covers."""
+
+    def conditions(query: ListQuery) -> Sequence[Condition]:
+        if query.areas is None:
+            return []
+        return [column.in_([value for value, area in area_of.items() if covers(query.areas, area)])]
+
+    return conditions
 
 
 def reversible(column: ColumnElement[Any], record_id: ColumnElement[int]) -> Callable[[Values], Order]:

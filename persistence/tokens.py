@@ -4,7 +4,7 @@ hash."""
 import hashlib
 import hmac
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, func, insert, or_, select, update
 
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, LimitReached
+from persistence.errors import InvalidInput, LimitReached, NotAllowed
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.fixed_statements import Fixed, param
 from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
@@ -21,6 +21,8 @@ from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace_from_
 PREFIX = "rb_"
 SCOPES = ("read", "write")
 AREAS = ("contacts", "messages", "tickets", "flows", "campaigns", "channels", "administration")
+Areas = Collection[str] | None
+"""The areas to which a token is limited; None is all of them."""
 LAST_USED_STEP = timedelta(minutes=1)
 TOKENS_PER_USER = 50
 
@@ -75,6 +77,17 @@ _CREDENTIALS = Fixed(
         .where(or_(token.c.expires_on.is_(None), token.c.expires_on > param("now", UtcDateTime)))
     )
 )
+
+
+def covers(areas: Areas, area: str) -> bool:
+    """Whether a token may see and change what belongs to an area."""
+    return areas is None or area in areas
+
+
+def check_area(areas: Areas, area: str) -> None:
+    """Raises NotAllowed if a token that is limited to these areas does not cover one."""
+    if not covers(areas, area):
+        raise NotAllowed(f'This API token is limited to other areas: this needs "{area}".')
 
 
 def keyed_hash(key: str, secret_key: str) -> str:

@@ -1,11 +1,13 @@
 """API tokens of users of any role, and the secret key they are made with."""
 
+from collections.abc import Sequence
+
 from sqlalchemy import update
 
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.accounts import token
-from persistence.tokens import create_token, public_part
+from persistence.tokens import TokenLimits, create_token, public_part
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace
 
@@ -13,14 +15,16 @@ SECRET_KEY = "test-secret-key-for-tests-only"
 KEYS = KeyRing(SECRET_KEY)
 
 
-def make_token(database: Database, workspace: Workspace, role: str, scope: str = "write") -> str:
+def make_token(
+    database: Database, workspace: Workspace, role: str, scope: str = "write", areas: Sequence[str] | None = None
+) -> str:
     """A token of a new or known user of this role in the workspace."""
     email = f"{role}@{workspace.uuid[:8]}.example.org"
     with database.writing() as tx:
         add_member(tx, workspace.id, email, role, first_name=role.title(), last_name="Tester")
         user_id = find_member(tx, workspace.id, email)
         assert user_id is not None
-        return create_token(tx, workspace.id, user_id, SECRET_KEY, scope)
+        return create_token(tx, workspace.id, user_id, SECRET_KEY, scope, TokenLimits(areas=areas))
 
 
 def make_used_token(database: Database, workspace: Workspace, role: str, scope: str = "write") -> str:

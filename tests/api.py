@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.workspaces import Workspace
-from testbed.tokens import make_used_token
+from testbed.tokens import make_token, make_used_token
 
 
 class Api:
@@ -65,6 +65,10 @@ class Api:
         """The same workspace through a token of another role."""
         token = make_used_token(self.database, self.workspace, role, scope)
         return self.with_token(token)
+
+    def limited_to(self, *areas: str, role: str = "administrator") -> "Api":
+        """The same workspace through a token that is limited to areas."""
+        return self.with_token(make_token(self.database, self.workspace, role, areas=areas))
 
     def with_token(self, token: str) -> "Api":
         return Api(self.client, self.database, self.workspace, token)

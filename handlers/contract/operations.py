@@ -26,6 +26,8 @@ class OperationRules:
     method: str
     function: Callable[..., Any]
     roles: frozenset[str]
+    area: str
+    shows: tuple[str, ...]
     rate_scope: str
     lookup_is_needed: bool
     parameters: Mapping[str, Parameter]
@@ -88,6 +90,8 @@ def _compile(
         method=method,
         function=function,
         roles=frozenset(operation.get("x-roles", ())),
+        area=operation.get("x-area", ""),
+        shows=tuple(operation.get("x-shows", ())),
         rate_scope=operation.get("x-rate-scope", "other"),
         lookup_is_needed=(method == "delete" and generation == "v2" and not operation.get("x-lookup-is-optional"))
         or any(part.get("x-lookup") and part.get("required") for part in definitions),

@@ -174,9 +174,10 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
     if not 1 <= len(key) <= KEY_LENGTH:
         raise Refused(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
     asked = http.scope["query_string"] + b"\n" + _said(context)
-    if context.credentials.role == "agent":
-        # Agents may see less of a record than those whose answer was kept.
-        asked = b"agent\n" + asked
+    who = context.credentials
+    if who.role == "agent" or who.areas is not None:
+        # They may see less of a record than those whose answer was kept.
+        asked = " ".join((who.role, *(who.areas or ()))).encode() + b"\n" + asked
     kept = claim_key(tx, workspace_id, rules.id, key, asked)
     if kept is not None:
         return Answer(kept.status, kept.body, {"Idempotency-Replayed": "true"})

@@ -5,6 +5,7 @@ from handlers.request import Request
 from persistence.broadcasts import actions
 from persistence.broadcasts.previews import preview
 from persistence.sql.columns import time_text
+from persistence.tokens import check_area
 
 
 def act_on_broadcasts(request: Request) -> Answer:
@@ -19,4 +20,6 @@ def read_broadcast_progress(request: Request, *, uuid: str) -> Answer:
 
 
 def preview_broadcast(request: Request) -> Answer:
+    if request.body.get("query") or request.body.get("contact"):
+        check_area(request.areas, "contacts")
     return as_json(200, preview(request.tx, request.workspace, request.body))

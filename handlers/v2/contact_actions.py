@@ -9,6 +9,7 @@ from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.v2 import CONTACTS
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups, hold_contacts
+from persistence.tokens import check_area
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
 WITHOUT_GROUP = {
@@ -20,10 +21,14 @@ WITHOUT_GROUP = {
     "delete": delete_contacts,
 }
 
+OTHER_AREAS = {"archive": "messages", "archive_messages": "messages", "interrupt": "flows"}
+"""Actions on what contacts have in another area."""
+
 
 def act_on_contacts(request: Request) -> Answer:
     workspace = request.workspace
     action, group = request.body["action"], request.body.get("group")
+    check_area(request.areas, OTHER_AREAS.get(action, "contacts"))
     contact_ids = find_contacts(request.tx, workspace, request.body["contacts"])
     if action in WITH_GROUP:
         if not group:

@@ -11,4 +11,5 @@ def check_contact_query(request: Request, *, query: str) -> Answer:
 
 
 def read_query_words(request: Request) -> Answer:
-    return as_json(200, query_words.list_words(request.tx, request.workspace, for_agent=request.is_agent))
+    words = query_words.list_words(request.tx, request.workspace, for_agent=request.is_agent, areas=request.areas)
+    return as_json(200, words)

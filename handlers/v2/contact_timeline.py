@@ -29,7 +29,14 @@ def read_timeline(
         raise RecordMissing
     size = request.settings.page_size
     page = read_page(
-        request.tx, request.workspace, contact_id, position=position, before=before, after=after, size=size
+        request.tx,
+        request.workspace,
+        contact_id,
+        position=position,
+        before=before,
+        after=after,
+        areas=request.areas,
+        size=size,
     )
     following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER))
     beside = orjson.dumps({"next": following, "previous": None}).decode()[:-1]

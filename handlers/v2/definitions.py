@@ -4,6 +4,7 @@ from flows.definition.exports import Dependencies
 from handlers.answers import Answer, ok
 from handlers.request import Request
 from persistence.definitions.exporting import export_definitions
+from persistence.tokens import check_area
 
 WORDS = {
     **dict.fromkeys(("true", "yes", "y", "1", "all"), Dependencies.ALL),
@@ -22,6 +23,9 @@ def read_definitions(
 ) -> Answer:
     workspace = request.workspace
     wanted = WORDS[dependencies.lower()]
+    if campaign:
+        check_area(request.areas, "campaigns")
+    given = (flow or (), campaign or ())
     return ok(
-        export_definitions(request.tx, workspace, flow or (), campaign or (), dependencies=wanted, site=request.root)
+        export_definitions(request.tx, workspace, *given, dependencies=wanted, site=request.root, areas=request.areas)
     )

@@ -16,7 +16,7 @@ list_deliveries = ListAnswer(records.LISTED_DELIVERIES)
 
 
 def read_delivery(request: Request, *, uuid: str) -> Answer:
-    return as_json(200, read_with_attempts(request.tx, request.workspace, uuid))
+    return as_json(200, read_with_attempts(request.tx, request.workspace, uuid, request.areas))
 
 
 def act_on_deliveries(request: Request) -> Answer:
@@ -24,7 +24,7 @@ def act_on_deliveries(request: Request) -> Answer:
     if body["action"] == "resend":
         if not body.get("deliveries"):
             raise InvalidInput.on("deliveries", "The action needs deliveries.")
-        resent = records.send_all_again(request.tx, workspace_id, body["deliveries"])
+        resent = records.send_all_again(request.tx, workspace_id, body["deliveries"], request.areas)
     else:
         if not body.get("since"):
             raise InvalidInput.on("since", "The action needs a time.")
@@ -32,7 +32,7 @@ def act_on_deliveries(request: Request) -> Answer:
         receiver = body.get("receiver")
         if receiver is not None and not is_receiver(request.tx, workspace_id, receiver):
             raise InvalidInput.on("receiver", f'Nothing found for "{receiver}".')
-        resent = records.send_failed_again(request.tx, workspace_id, since, receiver)
+        resent = records.send_failed_again(request.tx, workspace_id, since, receiver, request.areas)
     return as_json(200, {"resent": resent})
 
 
@@ -47,7 +47,8 @@ def read_delivery_ledger(
         find_receiver(request.tx, request.workspace.id, receiver)
     given = {"receiver": receiver, "before": before, "after": after}
     values = {name: value for name, value in given.items() if value is not None}
-    conditions = records.LISTED_DELIVERIES.asked(ListQuery(request.tx, request.workspace, values))
+    query = ListQuery(request.tx, request.workspace, values, areas=request.areas)
+    conditions = [*records.in_areas(request.areas), *records.LISTED_DELIVERIES.asked(query)]
     ledger = count_deliveries(request.tx, request.workspace.id, conditions)
     counts = {"delivered": ledger.delivered, "failed": ledger.failed, "pending": ledger.pending}
     return as_json(200, {"made": ledger.total} | counts)

@@ -8,7 +8,7 @@ USUAL_DAYS = 30
 
 
 def read_workspace_figures(request: Request, *, days: int = USUAL_DAYS) -> Answer:
-    return as_json(200, figures.read_workspace_figures(request.tx, request.workspace.id, int(days)))
+    return as_json(200, figures.read_workspace_figures(request.tx, request.workspace.id, int(days), request.areas))
 
 
 def read_flow_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) -> Answer:
@@ -16,4 +16,4 @@ def read_flow_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) ->
 
 
 def read_calendar(request: Request, *, days: int = USUAL_DAYS) -> Answer:
-    return as_json(200, calendar.read_calendar(request.tx, request.workspace, int(days)))
+    return as_json(200, calendar.read_calendar(request.tx, request.workspace, int(days), request.areas))

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Collection
 from functools import cache
 
 from handlers.asgi.refusals import Refusal
-from handlers.contract.operations import load_contract
+from handlers.contract.areas import check_areas
+from handlers.contract.operations import OperationRules, load_contract
 from handlers.service import Service
-from persistence.tokens import Credentials
+from persistence.errors import NotAllowed
+from persistence.tokens import Areas, Credentials
 
 ID_LENGTH = 64
 LISTED_BY = {
@@ -27,11 +29,23 @@ def follow_changes(service: Service, credentials: Credentials, last_id: str | No
     """
     if last_id is not None and len(last_id) > ID_LENGTH:
         raise Refusal(400, f"Last-Event-ID has at most {ID_LENGTH} characters.")
-    return service.listeners.open(credentials.workspace, kinds_of(credentials.role), last_id)
+    return service.listeners.open(credentials.workspace, kinds_of(credentials.role, credentials.areas), last_id)
 
 
 @cache
-def kinds_of(role: str) -> Collection[str]:
-    """The kinds of records whose events a role gets."""
+def kinds_of(role: str, areas: Areas = None) -> Collection[str]:
+    """The kinds of records whose events a role, and a token that is limited to areas, gets."""
     contract = load_contract("v2")
-    return frozenset(kind for kind, operation in LISTED_BY.items() if role in contract[operation].roles)
+    return frozenset(
+        kind
+        for kind, operation in LISTED_BY.items()
+        if role in contract[operation].roles and _covers(areas, contract[operation])
+    )
+
+
+def _covers(areas: Areas, rules: OperationRules) -> bool:
+    try:
+        check_areas(areas, rules)
+    except NotAllowed:
+        return False
+    return True

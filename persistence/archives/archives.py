@@ -2,7 +2,7 @@
 
 from datetime import datetime, time
 
-from persistence.lists import Condition, ListQuery, ListSpec, equals
+from persistence.lists import Condition, ListQuery, ListSpec, equals, in_areas
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
 from persistence.tables.service import archive
@@ -24,6 +24,13 @@ ARCHIVE_RECORD = declare_record(
 )
 
 
+_in_areas = in_areas(archive.c.archive_type, {MESSAGE: "messages", RUN: "flows"})
+
+
+def _listed(query: ListQuery) -> list[Condition]:
+    return [archive.c.rollup_id.is_(None), *_in_areas(query)]
+
+
 def _begins_from(_query: ListQuery, moment: datetime) -> Condition:
     """Whether midnight of the first day is at or after a time."""
     day = moment.date()
@@ -34,7 +41,7 @@ ARCHIVES = ListSpec(
     archive,
     ARCHIVE_RECORD,
     Order(archive.c.start_date, archive.c.id),
-    standing=[archive.c.rollup_id.is_(None)],
+    standing=_listed,
     filters={
         "archive_type": equals(archive.c.archive_type),
         "type": equals(archive.c.archive_type),

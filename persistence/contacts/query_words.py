@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import false, func, select, true
 
 from flows.queries import inspect, parse_query
 from flows.queries.properties import ATTRIBUTES, COMPARABLE_TYPES, STATUSES
@@ -11,6 +11,7 @@ from persistence.contacts.query_scope import match_query, open_scope
 from persistence.database import Transaction
 from persistence.tables.contacts import contact, field, group
 from persistence.tables.flows import flow
+from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
 MOST_COUNTED = 10_000
@@ -32,12 +33,15 @@ def check_query(tx: Transaction, workspace: Workspace, text: str, *, for_agent: 
     }
 
 
-def list_words(tx: Transaction, workspace: Workspace, *, for_agent: bool) -> dict[str, Any]:
-    """The properties, operators and names of a workspace's queries; three statements."""
+def list_words(tx: Transaction, workspace: Workspace, *, for_agent: bool, areas: Areas = None) -> dict[str, Any]:
+    """The properties, operators and names of a workspace's queries; three statements. Flows are left out for those who
+    may not list them."""
     mine = (field.c.workspace_id == workspace.id) & (field.c.agent_access != "none" if for_agent else True)
     fields = tx.execute(select(field.c.key, field.c.name, field.c.type).where(mine).order_by(field.c.name_key))
     groups = select(group.c.uuid, group.c.name).where(group.c.workspace_id == workspace.id)
-    flows = select(flow.c.uuid, flow.c.name).where(flow.c.workspace_id == workspace.id, ~flow.c.is_archived)
+    listed = true() if covers(areas, "flows") else false()
+    theirs = (flow.c.workspace_id == workspace.id) & ~flow.c.is_archived & listed
+    flows = select(flow.c.uuid, flow.c.name).where(theirs)
     return {
         "attributes": [
             {"key": key, "type": kind, "operators": _operators(kind, contains=key in ("name", "urn"))}

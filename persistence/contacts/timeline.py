@@ -24,6 +24,7 @@ from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import DELETED, message
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import TOPIC_REF, ticket, ticket_event, topic
+from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
 assignee = user.alias("assignee")
@@ -31,11 +32,12 @@ assignee = user.alias("assignee")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What happens with contacts: the property of the item that contains the record, where the records are, and their
-    time. Records of a kind are found by the contact's index.
+    """What happens with contacts: the area of the records, the property of the item that contains the record, where the
+    records are, and their time. Records of a kind are found by the contact's index.
     """
 
     name: str
+    area: str
     shown_as: str | None
     record: Callable[[ListQuery], ColumnElement[Any]]
     source: Callable[[ListQuery], FromClause]
@@ -78,6 +80,7 @@ def _run_kind(name: str, moment: ColumnElement[Any]) -> Kind:
     rows = flow_run.c
     return Kind(
         name,
+        "flows",
         "run",
         lambda _query: RUN,
         lambda _query: RUNS,
@@ -92,6 +95,7 @@ def _run_kind(name: str, moment: ColumnElement[Any]) -> Kind:
 KINDS = (
     Kind(
         "created",
+        "contacts",
         None,
         lambda _query: literal("null"),
         lambda _query: contact,
@@ -105,6 +109,7 @@ KINDS = (
     _run_kind("run_ended", flow_run.c.exited_on),
     Kind(
         "ticket_event",
+        "tickets",
         "ticket_event",
         lambda _query: TICKET_EVENT,
         lambda _query: TICKET_EVENTS,
@@ -116,6 +121,7 @@ KINDS = (
     ),
     Kind(
         "note",
+        "contacts",
         "note",
         lambda _query: json_record(NOTE_FIELDS),
         lambda _query: NOTES_WITH_NAMES,
@@ -126,6 +132,7 @@ KINDS = (
     ),
     Kind(
         "channel_event",
+        "channels",
         "channel_event",
         CHANNEL_EVENTS.record_of,
         CHANNEL_EVENTS.source_of,
@@ -136,6 +143,7 @@ KINDS = (
     ),
     Kind(
         "message",
+        "messages",
         "message",
         MESSAGES.record_of,
         MESSAGES.source_of,
@@ -168,13 +176,16 @@ def read_timeline(
     position: Position | None = None,
     before: datetime | None = None,
     after: datetime | None = None,
+    areas: Areas = None,
     size: int,
 ) -> TimelinePage:
-    """A page of the timeline of a contact; one statement for each kind of event."""
+    """A page of the timeline of a contact, without kinds of other areas than these; one statement for each kind."""
     query = ListQuery(tx, workspace)
     found: list[tuple[datetime, int, str]] = []
     nothing = literal(None, String)
     for rank, kind in enumerate(KINDS):
+        if not covers(areas, kind.area):
+            continue
         limits = [kind.moment <= before] if before is not None else []
         limits += [kind.moment >= after] if after is not None else []
         limits += [] if position is None else [_is_older(kind, rank, position)]

@@ -16,6 +16,7 @@ from persistence.sql.pages import Order
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.messages import message, message_label
+from persistence.tokens import check_area
 
 URN = first_urn(contact_urn.c.scheme + literal(":", literal_execute=True) + contact_urn.c.path)
 
@@ -55,6 +56,7 @@ def _with_label(query: ListQuery, reference: str) -> Condition:
 
 
 def _matching(query: ListQuery, text: str) -> Condition:
+    check_area(query.areas, "contacts")
     matches = match_query(query.tx, query.workspace, text, "search", for_agent=query.is_agent)
     return conversation.c.contact_id.in_(select(contact.c.id).where(matches))
 

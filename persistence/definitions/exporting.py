@@ -29,6 +29,7 @@ from persistence.sql.columns import is_uuid
 from persistence.tables.campaigns import LIVING_EVENT, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import flow, flow_revision
+from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
 
@@ -103,18 +104,22 @@ def export_definitions(
     *,
     dependencies: Dependencies,
     site: str,
+    areas: Areas = None,
 ) -> bytes:
     """An export file as JSON; unknown UUIDs are skipped. A constant number of statements. With ALL dependencies the
-    used fields and groups are listed, too.
+    used fields and groups are listed, too. Parts of other areas than these are left out.
     """
     parts = load_parts(tx, workspace.id)
+    if not covers(areas, "campaigns"):
+        parts.campaigns.clear()
     selection = select_parts(
         parts.together(),
         [uuid.lower() for uuid in flow_uuids if is_uuid(uuid)],
         [uuid.lower() for uuid in campaign_uuids if is_uuid(uuid)],
         dependencies,
     )
-    return _write(tx, workspace, parts, selection, dependencies, site)
+    lists = dependencies is Dependencies.ALL and covers(areas, "contacts")
+    return _write(tx, workspace, parts, selection, site, lists_fields=lists)
 
 
 def export_workspace(tx: Transaction, workspace: Workspace, *, site: str) -> bytes:
@@ -124,7 +129,7 @@ def export_workspace(tx: Transaction, workspace: Workspace, *, site: str) -> byt
     living = select(flow.c.uuid).where(flow.c.workspace_id == workspace.id, ~flow.c.is_archived)
     flow_uuids = list(tx.execute(living).scalars())
     selection = select_parts(parts.together(), flow_uuids, list(parts.campaigns), Dependencies.ALL)
-    return _write(tx, workspace, parts, selection, Dependencies.ALL, site)
+    return _write(tx, workspace, parts, selection, site, lists_fields=True)
 
 
 def _write(
@@ -132,14 +137,15 @@ def _write(
     workspace: Workspace,
     parts: Parts,
     selection: Selection,
-    dependencies: Dependencies,
     site: str,
+    *,
+    lists_fields: bool,
 ) -> bytes:
     campaigns = export_campaigns(tx, workspace.id, selection.campaigns)
     triggers = [parts.triggers[key] for key in selection.triggers]
     fields: list[dict[str, Any]] = []
     groups: list[dict[str, Any]] = []
-    if dependencies is Dependencies.ALL:
+    if lists_fields:
         used_groups = _list_group_uuids(selection, parts.flows, campaigns, triggers)
         groups, query_fields = _export_groups(tx, workspace, used_groups)
         used_fields = {key for uuid in selection.flows for key in parts.flows[uuid].field_keys}

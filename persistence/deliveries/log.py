@@ -12,14 +12,16 @@ from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, find_record
 from persistence.sql.columns import time_text
 from persistence.tables.deliveries import delivery, delivery_attempt
+from persistence.tokens import Areas
 from persistence.workspaces import Workspace
 
 MOST_ATTEMPTS = 100
 
 
-def read_delivery(tx: Transaction, workspace: Workspace, uuid: str) -> dict[str, Any]:
-    """A delivery with its body and its latest attempts, oldest first. Raises RecordMissing."""
-    listed = find_record(ListQuery(tx, workspace), LISTED_DELIVERIES, "uuid", uuid)
+def read_delivery(tx: Transaction, workspace: Workspace, uuid: str, areas: Areas = None) -> dict[str, Any]:
+    """A delivery with its body and its latest attempts, oldest first. Raises RecordMissing, also for one of
+    another area than these."""
+    listed = find_record(ListQuery(tx, workspace, areas=areas), LISTED_DELIVERIES, "uuid", uuid)
     if listed is None:
         raise RecordMissing
     mine = (delivery.c.workspace_id == workspace.id) & (delivery.c.uuid == uuid.lower())

@@ -36,6 +36,7 @@ from persistence.tables.deliveries import (
     webhook_receiver,
     webhook_trouble,
 )
+from persistence.tokens import covers
 from persistence.workspaces import Workspace, hold_workspace
 
 TEST_EVENT = "test"
@@ -141,10 +142,24 @@ def _is_receiver(_query: ListQuery, key: str) -> Condition:
     return found
 
 
+def area_of(key: str) -> str:
+    """The area of the receiver of this name: subscribers belong to flows."""
+    return "flows" if key.isdecimal() else "channels"
+
+
+def _in_areas(query: ListQuery) -> list[Condition]:
+    if query.areas is None:
+        return []
+    theirs = [_rows.channel_id.is_not(None)] if covers(query.areas, "channels") else []
+    theirs += [_rows.subscriber_id.is_not(None)] if covers(query.areas, "flows") else []
+    return [or_(never(_rows.id), *theirs)]
+
+
 RECEIVERS = ListSpec(
     receiver,
     _STORED,
     Order(_rows.created_on, _rows.id),
+    standing=_in_areas,
     source=receiver.outerjoin(webhook_receiver, _is_own).outerjoin(webhook_trouble, _is_in_trouble),
     filters={"receiver": _is_receiver},
     show=_show,

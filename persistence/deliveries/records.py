@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, and_, case, delete, func, null, select, update
+from sqlalchemy import ColumnElement, and_, case, delete, func, null, or_, select, update
 
+from persistence.channels.event_form import ALARM, CALL_EVENTS, FLOW, MESSAGE_EVENTS
 from persistence.channels.former_channels import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import Endpoint
@@ -15,7 +16,7 @@ from persistence.deliveries.ledger import SENT_AGAIN, count_moved
 from persistence.deliveries.outbox import WAKE
 from persistence.deliveries.settings import is_delivery_to, name_at
 from persistence.errors import Refused
-from persistence.lists import ListSpec, Rule, belongs_to, equals, never, within
+from persistence.lists import ListQuery, ListSpec, Rule, belongs_to, equals, never, within
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_list, json_record_or_null
 from persistence.sql.names import must_exist
@@ -23,6 +24,7 @@ from persistence.sql.pages import Order
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
+from persistence.tokens import Areas, covers
 from persistence.workspaces import hold_workspace
 
 NO_URL = "The receiver of this delivery has no URL any more."
@@ -108,11 +110,33 @@ def _hide(stored: str) -> str:
 
 
 _is_of_contact = and_(contact.c.id == delivery.c.contact_id, contact.c.workspace_id == delivery.c.workspace_id)
+
+
+def in_areas(areas: Areas) -> list[ColumnElement[bool]]:
+    """The conditions on the deliveries that a token with these areas sees and sends again: events of its areas, and
+    tests of its receivers."""
+    if areas is None:
+        return []
+    known = {**dict.fromkeys(MESSAGE_EVENTS, "messages"), **dict.fromkeys((*CALL_EVENTS, ALARM), "channels")}
+    known |= dict.fromkeys((FLOW, "resthook"), "flows")
+    rows = delivery.c
+    wanted: list[ColumnElement[bool]] = [rows.event.in_([event for event, area in known.items() if area in areas])]
+    is_test = rows.event == "test"
+    wanted += [is_test & rows.subscriber_id.is_(None)] if covers(areas, "channels") else []
+    wanted += [is_test & rows.subscriber_id.is_not(None)] if covers(areas, "flows") else []
+    return [or_(*wanted)]
+
+
+def _covered(query: ListQuery) -> list[ColumnElement[bool]]:
+    return in_areas(query.areas)
+
+
 LISTED_DELIVERIES = ListSpec(
     delivery,
     declare_record(_LISTED),
     Order(delivery.c.created_on, delivery.c.id),
     source=join_channels(delivery.outerjoin(contact, _is_of_contact), delivery),
+    standing=_covered,
     filters=_FILTERS,
     show=_hide,
 )
@@ -131,14 +155,15 @@ def send_again(tx: Transaction, workspace_id: int, uuid: str) -> bool:
     return True
 
 
-def send_all_again(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> int:
+def send_all_again(tx: Transaction, workspace_id: int, uuids: Sequence[str], areas: Areas = None) -> int:
     """Sends the finished ones of these deliveries again, like `send_again`; returns their number. Raises InvalidInput
-    for an unknown one, and Refused if the receiver of one has no URL any more.
+    for an unknown one, or one of another area, and Refused if the receiver of one has no URL any more.
     """
     wanted = [uuid.lower() for uuid in uuids]
     hold_workspace(tx, workspace_id)
     mine = (delivery.c.workspace_id == workspace_id) & delivery.c.uuid.in_(wanted)
-    found = {row.uuid: row.status for row in tx.execute(select(delivery.c.uuid, delivery.c.status).where(mine))}
+    wanted_rows = select(delivery.c.uuid, delivery.c.status).where(mine, *in_areas(areas))
+    found = {row.uuid: row.status for row in tx.execute(wanted_rows)}
     for uuid in uuids:
         must_exist(found.get(uuid.lower()), "deliveries", uuid)
     finished = {uuid for uuid, status in found.items() if status != PENDING}
@@ -148,13 +173,16 @@ def send_all_again(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> 
     return sent
 
 
-def send_failed_again(tx: Transaction, workspace_id: int, since: datetime, receiver: str | None = None) -> int:
-    """Sends failed deliveries that were created since a time again, only those to one receiver if it is named; returns
-    their number. Those whose receiver no longer has a URL are left out.
+def send_failed_again(
+    tx: Transaction, workspace_id: int, since: datetime, receiver: str | None = None, areas: Areas = None
+) -> int:
+    """Sends failed deliveries of these areas that were created since a time again, only those to one receiver if it is
+    named; returns their number. Those whose receiver no longer has a URL are left out.
     """
     hold_workspace(tx, workspace_id)
     theirs = [] if receiver is None else [is_to(workspace_id, receiver)]
-    return _reopen(tx, workspace_id, delivery.c.status == FAILED, delivery.c.created_on >= since, *theirs)
+    failed = (delivery.c.status == FAILED, delivery.c.created_on >= since)
+    return _reopen(tx, workspace_id, *failed, *theirs, *in_areas(areas))
 
 
 def trim_deliveries(tx: Transaction, limit: int = 1000) -> int:

@@ -7,7 +7,7 @@ from persistence.data_jobs import WAKE, Held, IsStopping, Stopped, finish, renew
 from persistence.database import Database, Transaction
 from persistence.exports.kinds import KINDS, query_of, read_filters
 from persistence.exports.writing import write_records
-from persistence.lists import ListSpec, equals
+from persistence.lists import ListSpec, equals, in_areas
 from persistence.media.store import MediaStore
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import declare_record
@@ -39,6 +39,7 @@ EXPORTS = ListSpec(
         }
     ),
     Order(rows.created_on, rows.id),
+    standing=in_areas(rows.type, {name: kind.area for name, kind in KINDS.items()}),
     filters={"uuid": equals(rows.uuid)},
 )
 """Newest first; `download_url` is a path in the media store."""

@@ -38,8 +38,11 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class ExportKind:
-    """`filters` are parameters of the list that an export may have; `lay_out` reads what the columns depend on."""
+    """`area` is that of the records. `filters` are parameters of the list that an export may have; `lay_out` reads what
+    the columns depend on.
+    """
 
+    area: str
     spec: ListSpec
     filters: tuple[str, ...]
     lay_out: Callable[[Transaction, Workspace, Mapping[str, Any]], Columns]
@@ -181,8 +184,8 @@ def _tickets(_tx: Transaction, _workspace: Workspace, _filters: Mapping[str, Any
 
 
 KINDS = {
-    "contacts": ExportKind(CONTACTS, ("query", "group", *TIMES), _contacts),
-    "messages": ExportKind(MESSAGES, ("folder", *TIMES), _messages),
-    "runs": ExportKind(RUNS, ("flow", *TIMES), _runs),
-    "tickets": ExportKind(TICKETS, (), _tickets),
+    "contacts": ExportKind("contacts", CONTACTS, ("query", "group", *TIMES), _contacts),
+    "messages": ExportKind("messages", MESSAGES, ("folder", *TIMES), _messages),
+    "runs": ExportKind("flows", RUNS, ("flow", *TIMES), _runs),
+    "tickets": ExportKind("tickets", TICKETS, (), _tickets),
 }

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from handlers.contract.areas import EACH, OPEN
 from handlers.contract.parameters import first_branch
 from openapi.bundle import GENERATIONS, published
 from openapi.table import follow
+from persistence.tokens import AREAS
 from tests.contract.documents import (
     Operation,
     all_operations,
@@ -104,6 +106,13 @@ def test_the_description_ends_with_the_roles_that_are_enforced(operation: Operat
     roles = operation.body["x-roles"]
     assert roles
     assert operation.body["description"].endswith(f"Roles: {', '.join(roles)}.")
+
+
+@each_api_operation
+def test_every_operation_belongs_to_exactly_one_area(operation: Operation) -> None:
+    shown = operation.body.get("x-shows", [])
+    assert operation.body["x-area"] in (*AREAS, OPEN, EACH)
+    assert {*shown} <= {*AREAS} - {operation.body["x-area"]} and len(shown) == len({*shown})
 
 
 @each_api_operation

@@ -9,12 +9,10 @@ import pytest
 from sqlalchemy import select, update
 from starlette.testclient import TestClient
 
-from handlers.contract.areas import AREA_OF, AREA_RESOURCES, OF_EVERY_TOKEN
-from handlers.contract.operations import load_contract
 from persistence.database import Database
 from persistence.errors import InvalidInput
 from persistence.tables.accounts import token, user
-from persistence.tokens import AREAS, TokenLimits, create_token, list_tokens, public_part, revoke_token
+from persistence.tokens import TokenLimits, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import RateLimit
@@ -178,16 +176,6 @@ class TestLimitsOfTokens:
 def _answer(api: Api) -> tuple[int, Any]:
     response = api.get(PATH)
     return response.status_code, response.json()
-
-
-def test_a_resource_belongs_to_one_area_at_most() -> None:
-    resources = {rules.id.split(".")[2] for generation in ("v1", "v2") for rules in load_contract(generation).values()}
-    assert set(AREA_RESOURCES) == set(AREAS)
-    assert sorted(AREA_OF) == sorted(" ".join(AREA_RESOURCES.values()).split())
-    assert set(AREA_OF) <= resources | {"broadcast_progress"} and not set(AREA_OF) & {
-        *OF_EVERY_TOKEN.split(),
-        "sessions",
-    }
 
 
 class TestRateLimits:
