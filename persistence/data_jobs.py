@@ -1,7 +1,11 @@
 """Jobs with the data of a workspace (imports, exports, requests of persons): one worker has each, for a limited time. A
-job whose worker died is continued by another one."""
+job whose worker died is continued by another one; one that ends a worker, or meets an error of the service, again and
+again fails."""
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, partial
@@ -9,7 +13,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Table, literal, or_, select, update
 
+from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.database import Database, Transaction
+from persistence.errors import DatabaseError
 from persistence.media.store import MediaStore
 from persistence.sql.due_work import list_workspaces
 from persistence.tables.data_jobs import (
@@ -25,6 +31,7 @@ from persistence.tables.data_jobs import (
 
 WAKE = "data"
 LEASE = timedelta(minutes=2)
+RENEWAL_SECONDS = 30.0
 KEPT_FOR = timedelta(days=7)
 """How long imports and exports are listed, and their files can be downloaded."""
 UNFINISHED = (PENDING, RUNNING)
@@ -50,6 +57,10 @@ class Held:
     table: Table
     row: Row[Any]
     until: datetime
+
+    @property
+    def is_last_attempt(self) -> bool:
+        return int(self.row.attempts) + 1 >= MOST_ATTEMPTS
 
     @property
     def is_mine(self) -> ColumnElement[bool]:
@@ -91,13 +102,17 @@ def take(tx: Transaction, table: Table, workspace_id: int, job_id: int) -> Held 
 
 
 def _take(tx: Transaction, table: Table, which: ColumnElement[bool]) -> Held | None:
-    row = tx.execute(select(table).where(which).order_by(table.c.id).limit(1).with_for_update(skip_locked=True)).first()
-    if row is None:
-        return None
-    held = Held(table, row, tx.now + LEASE)
-    status = row.status if row.status == READING else RUNNING
-    tx.execute(update(table).where(held.is_mine).values(leased_until=held.until, status=status))
-    return held
+    next_one = select(table).where(which).order_by(table.c.id).limit(1).with_for_update(skip_locked=True)
+    while (row := tx.execute(next_one).first()) is not None:
+        held = Held(table, row, tx.now + LEASE)
+        taking = update(table).where(held.is_mine)
+        if row.attempts >= MOST_ATTEMPTS:
+            tx.execute(taking.values(status=FAILED, error=GIVEN_UP, finished_on=tx.now, leased_until=None))
+            continue
+        status = row.status if row.status == READING else RUNNING
+        tx.execute(taking.values(leased_until=held.until, status=status, attempts=row.attempts + 1))
+        return held
+    return None
 
 
 def keep(tx: Transaction, held: Held, **values: Any) -> datetime:
@@ -128,9 +143,34 @@ def fail(database: Database, held: Held, reason: str) -> None:
 
 
 def leave(database: Database, held: Held) -> None:
-    """Gives a job back at once, for another worker."""
+    """Gives a job back at once, for another worker; this was no attempt."""
+    give_back(database, held, attempts=held.row.attempts)
+
+
+def give_back(database: Database, held: Held, **values: Any) -> None:
+    """Gives a job back at once, as one attempt more."""
     mine = held.is_mine & (held.table.c.leased_until == held.until)
-    database.write(lambda tx: tx.execute(update(held.table).where(mine).values(leased_until=None)))
+    database.write(lambda tx: tx.execute(update(held.table).where(mine).values(leased_until=None, **values)))
+
+
+@contextmanager
+def kept(database: Database, held: Held) -> Iterator[None]:
+    """Renews the lease of a job while it does what takes long and renews nothing itself."""
+    is_done = threading.Event()
+
+    def renew_often() -> None:
+        while not is_done.wait(RENEWAL_SECONDS):
+            # The database may be busy with this very work; whoever lost the lease learns it with what is stored next.
+            with contextlib.suppress(DatabaseError, LeaseLost):
+                renew(database, held)
+
+    renewing = threading.Thread(target=renew_often, name="renewal of a lease", daemon=True)
+    renewing.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        renewing.join()
 
 
 def remove_old_files(database: Database, store: MediaStore, limit: int) -> int:

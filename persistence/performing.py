@@ -10,11 +10,12 @@ from persistence.data_jobs import (
     LeaseLost,
     Stopped,
     fail,
+    give_back,
     leave,
 )
 from persistence.database import Database
-from persistence.errors import RuleBroken
-from persistence.imports.reading import BadFile
+from persistence.errors import DatabaseError, RuleBroken, is_temporary
+from persistence.imports.reading import BadFile, ReaderDied
 from persistence.media.store import MediaStore
 from persistence.tables.data_jobs import READING, data_request, export
 from persistence.workspaces import Workspace, find_workspace
@@ -56,6 +57,18 @@ class Performer:
             logger.info("another worker continues %s %s", held.table.name, held.row.uuid)
         except Stopped:
             leave(self.database, held)
+        except ReaderDied as error:
+            logger.warning("%s %s: %s", held.table.name, held.row.uuid, error)
+            if held.is_last_attempt:
+                fail(self.database, held, str(error))
+            else:
+                give_back(self.database, held)
+        except Exception as error:
+            if isinstance(error, DatabaseError) and is_temporary(error):
+                leave(self.database, held)
+            elif held.is_last_attempt:
+                fail(self.database, held, f"An error inside the service ended each attempt: {type(error).__name__}.")
+            raise
 
     def _perform_or_fail(self, held: Held, workspace: Workspace) -> None:
         try:

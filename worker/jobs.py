@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from persistence.accounts.ages import Ages, trim_accounts
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
-from persistence.broadcasts.expansion import begin_next, expand_next, list_broadcasting_workspaces
+from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import trim_fires
-from persistence.campaigns.firing import fire_next, list_firing_workspaces
+from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
 from persistence.campaigns.rescheduling import list_rescheduling_workspaces, run_next_pass
 from persistence.channels.alarms import check_alarms, trim_alarms
 from persistence.channels.gateway_calls import trim_calls
@@ -68,13 +69,20 @@ class Job:
     threads: int = 1
 
 
-def begin_turns_of(list_due: ListDue, *works: Callable[..., bool]) -> Callable[[Runtime], Step]:
+def begin_turns_of(
+    list_due: ListDue, *works: Callable[..., bool], then: tuple[Callable[..., Any], Callable[..., bool]] | None = None
+) -> Callable[[Runtime], Step]:
     """Returns a `begin` whose step calls these functions for the next workspace in turn, each in a transaction of
-    its own."""
+    its own. Of `then`, the first counts an attempt and says at what, the second does it."""
 
     def begin(runtime: Runtime) -> Step:
         def serve(workspace_id: int) -> bool:
             are_more_due = [runtime.database.write(partial(work, workspace_id=workspace_id)) for work in works]
+            if then is not None:
+                count, perform = then
+                begun = runtime.database.write(partial(count, workspace_id=workspace_id))
+                if begun is not None:
+                    are_more_due.append(runtime.database.write(lambda tx: perform(tx, workspace_id, begun)))
             return any(are_more_due)
 
         return begin_turns(runtime, list_due, serve)
@@ -181,8 +189,8 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
     return step
 
 
-begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, expand_next)
-begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, fire_next)
+begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, then=(begin_expansion, expand_next))
+begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, then=(begin_fires, fire_next))
 begin_counts = begin_turns_of(list_counting_workspaces, touch_counted_flows)
 begin_touches = begin_turns_of(list_touching_workspaces, touch_by_contacts, _touch_slowly)
 begin_schedules = begin_turns_of(list_scheduling_workspaces, start_due)

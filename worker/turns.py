@@ -30,7 +30,8 @@ class Turns:
         for workspace_id in self._order(due):
             if not self._take(workspace_id):
                 continue
-            has_worked = False
+            # Whose work meets an error has had its turn: it would come before all others every time.
+            has_worked = True
             try:
                 has_worked = work(workspace_id)
             finally:

@@ -5,6 +5,7 @@ and the unique index allows only one row; records are deleted from the live tabl
 
 import gzip
 import hashlib
+import logging
 import shutil
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from persistence.archives.archives import DAILY, MONTHLY
 from persistence.archives.kinds import KINDS, ArchivedKind
+from persistence.attempts import MOST_ATTEMPTS
 from persistence.database import Database, Transaction
 from persistence.media.store import MediaStore
 from persistence.sql.columns import new_uuid
@@ -25,7 +27,11 @@ from persistence.sql.pages import Selection, fetch_page
 from persistence.tables.accounts import workspace
 from persistence.tables.service import archive
 
+logger = logging.getLogger("relayboard.worker")
+
 KEPT_FOR = timedelta(days=90)
+PAUSE = timedelta(minutes=30)
+"""How long others leave an archive to the process that has begun it."""
 RECORDS_PER_STATEMENT = 1000
 PIECE_BYTES = 1 << 20
 
@@ -94,6 +100,7 @@ def archive_next_day(database: Database, store: MediaStore) -> bool:
         due = _find_due_day(tx)
     if due is None:
         return False
+    database.write(partial(begin_archive, workspace_id=due.workspace_id, period=DAILY, kind=due.kind.name))
     written = _write_day(database, store, due)
     _keep(store, written, database, partial(_record_day, due=due, written=written))
     return True
@@ -110,6 +117,8 @@ def roll_up_next_month(database: Database, store: MediaStore) -> bool:
         days = _find_due_month(tx)
     if not days:
         return False
+    first = days[0]
+    database.write(partial(begin_archive, workspace_id=first.workspace_id, period=MONTHLY, kind=first.archive_type))
     written = _join(store, days)
     _keep(store, written, database, partial(_record_month, days=days, written=written))
     return True
@@ -128,6 +137,50 @@ def remove_rolled_up(database: Database, store: MediaStore) -> None:
             tx.execute(update(archive).where(archive.c.id.in_(locations), taken_in).values(location=None))
 
 
+def begin_archive(tx: Transaction, workspace_id: int, period: str, kind: str) -> None:
+    """Counts an attempt: whatever ends the process, others wait, and leave out what was begun too often."""
+    begun = _read_begun(tx, workspace_id)
+    name = f"{period} {kind}"
+    attempts = begun.get(name, {}).get("attempts", 0) + 1
+    begun[name] = {"attempts": attempts, "until": (tx.now + PAUSE).isoformat()}
+    if attempts >= MOST_ATTEMPTS:
+        logger.error("the %s archive of workspace %d is begun for the last time", name, workspace_id)
+    tx.execute(update(workspace).where(workspace.c.id == workspace_id).values(archiving=begun))
+
+
+def end_archive(tx: Transaction, workspace_id: int, period: str, kind: str) -> None:
+    begun = _read_begun(tx, workspace_id)
+    if begun.pop(f"{period} {kind}", None) is not None:
+        tx.execute(update(workspace).where(workspace.c.id == workspace_id).values(archiving=begun or None))
+
+
+def _read_begun(tx: Transaction, workspace_id: int) -> dict[str, Any]:
+    mine = select(workspace.c.archiving).where(workspace.c.id == workspace_id)
+    return dict(tx.execute(mine.with_for_update()).scalar_one() or {})
+
+
+def list_given_up(tx: Transaction) -> list[tuple[str, str]]:
+    """The workspaces that have an archive which was begun too often, each with its kind and period."""
+    begun = select(workspace.c.name, workspace.c.archiving).where(workspace.c.archiving.is_not(None))
+    return [
+        (name, archive_name)
+        for name, archives in tx.execute(begun.order_by(workspace.c.id))
+        for archive_name, state in (archives or {}).items()
+        if state["attempts"] >= MOST_ATTEMPTS and datetime.fromisoformat(state["until"]) <= tx.now
+    ]
+
+
+def _left_out(tx: Transaction, period: str, kind: str) -> list[int]:
+    """The workspaces whose archive another process has begun just now, or was begun too often."""
+    begun = select(workspace.c.id, workspace.c.archiving).where(workspace.c.archiving.is_not(None))
+    return [
+        workspace_id
+        for workspace_id, archives in tx.execute(begun)
+        if (state := (archives or {}).get(f"{period} {kind}")) is not None
+        and (state["attempts"] >= MOST_ATTEMPTS or datetime.fromisoformat(state["until"]) > tx.now)
+    ]
+
+
 def _find_due_day(tx: Transaction) -> DueDay | None:
     return next((due for kind in KINDS.values() if (due := _find_due_day_of(tx, kind)) is not None), None)
 
@@ -139,7 +192,8 @@ def _find_due_day_of(tx: Transaction, kind: ArchivedKind) -> DueDay | None:
     of_kind = (archive.c.workspace_id == workspace.c.id) & (archive.c.archive_type == kind.name)
     untrimmed = exists().where(of_kind, ~archive.c.is_trimmed)
     columns = (workspace.c.id, workspace.c.uuid, workspace.c.is_anonymous, oldest.label("oldest"))
-    found = select(*columns).where(oldest.is_not(None), ~untrimmed).order_by(workspace.c.id).limit(1)
+    others = workspace.c.id.not_in(_left_out(tx, DAILY, kind.name))
+    found = select(*columns).where(oldest.is_not(None), ~untrimmed, others).order_by(workspace.c.id).limit(1)
     row = tx.execute(found).first()
     if row is None:
         return None
@@ -216,6 +270,7 @@ def _keep(store: MediaStore, written: Written, database: Database, record: Calla
 
 def _record_day(tx: Transaction, *, due: DueDay, written: Written) -> None:
     values = _values(tx, due.workspace_id, due.kind.name, due.day, due.part, written)
+    end_archive(tx, due.workspace_id, DAILY, due.kind.name)
     taken = {"last_record_id": due.last_id, "stored_before": due.cutoff, "is_trimmed": False}
     tx.insert(archive, **values, **taken, period=DAILY)
 
@@ -263,6 +318,9 @@ def _find_due_month(tx: Transaction) -> list[_Day]:
     this_month = _cutoff(tx).date().replace(day=1)
     rows = archive.c
     oldest = select(rows.workspace_id, rows.archive_type, rows.start_date).where(waiting, rows.start_date < this_month)
+    for name in KINDS:
+        others = rows.workspace_id.not_in(_left_out(tx, MONTHLY, name))
+        oldest = oldest.where((rows.archive_type != name) | others)
     first = tx.execute(oldest.order_by(rows.start_date, rows.id).limit(1)).first()
     if first is None:
         return []
@@ -309,6 +367,7 @@ def _join(store: MediaStore, days: Sequence[_Day]) -> Written:
 def _record_month(tx: Transaction, *, days: Sequence[_Day], written: Written) -> None:
     """Records the month. Raises _Overtaken if another process has merged one of the days."""
     first = days[0]
+    end_archive(tx, first.workspace_id, MONTHLY, first.archive_type)
     start, _ = _month_of(first.start_date)
     same = (archive.c.workspace_id == first.workspace_id) & (archive.c.archive_type == first.archive_type)
     month = same & (archive.c.period == MONTHLY) & (archive.c.start_date == start)

@@ -6,9 +6,10 @@ workers never create messages of the same broadcast.
 import logging
 from collections.abc import Sequence
 
-from sqlalchemy import select, update
+from sqlalchemy import select, true, update
 
 from flows.queries import QueryError
+from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import SavedAudience
 from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.personal_texts import Wording, Writer
@@ -51,14 +52,28 @@ def begin_next(tx: Transaction, workspace_id: int) -> bool:
     return len(ids) == BATCH
 
 
-def expand_next(tx: Transaction, workspace_id: int) -> bool:
-    """Create the next messages of the broadcast of a workspace that has waited longest; returns whether there may be
-    more."""
+def begin_expansion(tx: Transaction, workspace_id: int) -> int | None:
+    """The broadcast of a workspace that has waited longest, after this was counted as an attempt; None if none is
+    due."""
+
+    def give_up(tx: Transaction, broadcast_id: int) -> None:
+        mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.id == broadcast_id)
+        note_changed(tx, broadcast, workspace_id, [broadcast_id])
+        tx.execute(update(broadcast).where(mine).values(status=FAILED, error=GIVEN_UP, modified_on=tx.now))
+
+    theirs = (broadcast.c.workspace_id == workspace_id) & IS_GOING
+    begun = begin_attempt(tx, broadcast, theirs, (broadcast.c.modified_on, broadcast.c.id), give_up)
+    return None if begun is None else begun.id
+
+
+def expand_next(tx: Transaction, workspace_id: int, broadcast_id: int | None = None) -> bool:
+    """Create the next messages of a broadcast, or of the one of a workspace that has waited longest; returns whether
+    there may be more."""
     theirs = broadcast.c.workspace_id == workspace_id
     tx.execute(update(broadcast).where(theirs, IS_GOING, broadcast.c.status == PENDING).values(status=QUEUED))
     due = (
         select(broadcast)
-        .where(theirs, IS_GOING)
+        .where(theirs, IS_GOING, true() if broadcast_id is None else broadcast.c.id == broadcast_id)
         .order_by(broadcast.c.modified_on, broadcast.c.id)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -74,7 +89,8 @@ def expand_next(tx: Transaction, workspace_id: int) -> bool:
         page = audience.next_page(row.last_contact_id, BATCH)
         total = audience.count() if row.status == QUEUED else row.total
     except QueryError as error:
-        tx.execute(update(broadcast).where(mine).values(status=FAILED, modified_on=tx.now))
+        failed = {"status": FAILED, "error": f"Its query cannot be used: {error.message}", "modified_on": tx.now}
+        tx.execute(update(broadcast).where(mine).values(failed))
         logger.warning("Broadcast %s failed: its query cannot be used: %s", row.uuid, error.message)
         return True
     wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id, row.is_evaluated)
@@ -85,7 +101,9 @@ def expand_next(tx: Transaction, workspace_id: int) -> bool:
     change = {"status": STARTED, "started": started, "total": total, "last_contact_id": page.last_contact_id}
     if page.is_end:
         change |= {"status": COMPLETED, "total": started}
-    tx.execute(update(broadcast).where(mine, broadcast.c.status == row.status).values(modified_on=tx.now, **change))
+    tx.execute(
+        update(broadcast).where(mine, broadcast.c.status == row.status).values(modified_on=tx.now, **GOT_ON, **change)
+    )
     return True
 
 

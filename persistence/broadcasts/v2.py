@@ -28,6 +28,7 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
     "base_language": broadcast.c.base_language,
     "created_on": broadcast.c.created_on,
     "scheduled_on": broadcast.c.scheduled_on,
+    "error": broadcast.c.error,
 }
 BROADCAST_RECORD = declare_record(_FIELDS)
 MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]'", JSON())})

@@ -35,6 +35,7 @@ CAMPAIGN_EVENT_RECORD = declare_record(
         "flow": json_record_or_null(flow.c.uuid, FLOW_REF),
         "message": campaign_event.c.message,
         "created_on": campaign_event.c.created_on,
+        "error": campaign_event.c.error,
     }
 )
 CAMPAIGN_EVENT_SOURCE = (

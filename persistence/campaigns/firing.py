@@ -3,12 +3,14 @@ the transaction that creates their messages or their flow start: a worker that d
 never take the same fire.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import ColumnElement, or_, select, true, update
 
+from persistence.attempts import GIVEN_UP, GOT_ON, MOST_ATTEMPTS, PAUSES
 from persistence.audience import Audience
 from persistence.broadcasts.personal_texts import Wording, Writer
 from persistence.campaigns.fires import (
@@ -31,6 +33,8 @@ from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import IS_PASSIVE
 from persistence.tables.flows import flow
 from persistence.workspaces import find_workspace
+
+logger = logging.getLogger("relayboard.worker")
 
 BATCH = 500
 
@@ -59,10 +63,57 @@ def list_firing_workspaces(tx: Transaction) -> list[int]:
     return list_due_workspaces(tx, rows.workspace_id, IS_UNFIRED, rows.due_on <= tx.now, rows.due_on)
 
 
-def fire_next(tx: Transaction, workspace_id: int) -> bool:
-    """Perform a batch of fires of the event of a workspace that has been due longest; returns whether there may be
-    more."""
-    batch = _take_batch(tx, workspace_id)
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An event whose fires are due; after an attempt that did not get on, only one of its fires."""
+
+    event_id: int
+    fire_id: int | None = None
+
+
+def begin_fires(tx: Transaction, workspace_id: int) -> Attempt | None:
+    """The event of a workspace that has been due longest, after this was counted as an attempt; None if none is due.
+    Fires of an event that did not get on are performed one by one: only those that end workers are given up.
+    """
+    fires = campaign_fire.c
+    is_due = (fires.workspace_id == workspace_id) & IS_UNFIRED & (fires.due_on <= tx.now)
+    events = campaign_event.c
+    free = or_(events.leased_until.is_(None), events.leased_until <= tx.now)
+    mine = (events.workspace_id == workspace_id) & (events.id == fires.event_id)
+    oldest = select(fires.event_id, events.attempts).join(campaign_event, mine).where(is_due, free)
+    found = tx.execute(oldest.order_by(fires.due_on, fires.id).limit(1)).first()
+    if found is None:
+        return None
+    event_id, attempts = found
+    held = (events.workspace_id == workspace_id) & (events.id == event_id)
+    begun = {"attempts": attempts + 1, "leased_until": tx.now + PAUSES[min(attempts, 1)]}
+    if not tx.execute(update(campaign_event).where(held, free, events.attempts == attempts).values(begun)).rowcount:
+        return None
+    return Attempt(event_id, None if attempts == 0 else _begin_alone(tx, workspace_id, is_due, event_id))
+
+
+def _begin_alone(tx: Transaction, workspace_id: int, is_due: ColumnElement[bool], event_id: int) -> int:
+    """The due fire of an event that was begun least often; one that was begun too often is given up."""
+    fires = campaign_fire.c
+    due = select(fires.id, fires.contact_id, fires.attempts).where(is_due, fires.event_id == event_id)
+    fire = tx.execute(due.order_by(fires.attempts, fires.due_on, fires.id).limit(1)).one()
+    mine = update(campaign_fire).where(fires.workspace_id == workspace_id, fires.id == fire.id)
+    if fire.attempts < MOST_ATTEMPTS:
+        tx.execute(mine.values(attempts=fire.attempts + 1))
+        return int(fire.id)
+    tx.execute(mine.values(fired_on=tx.now))
+    event = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
+    uuid = select(contact.c.uuid).where(contact.c.workspace_id == workspace_id, contact.c.id == fire.contact_id)
+    reason = f"Left out contact {tx.execute(uuid).scalar()}. {GIVEN_UP}"
+    tx.execute(update(campaign_event).where(event).values(error=reason))
+    logger.warning("campaign event %d of workspace %d: %s", event_id, workspace_id, reason)
+    return int(fire.id)
+
+
+def fire_next(tx: Transaction, workspace_id: int, attempt: Attempt | None = None) -> bool:
+    """Perform a batch of fires of an event, or of the one of a workspace that has been due longest; returns whether
+    there may be more."""
+    batch = _take_batch(tx, workspace_id, attempt)
     if batch is None:
         return False
     moments = {
@@ -78,12 +129,29 @@ def fire_next(tx: Transaction, workspace_id: int) -> bool:
         drop_fires(tx, batch.workspace_id, [one.id for one in ripe])
     if overtaken:
         _reschedule(tx, batch, overtaken, moments)
+    _get_on(tx, workspace_id, batch.timing.event_id, attempt)
     return bool(batch.fires)
 
 
-def _take_batch(tx: Transaction, workspace_id: int) -> _Batch | None:
+def _get_on(tx: Transaction, workspace_id: int, event_id: int, attempt: Attempt | None) -> None:
+    """Stores that fires of an event were performed; others that ended a worker are performed alone as long as there are
+    any."""
+    if attempt is None:
+        return
+    fires = campaign_fire.c
+    theirs = (fires.workspace_id == workspace_id) & (fires.event_id == event_id) & IS_UNFIRED & (fires.due_on <= tx.now)
+    is_suspect = attempt.fire_id is not None and tx.execute(select(fires.id).where(theirs).limit(1)).first() is not None
+    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
+    got_on = {**GOT_ON, "attempts": int(is_suspect)}
+    tx.execute(update(campaign_event).where(mine).values(got_on))
+
+
+def _take_batch(tx: Transaction, workspace_id: int, attempt: Attempt | None) -> _Batch | None:
     fires = campaign_fire.c
     is_due = (fires.workspace_id == workspace_id) & IS_UNFIRED & (fires.due_on <= tx.now)
+    if attempt is not None:
+        is_due &= fires.event_id == attempt.event_id
+        is_due &= true() if attempt.fire_id is None else fires.id == attempt.fire_id
     oldest = select(fires.event_id).where(is_due).order_by(fires.due_on, fires.id).limit(1)
     event_id = tx.execute(oldest.with_for_update(skip_locked=True)).scalar()
     if event_id is None:

@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.database import Transaction
 from persistence.deliveries.hiding import hide_in_text, hide_in_url
 from persistence.deliveries.ledger import count_moved
@@ -35,9 +36,10 @@ from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.listed_rows import ROWS, inserting
-from persistence.tables.deliveries import DELIVERED, PENDING, delivery, delivery_attempt
+from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
+SUSPECT = MOST_ATTEMPTS - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,9 @@ class _Picked(NamedTuple):
     content_type: str
     body: str
     attempts: int
+    begun: int
     scheduled_on: datetime
+    due_on: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,7 @@ def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -
         .values(
             status=given["state"],
             attempts=delivery.c.attempts + 1,
+            begun=0,
             last_status=given["answered"],
             last_error=given["error"],
             finished_on=case((retry_at.is_(None), now)),
@@ -155,13 +160,36 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
     wanted = [(workspace_id, receiver, room) for (workspace_id, receiver), room in rooms.items() if room > 0]
     if not wanted:
         return []
-    picked = [row for values in _pick(tx, wanted) for row in _PICKING.rows(tx, {**values, "now": tx.now})]
+    found = [row for values in _pick(tx, wanted) for row in _PICKING.rows(tx, {**values, "now": tx.now})]
+    picked = [_Picked._make(row) for row in found]
     due_on = tx.now + lease
-    leased = [_as_leased(row, due_on) for row in map(_Picked._make, picked)]
+    leased = [_as_leased(row, due_on) for row in _without_suspects(tx, picked)]
     if leased:
         owners = sorted({each.workspace_id for each in leased})
         _LEASING.run_later(tx, {"owners": owners, "leased": [each.id for each in leased], "until": due_on})
     return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
+
+
+def _without_suspects(tx: Transaction, picked: Sequence[_Picked]) -> Sequence[_Picked]:
+    """Of the deliveries during which two workers ended, one at a time: if a third one ends, it is this one's doing, and
+    it is given up."""
+    suspects = [row for row in picked if row.begun >= SUSPECT]
+    if not suspects:
+        return picked
+    given_up = [row for row in suspects if row.begun > SUSPECT]
+    if given_up:
+        _give_up(tx, given_up)
+    waiting = [row for row in suspects if row.begun == SUSPECT]
+    under_way = _IS_PENDING & (delivery.c.begun > SUSPECT) & (delivery.c.due_on > tx.now)
+    theirs = under_way & delivery.c.workspace_id.in_({row.workspace_id for row in suspects})
+    is_busy = tx.execute(select(delivery.c.id).where(theirs).limit(1)).first() is not None
+    chosen = set() if is_busy else {row.id for row in waiting[:1]}
+    return [row for row in picked if row.begun < SUSPECT or row.id in chosen]
+
+
+def _give_up(tx: Transaction, rows: Sequence[_Picked]) -> None:
+    failed = AttemptOutcome(FAILED, None, None, GIVEN_UP, b"", 0.0)
+    record_attempts(tx, [(_as_leased(row, row.due_on), failed) for row in rows])
 
 
 def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> bool:
@@ -251,7 +279,7 @@ _MOVING = Fixed(lambda is_sqlite: _move_each() if is_sqlite else _move_all(), is
 
 def _hold_until(_is_sqlite: bool) -> Update:
     mine = among(delivery.c.workspace_id, "owners") & among(delivery.c.id, "leased")
-    return update(delivery).where(mine).values(due_on=param("until", UtcDateTime))
+    return update(delivery).where(mine).values(due_on=param("until", UtcDateTime), begun=delivery.c.begun + 1)
 
 
 _LEASING = Fixed(_hold_until, is_prepared=False)
@@ -268,7 +296,7 @@ one."""
 
 def _as_leased(row: _Picked, due_on: datetime) -> DueDelivery:
     known = row._asdict()
-    del known["attempts"]
+    del known["attempts"], known["begun"], known["due_on"]
     return DueDelivery(**known | {"body": row.body.encode()}, attempt=row.attempts + 1, due_on=due_on)
 
 

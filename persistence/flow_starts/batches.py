@@ -21,6 +21,7 @@ from sqlalchemy import (
     update,
 )
 
+from persistence.attempts import GIVEN_UP
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.flow_starts.flow_starts import (
@@ -175,6 +176,14 @@ def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
     return True
 
 
+def give_up_batch(tx: Transaction, batch: StartBatch) -> None:
+    """Finishes a batch that was begun too often, without those of its contacts who are not started."""
+    left = len(set(batch.contact_ids) - find_started(tx, batch))
+    mine = (flow_start.c.workspace_id == batch.workspace_id) & (flow_start.c.id == batch.start_id)
+    tx.execute(update(flow_start).where(mine).values(error=f"{left} contacts were left out. {GIVEN_UP}"))
+    finish_batch(tx, batch)
+
+
 def _hold(_is_sqlite: bool) -> Executable:
     rows = select(flow_start.c.makes_runs, flow_start.c.is_expanded)
     return rows.where(_OF_START).with_for_update(key_share=True)
@@ -232,13 +241,18 @@ def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
     return start_id
 
 
-def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str) -> None:
+def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str, error: str | None = None) -> None:
     """Ends an unfinished start: pending batches are dropped, and runs that were created ahead and have not begun are
-    interrupted."""
+    interrupted. `error` says why it failed."""
     mine = (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
     ending = update(flow_start).where(mine, IS_UNFINISHED)
     if not tx.execute(
-        ending.values(status=status, is_expanded=True, modified_on=stamped(tx, flow_start, workspace_id))
+        ending.values(
+            status=status,
+            is_expanded=True,
+            modified_on=stamped(tx, flow_start, workspace_id),
+            **({} if error is None else {"error": error}),
+        )
     ).rowcount:
         return
     tx.execute(delete(flow_start_batch).where(flow_start_batch.c.start_id == start_id))

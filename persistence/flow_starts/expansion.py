@@ -5,10 +5,12 @@ find the contacts of the same start.
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Executable, insert, literal, literal_column, select, update
+from sqlalchemy import Executable, Select, insert, literal, literal_column, select, update
 
 from flows.queries import QueryError
+from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import SavedAudience
 from persistence.audience_tables import OF_START
 from persistence.database import Transaction
@@ -17,7 +19,7 @@ from persistence.flow_starts.batches import end_start, has_pending
 from persistence.flow_starts.flow_starts import COMPLETED, FAILED, START_COLUMNS, WAKE, StartRow, take_contacts
 from persistence.flow_starts.states import IS_UNFINISHED
 from persistence.runs.runs import ACTIVE, RunState, save_runs
-from persistence.sql.columns import UtcDateTime, new_uuid, split
+from persistence.sql.columns import BigId, UtcDateTime, new_uuid, split
 from persistence.sql.due_work import list_due_workspaces
 from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped
@@ -39,14 +41,27 @@ def list_expanding_workspaces(tx: Transaction) -> list[int]:
     return list_due_workspaces(tx, rows.workspace_id, IS_UNFINISHED, ~rows.is_expanded, rows.modified_on)
 
 
-def lease_start(tx: Transaction, workspace_id: int) -> StartRow | None:
-    """The unfinished start that has waited longest for its next page, with at least the status `queued`; its row is
-    locked. None if no start of the workspace has contacts to find.
+def begin_expansion(tx: Transaction, workspace_id: int) -> int | None:
+    """The unfinished start that has waited longest for its next page, after this was counted as an attempt; None if no
+    start of the workspace has contacts to find."""
+
+    def give_up(tx: Transaction, start_id: int) -> None:
+        end_start(tx, workspace_id, start_id, FAILED, GIVEN_UP)
+
+    due = (flow_start.c.workspace_id == workspace_id) & IS_UNFINISHED & ~flow_start.c.is_expanded
+    order = (flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
+    begun = begin_attempt(tx, flow_start, due, order, give_up)
+    return None if begun is None else begun.id
+
+
+def lease_start(tx: Transaction, workspace_id: int, start_id: int | None = None) -> StartRow | None:
+    """The start that was chosen, or the unfinished start that has waited longest for its next page, with at least the
+    status `queued`; its row is locked. None if no start of the workspace has contacts to find.
     """
     mine = {"owner": workspace_id}
     if _PENDING.rows(tx, mine):  # mostly there is none, and each time of a start holds the clock of its workspace
         _QUEUING.run_later(tx, {**mine, "moment": stamped(tx, flow_start, workspace_id)})
-    found = _NEXT.rows(tx, mine)
+    found = _NEXT.rows(tx, mine) if start_id is None else _CHOSEN.rows(tx, {**mine, "chosen": start_id})
     return StartRow(*found[0]) if found else None
 
 
@@ -63,7 +78,15 @@ def _queue(_is_sqlite: bool) -> Executable:
     return update(flow_start).where(_OF_OWNER, IS_UNFINISHED, _IS_PENDING).values(news)
 
 
+def _find_chosen(_is_sqlite: bool) -> Executable:
+    return _waiting().where(flow_start.c.id == param("chosen", BigId))
+
+
 def _find_next(_is_sqlite: bool) -> Executable:
+    return _waiting()
+
+
+def _waiting() -> Select[*tuple[Any, ...]]:
     return (
         select(*START_COLUMNS)
         .where(_OF_OWNER, IS_UNFINISHED, ~flow_start.c.is_expanded)
@@ -75,7 +98,7 @@ def _find_next(_is_sqlite: bool) -> Executable:
     )
 
 
-_PENDING, _QUEUING, _NEXT = Fixed(_find_pending), Fixed(_queue), Fixed(_find_next)
+_PENDING, _QUEUING, _NEXT, _CHOSEN = Fixed(_find_pending), Fixed(_queue), Fixed(_find_next), Fixed(_find_chosen)
 
 
 def expand_start(tx: Transaction, start: StartRow) -> list[int]:
@@ -86,13 +109,13 @@ def expand_start(tx: Transaction, start: StartRow) -> list[int]:
     workspace = find_workspace(tx, start.workspace_id)
     assert workspace is not None, "starts belong to a workspace"
     if tx.execute(select(flow.c.is_archived).where(flow.c.id == start.flow_id)).scalar_one():
-        end_start(tx, start.workspace_id, start.id, FAILED)
+        end_start(tx, start.workspace_id, start.id, FAILED, "Its flow was archived.")
         return []
     try:
         page = SavedAudience(tx, workspace, OF_START, start.id, start.query).next_page(start.last_contact_id, PAGE)
     except QueryError as error:
         logger.warning("Start %s failed: its query cannot be used: %s", start.uuid, error.message)
-        end_start(tx, start.workspace_id, start.id, FAILED)
+        end_start(tx, start.workspace_id, start.id, FAILED, f"Its query cannot be used: {error.message}")
         return []
     taken = take_contacts(tx, start, page.contact_ids)
     batches = [list(some) for some in split(taken, BATCH)]
@@ -101,7 +124,7 @@ def expand_start(tx: Transaction, start: StartRow) -> list[int]:
         _make_runs(tx, start, taken)
     count, batch_count = start.contact_count + len(taken), start.batch_count + len(batches)
     change = {"status": STARTED, "contact_count": count, "batch_count": batch_count, "is_expanded": page.is_end}
-    change |= {"last_contact_id": page.last_contact_id} | ({"total": count} if page.is_end else {})
+    change |= {"last_contact_id": page.last_contact_id} | GOT_ON | ({"total": count} if page.is_end else {})
     mine = (flow_start.c.workspace_id == start.workspace_id) & (flow_start.c.id == start.id)
     tx.execute(update(flow_start).where(mine).values(modified_on=stamped(tx, flow_start, start.workspace_id), **change))
     if page.is_end and not has_pending(tx, start.id):

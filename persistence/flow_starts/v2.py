@@ -27,6 +27,7 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
     "exclude_active": flow_start.c.exclude_active,
     "created_on": flow_start.c.created_on,
     "modified_on": flow_start.c.modified_on,
+    "error": flow_start.c.error,
 }
 START_RECORD = declare_record(_FIELDS)
 

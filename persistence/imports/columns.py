@@ -2,19 +2,19 @@
 `new:Age` or `new:Age:number` for a field that the import makes, or `ignore`."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import select
 
 from flows.urn_schemes import SCHEMES
-from persistence.contacts.bulk import ContactRow
+from persistence.contacts.bulk import REJECTED, ContactRow, Outcome
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.exports.sheets import CLEARED, unguard
 from persistence.field_writes import check_field_name, create_field, make_key
 from persistence.fields import TYPES
-from persistence.imports.reading import Row
+from persistence.imports.reading import CELL_LENGTH, COLUMNS_LIMIT, Row
 from persistence.sql.names import name_key
 from persistence.tables.contacts import field
 from persistence.workspaces import Workspace
@@ -156,10 +156,30 @@ def make_fields(tx: Transaction, workspace: Workspace, columns: Sequence[Column]
     return found
 
 
-def read_row(columns: Sequence[Column], number: int, cells: Row) -> ContactRow | None:
-    """What a row says about a contact; None for an empty row."""
-    if not cells:
-        return None
+def read_rows(columns: Sequence[Column], rows: Iterable[tuple[int, Row]]) -> tuple[list[ContactRow], list[Outcome]]:
+    """What rows say about contacts, and which of them are too large; empty ones say nothing."""
+    found, refused = [], []
+    for number, cells in rows:
+        reason = _refuse(columns, cells)
+        if reason is not None:
+            refused.append(Outcome(number, REJECTED, reason))
+        elif cells:
+            found.append(read_row(columns, number, cells))
+    return found, refused
+
+
+def _refuse(columns: Sequence[Column], cells: Row) -> str | None:
+    """Why a row is not imported whatever it says; long cells of columns that are left out do not matter."""
+    if len(cells) > COLUMNS_LIMIT:
+        return f"A row may have {COLUMNS_LIMIT} columns."
+    for column, cell in zip(columns, cells, strict=False):
+        if len(cell) > CELL_LENGTH and column.target != IGNORE:
+            return f"{column.header[:64]}: A cell may have {CELL_LENGTH} characters; the rest is cut here."
+    return None
+
+
+def read_row(columns: Sequence[Column], number: int, cells: Row) -> ContactRow:
+    """What a row says about a contact."""
     single: dict[str, str] = {}
     urns: list[str] = []
     fields: dict[str, str | None] = {}

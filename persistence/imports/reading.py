@@ -1,126 +1,156 @@
-"""The rows of a file: a workbook, of which the first sheet counts, or a CSV file. Cells are texts; `--` clears, and
-`'--` is the text with these dashes."""
+"""The rows of a file: a workbook, of which the first visible sheet counts, or a CSV file. Cells are texts; `--` clears,
+and `'--` is the text with these dashes. A process of its own reads the file (`reader.py`)."""
 
-import contextlib
-import csv
-import io
-import zipfile
-from collections.abc import Generator, Iterator
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import date, datetime, time, timedelta
-from typing import BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from python_calamine import CalamineError, CalamineWorkbook
+import orjson
 
 from persistence.exports.sheets import restore_cell
+from persistence.imports import reader
+from persistence.imports.reader import CELL_LENGTH, COLUMNS_LIMIT, ENCODINGS, BadFile, Row
 
-ZIP = b"PK\x03\x04"
-WORKBOOKS = (ZIP, b"\xd0\xcf\x11\xe0")
-"""How XLSX and ODS files begin, and how XLS files do."""
-LARGEST_UNPACKED_BYTES = 500 * 1024 * 1024
-COLUMNS_LIMIT = 500
-CELL_LENGTH = 10_000
-SAMPLE_BYTES = 64 * 1024
-ENCODINGS = ("utf-8-sig", "cp1252")
-UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-DELIMITERS = ",;\t|"
+__all__ = ["CELL_LENGTH", "COLUMNS_LIMIT", "ENCODINGS", "BadFile", "ReaderDied", "Row", "Rows", "opened_rows"]
 
-Row = list[str]
+PROGRAM = Path(reader.__file__)
+SILENCE_SECONDS = 120.0
+"""A process that says nothing for so long is stuck."""
+LARGEST_FRAME = 64 * 1024**2
+OURS = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "LD_LIBRARY_PATH", "VIRTUAL_ENV")
+"""What the process gets of our environment: nothing that is secret."""
+ENDED = "The process that reads the file was ended ({how}): it needs more memory or time than one file may have."
 
 
-class BadFile(ValueError):
-    """A file that cannot be read; the text is for people."""
+class ReaderDied(Exception):
+    """The process that reads a file did not end by itself; the text is for people."""
+
+
+class Rows(Iterator[Row]):
+    """The rows of a file in their order; empty rows are empty lists. `encoding` is None for a workbook."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+        self._rows: list[Any] = []
+        self._place = self._empty = 0
+        self._is_done = False
+        about = self._read_frame()
+        self.encoding: str | None = None
+        if about is None:
+            self._is_done = True
+            return
+        self.encoding = about.get("encoding")
+        self._is_csv = about["kind"] == "csv"
+
+    def __next__(self) -> Row:
+        while True:
+            if self._empty:
+                self._empty -= 1
+                return []
+            if self._place < len(self._rows):
+                row = self._rows[self._place]
+                self._place += 1
+                if isinstance(row, int):
+                    self._empty = row
+                    continue
+                found: Row = row
+                return [restore_cell(cell) if cell[:1] == "'" else cell for cell in found] if self._is_csv else found
+            self._more()
+
+    def _more(self) -> None:
+        """Raises BadFile, ReaderDied, StopIteration."""
+        if self._is_done:
+            raise StopIteration
+        frame = self._read_frame()
+        if frame is None:
+            self._is_done = True
+            raise StopIteration
+        self._rows, self._place = frame, 0
+
+    def _read_frame(self) -> Any:
+        """The next frame; None after the last row. Raises BadFile, ReaderDied."""
+        size = 0
+        while not size:
+            size = int.from_bytes(self._read(4), "big")
+        if size > LARGEST_FRAME:
+            raise BadFile("Rows of this file are too large.")
+        frame = orjson.loads(self._read(size))
+        if isinstance(frame, dict) and "end" in frame:
+            if frame["end"] is not None:
+                raise BadFile(frame["end"])
+            return None
+        return frame
+
+    def _read(self, size: int) -> bytes:
+        found = bytearray()
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        while len(found) < size:
+            ready, _, _ = select.select([pipe], [], [], SILENCE_SECONDS)
+            if not ready:
+                raise ReaderDied(f"The process that reads the file did nothing for {SILENCE_SECONDS:.0f} seconds.")
+            piece = os.read(pipe, size - len(found))
+            if not piece:
+                raise ReaderDied(ENDED.format(how=_how(self._process.wait())))
+            found += piece
+        return bytes(found)
+
+
+def _how(status: int) -> str:
+    return signal.Signals(-status).name if status < 0 else f"status {status}"
 
 
 @contextmanager
-def opened_rows(file: BinaryIO) -> Iterator[Iterator[Row]]:
-    """The rows of a file in their order, with the header first; empty rows are empty lists. CSV is read piece by piece;
-    of a workbook the sheet is in memory. Raises BadFile.
+def opened_rows(file: BinaryIO, encoding: str | None = None) -> Iterator[Rows]:
+    """The rows of a file, with the first one that is not empty as the header. Nothing of it is in the memory of this
+    process but a few rows; an encoding that is not given is guessed. Raises BadFile, ReaderDied.
     """
-    beginning = file.read(4)
-    file.seek(0)
-    rows = _sheet_rows(file) if beginning in WORKBOOKS else _csv_rows(file)
+    with _as_real_file(file) as real:
+        process = subprocess.Popen(
+            [sys.executable, "-I", str(PROGRAM), encoding or "-"],
+            stdin=real,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={name: os.environ[name] for name in OURS if name in os.environ},
+        )
+        try:
+            yield Rows(process)
+        finally:
+            _end(process)
+
+
+@contextmanager
+def _as_real_file(file: BinaryIO) -> Iterator[BinaryIO]:
+    """The file at its beginning, on a disk: another process reads it."""
     try:
-        with contextlib.closing(rows):
-            yield rows
-    except csv.Error as error:
-        raise BadFile(f"This is not a CSV file: {error}.") from error
-    except UnicodeDecodeError as error:
-        raise BadFile("This CSV file is not in UTF-8, UTF-16 or Windows-1252.") from error
-    except (CalamineError, zipfile.BadZipFile) as error:
-        raise BadFile("This is not a workbook that can be read.") from error
-
-
-def _csv_rows(file: BinaryIO) -> Generator[Row, None, None]:
-    sample = file.read(SAMPLE_BYTES)
+        file.fileno()
+    except (OSError, AttributeError):
+        with tempfile.TemporaryFile() as copy:
+            file.seek(0)
+            shutil.copyfileobj(file, copy)
+            copy.flush()
+            copy.seek(0)
+            yield copy
+        return
+    file.flush() if file.writable() else None
     file.seek(0)
-    encoding = _encoding_of(file, sample)
-    file.seek(0)
-    text = io.TextIOWrapper(file, encoding, newline="")
-    delimiter = _delimiter_of(sample.decode(encoding, "replace"))
-    try:
-        for row in csv.reader(text, delimiter=delimiter):
-            yield _trimmed([restore_cell(cell.strip()) for cell in row])
-    finally:
-        text.detach()
+    os.lseek(file.fileno(), 0, os.SEEK_SET)
+    yield file
 
 
-def _encoding_of(file: BinaryIO, sample: bytes) -> str:
-    """UTF-16 with a mark, otherwise UTF-8, otherwise what old spreadsheets write. The whole file decides, in pieces."""
-    if sample.startswith(UTF_16_MARKS):
-        return "utf-16"
-    reader = io.TextIOWrapper(file, ENCODINGS[0], newline="")
-    try:
-        while reader.read(1 << 20):
-            pass
-    except UnicodeDecodeError:
-        return ENCODINGS[1]
-    finally:
-        reader.detach()
-    return ENCODINGS[0]
-
-
-def _delimiter_of(sample: str) -> str:
-    """The delimiter that the first line has most often outside of quotes."""
-    line = next((each for each in sample.splitlines() if each.strip()), "")
-    bare = "".join(line.split('"')[::2])
-    return max(DELIMITERS, key=bare.count)
-
-
-def _sheet_rows(file: BinaryIO) -> Generator[Row, None, None]:
-    if file.read(4) == ZIP:
-        with zipfile.ZipFile(file) as packed:
-            if sum(each.file_size for each in packed.infolist()) > LARGEST_UNPACKED_BYTES:
-                raise BadFile(f"Unpacked, a workbook may have {LARGEST_UNPACKED_BYTES // 1024**2} MiB.")
-    file.seek(0)
-    with CalamineWorkbook.from_filelike(file) as workbook:
-        sheet = workbook.get_sheet_by_index(0)
-        skipped = 0 if sheet.start is None else sheet.start[0]
-        for _ in range(skipped):
-            yield []
-        for row in sheet.iter_rows():
-            yield _trimmed([_text_of(cell) for cell in row])
-
-
-def _text_of(cell: object) -> str:
-    """A cell as people would have typed it: whole numbers without a decimal point, dates in ISO 8601."""
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    if isinstance(cell, float):
-        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
-    if isinstance(cell, datetime):
-        return cell.date().isoformat() if cell.time() == time() else cell.isoformat(sep=" ")
-    if isinstance(cell, (date, time, timedelta)):
-        return str(cell)
-    return str(cell).strip()
-
-
-def _trimmed(row: Row) -> Row:
-    """Without empty cells at the end. Raises BadFile for a row or a cell that is too long."""
-    while row and not row[-1]:
-        row.pop()
-    if len(row) > COLUMNS_LIMIT:
-        raise BadFile(f"A file may have {COLUMNS_LIMIT} columns.")
-    if any(len(cell) > CELL_LENGTH for cell in row):
-        raise BadFile(f"A cell may have {CELL_LENGTH} characters.")
-    return row
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends the process, with all that it may have begun."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()

@@ -12,13 +12,13 @@ from typing import BinaryIO
 from sqlalchemy import delete, insert, select
 
 from persistence.contacts.bulk import CREATED, REJECTED, UPDATED, Outcome, write_contacts
-from persistence.data_jobs import Held, IsStopping, Stopped, finish, keep
+from persistence.data_jobs import Held, IsStopping, Stopped, finish, keep, kept
 from persistence.database import Database, Transaction
 from persistence.exports.sheets import CsvSheet, defuse_cell
 from persistence.groups.members import find_manual_groups
-from persistence.imports.columns import Column, guess_columns, make_fields, read_row
+from persistence.imports.columns import Column, guess_columns, make_fields, read_rows
 from persistence.imports.contact_imports import read_columns, show_columns
-from persistence.imports.reading import BadFile, Row, opened_rows
+from persistence.imports.reading import COLUMNS_LIMIT, BadFile, Row, opened_rows
 from persistence.media.store import MediaStore
 from persistence.tables.data_jobs import CANCELLED, COMPLETED, READY, rejected_row
 from persistence.workspaces import Workspace
@@ -50,7 +50,7 @@ def stored_rows(store: MediaStore, location: str) -> Iterator[Iterator[Row]]:
 def preview(database: Database, store: MediaStore, held: Held, workspace: Workspace) -> None:
     """Reads the header and the first rows of an uploaded file, and counts its rows. Raises BadFile, InvalidInput."""
     row = held.row
-    with stored_rows(store, row.source) as rows:
+    with stored_rows(store, row.source) as rows, kept(database, held):
         header, first, count = read_beginning(rows)
     with database.reading() as tx:
         columns = guess_columns(tx, workspace, header, first)
@@ -66,7 +66,9 @@ def read_beginning(rows: Iterator[Row]) -> tuple[Row, list[Row], int]:
     """The header, the first rows below it that are not empty, and the number of all rows below it. Raises BadFile for
     too many.
     """
-    header = next(rows, [])
+    header = next(filter(None, rows), [])
+    if len(header) > COLUMNS_LIMIT:
+        raise BadFile(f"A file may have {COLUMNS_LIMIT} columns.")
     first: list[Row] = []
     last = 0
     for number, row in enumerate(rows, 1):
@@ -107,10 +109,12 @@ def end_cancelled(database: Database, store: MediaStore, held: Held) -> None:
 
 
 def chunks_of(rows: Iterator[Row], last_row: int) -> Iterator[list[Numbered]]:
-    """The rows after one, a chunk at a time; the header is row 1."""
+    """The rows after one, a chunk at a time, without the header, the first row that is not empty."""
     chunk: list[Numbered] = []
+    is_below = False
     for number, row in enumerate(rows, 1):
-        if number <= max(last_row, 1):
+        if number <= last_row or not is_below:
+            is_below = is_below or bool(row)
             continue
         chunk.append((number, row))
         if len(chunk) == CHUNK_ROWS:
@@ -126,13 +130,13 @@ def write_chunk(
     """One transaction: the contacts of a chunk, its rejected rows and the progress. Raises InvalidInput if the group is
     gone.
     """
-    contacts = [each for number, cells in chunk if (each := read_row(columns, number, cells)) is not None]
+    contacts, refused = read_rows(columns, chunk)
     cells_of = dict(chunk)
     last = chunk[-1][0]
 
     def write(tx: Transaction) -> datetime:
-        outcomes = write_contacts(tx, workspace, contacts, _groups_of(tx, held, workspace))
-        until = keep(tx, held, last_row=last, **_counts(held, outcomes))
+        outcomes = [*write_contacts(tx, workspace, contacts, _groups_of(tx, held, workspace)), *refused]
+        until = keep(tx, held, last_row=last, attempts=0, **_counts(held, outcomes))
         rejected = [each for each in outcomes if each.result == REJECTED]
         if rejected:
             owner = {"workspace_id": workspace.id, "import_id": held.row.id}
@@ -229,8 +233,8 @@ def _try_chunk(
     try:
         with database.writing() as tx:
             made = make_fields(tx, workspace, columns)
-            contacts = [each for number, cells in chunk if (each := read_row(made, number, cells)) is not None]
-            found = write_contacts(tx, workspace, contacts)
+            contacts, refused = read_rows(made, chunk)
+            found = sorted([*write_contacts(tx, workspace, contacts), *refused], key=lambda each: each.number)
             raise _Undone
     except _Undone:
         return found

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import select, update
 
-from persistence.data_jobs import WAKE, Held, finish, keep, renew
+from persistence.data_jobs import WAKE, Held, finish, keep, kept
 from persistence.database import Database, Transaction
 from persistence.lists import ListSpec, equals
 from persistence.media.store import MediaStore
@@ -86,7 +86,7 @@ def run_request(
 
 def _copy(database: Database, store: MediaStore, held: Held, workspace: Workspace, person: Person) -> None:
     location = f"private/requests/{held.row.uuid}-{new_uuid()}.zip"
-    with store.writing(location) as file:
+    with kept(database, held), store.writing(location) as file:
         counts = write_copy(database, store, workspace, person, file)
         size = file.tell()
     try:
@@ -99,16 +99,17 @@ def _copy(database: Database, store: MediaStore, held: Held, workspace: Workspac
 def _erase(database: Database, store: MediaStore, held: Held, person: Person, *, is_forced: bool) -> None:
     """Files first, those that archives name before the archives, then all rows in one transaction with what was there;
     after a crash the rest is done again."""
-    files = erase_media(database, store, person)
-    renew(database, held)
-    archived = erase_from_archives(database, store, person)
-    with database.reading() as tx:
-        old = [*list_files(tx, person.workspace_id), *_copies_of(tx, person)]
-    for name in old:
-        store.remove(name)
+    with kept(database, held):
+        files = erase_media(database, store, person)
+        archived = erase_from_archives(database, store, person)
+        with database.reading() as tx:
+            old = [*list_files(tx, person.workspace_id), *_copies_of(tx, person)]
+        for name in old:
+            store.remove(name)
     if not held.row.counts:
         held.until = database.write(lambda tx: _erase_rows(tx, held, person, {"archived": archived, "files": files}))
-    is_whole = rewrite_files(database, is_forced=is_forced)
+    with kept(database, held):
+        is_whole = rewrite_files(database, is_forced=is_forced)
     database.write(lambda tx: finish(tx, held, rewritten_on=tx.now if is_whole else None))
 
 

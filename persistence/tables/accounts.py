@@ -62,7 +62,9 @@ class WorkspaceColumns(UuidColumns):
     languages: Named[Any] = Column(Json, nullable=False)
     date_style: Named[str] = Column(String(12), default="day_first")
     is_anonymous: Named[bool] = Column(Boolean, default=False)
+    archiving: Named[Any] = Column(Json, nullable=True)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
 workspace = numbered_table("workspace", WorkspaceColumns)
+"""`archiving` has the archives that were begun and are not done, by kind and period: {"attempts", "until"}."""

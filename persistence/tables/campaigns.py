@@ -1,7 +1,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, UniqueConstraint
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, UniqueConstraint
 
 from persistence.sql.columns import (
     BigId,
@@ -34,6 +34,9 @@ class CampaignEventColumns(RecordColumns):
     timed_on: Named[datetime] = Column(UtcDateTime)
     scheduling_since: Named[datetime | None] = Column(UtcDateTime)
     scheduling_after_id: Named[int] = Column(BigId, default=0)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    error: Named[str | None] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
@@ -79,6 +82,7 @@ class CampaignFireColumns(OwnedColumns):
     due_on: Named[datetime] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
     fired_on: Named[datetime | None] = Column(UtcDateTime)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
 
 
 campaign_fire = numbered_table(

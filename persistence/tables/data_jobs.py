@@ -21,7 +21,7 @@ DUE = "status IN ('reading', 'pending', 'running')"
 
 class DataJobColumns(RecordColumns):
     """The columns of every job with data of a workspace. A worker has it until `leased_until`; `location` is the file
-    in the media store that it made, `size` its bytes."""
+    in the media store that it made, `size` its bytes. `attempts` counts how often one has had it since it got on."""
 
     user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
     status: Named[str] = Column(String(9))
@@ -29,6 +29,7 @@ class DataJobColumns(RecordColumns):
     location: Named[str | None] = Column(Text)
     size: Named[int | None] = Column(BigInteger)
     leased_until: Named[datetime | None] = Column(UtcDateTime)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
     created_on: Named[datetime] = Column(UtcDateTime)
     finished_on: Named[datetime | None] = Column(UtcDateTime)
 

@@ -31,6 +31,7 @@ class DeliveryColumns(RecordColumns):
     body: Named[str] = Column(Text)
     status: Named[str] = Column(String(9), default=PENDING)
     attempts: Named[int] = Column(Integer, default=0)
+    begun: Named[int] = Column(Integer, default=0, server_default="0")
     created_on: Named[datetime] = Column(UtcDateTime)
     scheduled_on: Named[datetime] = Column(UtcDateTime)
     due_on: Named[datetime] = Column(UtcDateTime)
@@ -64,7 +65,8 @@ delivery = numbered_table(
 )
 """`uuid` is the event's id, the same in all attempts. `receiver` is scheme, host and port of the URL, followed by the
 kind and id of a receiver that has a rate limit of its own. A pending delivery is due at `due_on`; a worker leases it by
-moving that time into the future, while `scheduled_on` keeps the planned time."""
+moving that time into the future, while `scheduled_on` keeps the planned time. `begun` counts the leases
+since the last attempt whose outcome is known."""
 
 
 class DeliveryAttemptColumns(RecordColumns):

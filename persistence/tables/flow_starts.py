@@ -38,6 +38,9 @@ class FlowStartColumns(RecordColumns):
     batch_count: Named[int] = Column(Integer, default=0)
     last_contact_id: Named[int] = Column(BigId, default=0)
     is_expanded: Named[bool] = Column(Boolean, default=False)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    error: Named[str | None] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 

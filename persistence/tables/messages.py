@@ -49,6 +49,9 @@ class BroadcastColumns(RecordColumns):
     last_contact_id: Named[int] = Column(BigId, default=0)
     scheduled_on: Named[datetime | None] = Column(UtcDateTime)
     stopped_on: Named[datetime | None] = Column(UtcDateTime)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    error: Named[str | None] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 

@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from flows.engine.events import write_moment
+from persistence.attempts import MOST_ATTEMPTS
 from persistence.contacts.leases import see_free
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (
@@ -14,12 +15,13 @@ from persistence.flow_starts.batches import (
     find_made_runs,
     find_started,
     finish_batch,
+    give_up_batch,
     lease_batch,
     leave_parked,
     list_starting_workspaces,
     postpone_batch,
 )
-from persistence.flow_starts.expansion import expand_start, lease_start, list_expanding_workspaces
+from persistence.flow_starts.expansion import begin_expansion, expand_start, lease_start, list_expanding_workspaces
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.sessions.parking import STARTS, find_free, park
 from persistence.tables.flow_starts import IS_PASSIVE
@@ -36,11 +38,13 @@ def begin_starts(runtime: Runtime) -> Callable[[], bool]:
     runner = FlowRunner(runtime)
 
     def work(workspace_id: int) -> bool:
-        has_expanded = runtime.database.write(lambda tx: _expand(tx, workspace_id))
+        start_id = runtime.database.write(lambda tx: begin_expansion(tx, workspace_id))
+        if start_id is not None:
+            runtime.database.write(lambda tx: _expand(tx, workspace_id, start_id))
         batch = runtime.database.write(lambda tx: lease_batch(tx, workspace_id))
         if batch is not None:
             _start_batch(runner, batch)
-        return has_expanded or batch is not None
+        return start_id is not None or batch is not None
 
     return begin_turns(runtime, _list_due, work)
 
@@ -49,11 +53,10 @@ def _list_due(tx: Transaction) -> list[int]:
     return sorted({*list_expanding_workspaces(tx), *list_starting_workspaces(tx)})
 
 
-def _expand(tx: Transaction, workspace_id: int) -> bool:
-    start = lease_start(tx, workspace_id)
+def _expand(tx: Transaction, workspace_id: int, start_id: int) -> None:
+    start = lease_start(tx, workspace_id, start_id)
     if start is not None:
         expand_start(tx, start)
-    return start is not None
 
 
 def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
@@ -62,6 +65,9 @@ def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
 
     Contacts of a flow that may call other systems are parked, and the batch is repeated when all were handled.
     """
+    if batch.attempts > MOST_ATTEMPTS:
+        runner.database.write(lambda tx: give_up_batch(tx, batch))
+        return
     with runner.database.reading() as tx:
         context = runner.open_context(tx, batch.workspace_id, ())
         flow_uuid = _find_flow_uuid(context.assets, batch)
@@ -72,9 +78,20 @@ def _start_batch(runner: FlowRunner, batch: StartBatch) -> None:
         seen = see_free(tx, batch.workspace_id, batch.contact_ids)
         context = runner.add_contacts(tx, context, sorted(seen.changed_on))
         begun, tasks = plan_batch(tx, context, batch, seen.changed_on)
-    done = begun.union(runner.perform_unleased(context, seen, tasks, lambda tx: _find_done(tx, batch)))
+    done = set(begun)
+    for some in _portions(batch, tasks):
+        done.update(runner.perform_unleased(context, seen, some, lambda tx: _find_done(tx, batch)))
     # In a transaction after that of the runs: a transaction that interrupts the start locks its row and then the runs.
     runner.database.write(lambda tx: _finish(tx, batch, done, is_flow_gone=flow_uuid is None))
+
+
+def _portions(batch: StartBatch, tasks: list[Task]) -> list[list[Task]]:
+    """What is recorded together. A batch that ended its worker is done contact by contact, from the other end the next
+    time: only who ends workers is left out."""
+    if batch.attempts == 1:
+        return [tasks]
+    alone = [[task] for task in tasks]
+    return alone if batch.attempts % 2 == 0 else alone[::-1]
 
 
 def _find_done(tx: Transaction, batch: StartBatch) -> set[int]:
@@ -129,7 +146,7 @@ def plan_batch(
 def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_flow_gone: bool) -> None:
     """Ends a batch, or repeats it later; if the worker dies before, the batch is repeated when its lease expires."""
     if is_flow_gone:
-        end_start(tx, batch.workspace_id, batch.start_id, FAILED)
+        end_start(tx, batch.workspace_id, batch.start_id, FAILED, "Its flow was archived.")
     elif done >= set(batch.contact_ids):
         finish_batch(tx, batch)
     else:
