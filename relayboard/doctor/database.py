@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
+from persistence.archives.writing import list_given_up
 from persistence.backlog import count_phones
 from persistence.database import Database
 from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, is_one_database, read_facts
@@ -74,7 +75,13 @@ class DatabaseDoctor:
         with database.reading() as tx:
             self.workers = list_heartbeats(tx)
             self.phones, self.silent_phones = count_phones(tx)
+            given_up = list_given_up(tx)
         yield from _judge_workers(self.workers)
+        for name, archives in given_up:
+            sentence = (
+                f"{archives} archives of {name} were given up after several attempts: see the logs of the workers"
+            )
+            yield Finding("archives", PROBLEM, sentence)
         yield from self._check_pooler(database)
         yield from self._check_standby(database)
 
