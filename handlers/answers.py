@@ -1,19 +1,22 @@
 """What handlers return: a status and a body that is already JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
 from handlers.request import Request
+from persistence.clock_writes import read_visible_clock
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list, read_record
 from persistence.new_records import NewRecord, insert_shown
+from persistence.sql.columns import time_text
 from persistence.sql.pages import InvalidCursor, decode_cursor, encode_cursor
 
 LARGEST_PAGE_NUMBER = 1_000_000
+NEXT_CHANGES = "Next-Modified-After"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +82,18 @@ class ListAnswer:
             position = decode_cursor(request.cursor, order) if request.cursor is not None else None
         except InvalidCursor as error:
             raise RecordMissing("This cursor is not valid.") from error
-        page = fetch_list(self._query(request, values), self.spec, position, request.settings.page_size)
+        query = self._query(request, values)
+        asked_on = None
+        if self.spec.is_followed:
+            # Before the page: what is committed between the two comes twice, and never not at all.
+            asked_on = position.asked_on if position else time_text(read_visible_clock(query.tx, query.workspace.id))
+        page = fetch_list(query, self.spec, position, request.settings.page_size)
         following, preceding = (
-            _page_url(request, "cursor", encode_cursor(near, order)) if near is not None else None
+            _page_url(request, "cursor", encode_cursor(replace(near, asked_on=asked_on), order)) if near else None
             for near in (page.next, page.previous)
         )
-        return self._envelope(request, {"next": following, "previous": preceding}, page.records)
+        answer = self._envelope(request, {"next": following, "previous": preceding}, page.records)
+        return answer if asked_on is None else replace(answer, headers={NEXT_CHANGES: asked_on})
 
     def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
         who = request.credentials

@@ -21,16 +21,15 @@ from persistence.sessions.states import IS_WAITING
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.campaigns import IS_UNFIRED, campaign_fire
-from persistence.tables.changes import pending_touch
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import READY, contact, group
 from persistence.tables.deliveries import PENDING, delivery
 from persistence.tables.flow_starts import flow_start, flow_start_batch
+from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast, gateway_send, message
 from persistence.tables.runs import flow_session, parked_sprint
 from persistence.tables.sign_ins import account_mail
 from persistence.tables.triggers import trigger
-from persistence.touches import COUNTS
 
 MOST = 10_000
 MOST_CHANNELS = 1_000
@@ -120,14 +119,13 @@ def _read_queue(tx: Transaction, queue: _Queue) -> Waiting:
 
 def _read_small_kinds(tx: Transaction) -> dict[str, Waiting]:
     """Reads the kinds whose tables or indexes contain little besides waiting work."""
-    scheduled, is_counted = trigger.c.next_fire_on, pending_touch.c.subject == COUNTS
+    scheduled = trigger.c.next_fire_on
     jobs = union_all(*(select(each.c.created_on).where(is_due(each)) for each in DATA_JOBS)).subquery()
     parts: dict[str, Select[*tuple[Any, ...]]] = {
         "parked": select(parked_sprint.c.parked_on).order_by(parked_sprint.c.id),
         "schedules": select(scheduled).where(scheduled.is_not(None), scheduled <= tx.now).order_by(scheduled),
         "groups": select(group.c.modified_on).where(_IS_UNREADY).order_by(group.c.status),
-        "counts": select(pending_touch.c.changed_on).where(is_counted).order_by(pending_touch.c.id),
-        "touches": select(pending_touch.c.changed_on).where(~is_counted).order_by(pending_touch.c.id),
+        "counts": select(flow.c.counted_on).where(flow.c.counted_on.is_not(None)).order_by(flow.c.counted_on),
         "data": select(jobs.c.created_on).order_by(jobs.c.created_on),
         "mail": select(account_mail.c.created_on)
         .where(account_mail.c.expires_on > tx.now)

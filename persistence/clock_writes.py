@@ -5,7 +5,7 @@ PostgreSQL one statement, because each round trip counts while others wait for t
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from persistence.tables.service import workspace_clock
 from persistence.tables.stamps import record_stamp
 
 TICK = timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 QUICK = timedelta(milliseconds=100)
 MOVED, SEEN = "moved", "seen"
 
@@ -200,6 +201,12 @@ def read_clock(tx: Transaction, workspace_id: int) -> datetime:
     ((moment,),) = _LAST.rows(tx, {"owner": workspace_id})
     found: datetime = moment
     return found
+
+
+def read_visible_clock(tx: Transaction, workspace_id: int) -> datetime:
+    """The time of the last visible change of a workspace: what becomes visible later has a later time."""
+    found = _LAST.rows(tx, {"owner": workspace_id})
+    return found[0][0] if found else EPOCH
 
 
 def advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:

@@ -4,6 +4,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 
 from persistence.campaign_events.v2 import is_date_used
 from persistence.database import Transaction
+from persistence.deletions import FIELD, note_deleted
 from persistence.errors import InvalidInput, Refused
 from persistence.field_writes import check_field_name
 from persistence.fields import require_field
@@ -12,7 +13,6 @@ from persistence.groups.smart_groups import renew_groups_about, speaks_of
 from persistence.sql.names import free_name
 from persistence.stamps import touch
 from persistence.tables.contacts import contact, field, group
-from persistence.touches import ALL_FIELDS, note_renamed
 from persistence.workspaces import Workspace, hold_workspace
 
 DATE_TYPE = "datetime"
@@ -51,8 +51,8 @@ def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
     if flow_name is not None:
         raise Refused(f'The flow "{flow_name}" uses this field.')
     touch(tx, contact, workspace.id, _has_value(uuid))
-    note_renamed(tx, workspace.id, ALL_FIELDS, [0])
     tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == field_id))
+    note_deleted(tx, workspace.id, FIELD, [key])
 
 
 def _check_queries(tx: Transaction, workspace_id: int, key: str) -> None:

@@ -9,7 +9,6 @@ from persistence.errors import InvalidInput
 from persistence.new_records import NewRecord, insert_new
 from persistence.sql.names import check_new
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, field
-from persistence.touches import ALL_FIELDS, note_renamed
 from persistence.workspaces import hold_workspace
 
 RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}
@@ -36,7 +35,6 @@ def new_field(
     if key in RESERVED_KEYS:
         raise InvalidInput.on("name", "The key made from this name is reserved.")
     naming = check_new(tx, workspace_id, field, name, key=key, noun="field")
-    note_renamed(tx, workspace_id, ALL_FIELDS, [0])
     values = {"workspace_id": workspace_id, "key": key, "type": kind, "created_on": tx.now, **naming}
     return NewRecord(field, values if access is None else {**values, "agent_access": access})
 
@@ -50,7 +48,6 @@ def create_field(
 
 def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
     """Set what agents may do with a field's values: `none`, `view` or `edit`."""
-    note_renamed(tx, workspace_id, ALL_FIELDS, [0])
     mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
     tx.execute(update(field).where(mine).values(agent_access=access))
 

@@ -5,6 +5,7 @@ import re
 from sqlalchemy import ColumnElement, delete, select, update
 
 from persistence.database import Transaction
+from persistence.deletions import GLOBAL, note_deleted
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.field_writes import make_key
 from persistence.new_records import NewRecord, insert_new
@@ -61,6 +62,7 @@ def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
         raise Refused(f'The flow "{name}" uses this global.')
     global_id = _find(tx, workspace_id, key)
     tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
+    note_deleted(tx, workspace_id, GLOBAL, [key])
 
 
 def _find(tx: Transaction, workspace_id: int, key: str) -> int:

@@ -20,4 +20,5 @@ GLOBALS = ListSpec(
     reversible(global_value.c.modified_on, global_value.c.id),
     filters={"key": equals(global_value.c.key), **within(global_value.c.modified_on)},
     options=frozenset({"reverse"}),
+    is_followed=True,
 )

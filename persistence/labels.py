@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, Executable, delete, func, select, update
 
 from persistence.changes import note_changed
 from persistence.database import Transaction
+from persistence.deletions import LABEL, note_deleted
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.new_records import NewRecord, insert_new
@@ -66,7 +67,7 @@ def rename_label(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename a label; returns its id. Raises RecordMissing or InvalidInput."""
     hold_workspace(tx, workspace_id)
     label_id = require_id(tx, workspace_id, label, uuid)
-    return rename_record(tx, workspace_id, label, label_id, name, _touch_messages)
+    return rename_record(tx, workspace_id, label, label_id, name)
 
 
 def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
@@ -76,6 +77,7 @@ def delete_label(tx: Transaction, workspace_id: int, uuid: str) -> None:
     _touch_messages(tx, workspace_id, label_id)
     tx.execute(delete(message_label).where(message_label.c.label_id == label_id))
     tx.execute(delete(label).where(label.c.workspace_id == workspace_id, label.c.id == label_id))
+    note_deleted(tx, workspace_id, LABEL, [uuid])
 
 
 def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> None:

@@ -7,10 +7,10 @@ from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, Table, bindparam, select
+from sqlalchemy import ColumnElement, FromClause, Select, Table, bindparam, func, select
 
 from persistence.database import Transaction
-from persistence.sql.columns import BigId, is_uuid
+from persistence.sql.columns import BigId, UtcDateTime, is_uuid
 from persistence.sql.json_sql import as_text, is_declared
 from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import name_key
@@ -36,7 +36,7 @@ Values = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class ListQuery:
     """The workspace, the person and the parameters of a list request; parameters have the contract's names and
-    converted values."""
+    converted values. `areas` are those to which the token is limited."""
 
     tx: Transaction
     workspace: Workspace
@@ -62,7 +62,7 @@ class ListSpec:
     them. `changing` names the filters of numbered pages whose result can change for a record (see
     `fetch_numbered_page`); None means that the order can change. `chosen_by` is the table whose rows choose the
     records, where it is not always their own. `is_read_at_once` says that a page without other filters is best read
-    where its records are chosen.
+    where its records are chosen. `is_followed` lists tell clients with which time to ask for what changes next.
     """
 
     table: Table
@@ -78,6 +78,7 @@ class ListSpec:
     changing: frozenset[str] | None = None
     chosen_by: Callable[[Values], Table] | None = None
     is_read_at_once: bool = False
+    is_followed: bool = False
 
     def order_of(self, values: Values) -> Order:
         return self.order if isinstance(self.order, Order) else self.order(values)
@@ -274,6 +275,15 @@ def changed_after(table: Table) -> Rule:
         return [mine, stamps.record == table.c.id, stamps.stamped_on >= moment]
 
     return rule
+
+
+def stamped_on(table: Table) -> ColumnElement[datetime]:
+    """When a record of such a table last changed; if it has not since there are these times, when it was created."""
+    stamps = record_stamp.alias()
+    mine = (stamps.c.workspace_id == table.c.workspace_id) & (stamps.c.kind == table.name)
+    found = select(stamps.c.stamped_on).where(mine, stamps.c.record == table.c.id).correlate(table).scalar_subquery()
+    moment: ColumnElement[datetime] = func.coalesce(found, table.c.created_on, type_=UtcDateTime())
+    return moment
 
 
 CHANGE_ORDER = Order(record_stamp.c.stamped_on, record_stamp.c.record)

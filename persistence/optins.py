@@ -3,7 +3,7 @@
 from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_new, rename_shown_nowhere
+from persistence.sql.names import check_new, rename_record, require_id
 from persistence.sql.pages import Order
 from persistence.tables.messages import optin
 from persistence.workspaces import hold_workspace
@@ -23,4 +23,4 @@ def create_optin(tx: Transaction, workspace_id: int, name: str) -> int:
 def rename_optin(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
     """Rename an opt-in; returns its id. Raises RecordMissing, or InvalidInput for a bad or taken name."""
     hold_workspace(tx, workspace_id)
-    return rename_shown_nowhere(tx, workspace_id, optin, uuid, name)
+    return rename_record(tx, workspace_id, optin, require_id(tx, workspace_id, optin, uuid), name)

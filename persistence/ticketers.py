@@ -3,7 +3,7 @@
 from persistence.database import Transaction
 from persistence.lists import ListSpec, equals, within
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import free_name, rename_shown_nowhere
+from persistence.sql.names import free_name, rename_record, require_id
 from persistence.sql.pages import Order
 from persistence.tables.tickets import ticketer
 from persistence.workspaces import hold_workspace
@@ -43,4 +43,4 @@ def create_ticketer(tx: Transaction, workspace_id: int, name: str, kind: str) ->
 def rename_ticketer(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
     """Rename a ticketer; returns its id. Raises RecordMissing, or InvalidInput for a bad or taken name."""
     hold_workspace(tx, workspace_id)
-    return rename_shown_nowhere(tx, workspace_id, ticketer, uuid, name)
+    return rename_record(tx, workspace_id, ticketer, require_id(tx, workspace_id, ticketer, uuid), name)

@@ -10,8 +10,7 @@ from persistence.new_records import NewRecord, insert_new
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
 from persistence.sql.pages import Order
-from persistence.stamps import touch
-from persistence.tables.tickets import ticket, topic
+from persistence.tables.tickets import topic
 from persistence.workspaces import hold_workspace
 
 GENERAL = "General"
@@ -64,11 +63,7 @@ def rename_topic(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename a topic; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
     hold_workspace(tx, workspace_id)
     topic_id = require_editable(tx, workspace_id, topic, uuid)
-    return rename_record(tx, workspace_id, topic, topic_id, name, _touch_tickets)
-
-
-def _touch_tickets(tx: Transaction, workspace_id: int, topic_id: int) -> None:
-    touch(tx, ticket, workspace_id, ticket.c.topic_id == topic_id)
+    return rename_record(tx, workspace_id, topic, topic_id, name)
 
 
 def count_tickets(tx: Transaction, workspace_id: int, changes: Mapping[int, tuple[int, int]]) -> None:

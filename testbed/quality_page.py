@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "quality.md"
-TITLES = ("Faults", "Fuzz", "Soak", "Mutants")
+TITLES = ("Faults", "Mirrors", "Fuzz", "Soak", "Mutants")
 """The sections in their order."""
 
 

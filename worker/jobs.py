@@ -15,7 +15,9 @@ from persistence.channels.alarms import check_alarms, trim_alarms
 from persistence.channels.gateway_calls import trim_calls
 from persistence.data_jobs import remove_old_files
 from persistence.database import Transaction
+from persistence.deletions import trim_deletions
 from persistence.deliveries.records import trim_deliveries
+from persistence.flows.upkeep import list_counting_workspaces, show_counts
 from persistence.groups.smart_groups import (
     LeasedGroup,
     evaluate_some,
@@ -34,14 +36,6 @@ from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
 from persistence.statistics import learn_filled_tables, refresh_statistics
-from persistence.touching import (
-    PORTION,
-    list_counting_workspaces,
-    list_touching_workspaces,
-    touch_by_contacts,
-    touch_by_others,
-    touch_counted_flows,
-)
 from persistence.triggers.schedules import list_scheduling_workspaces, start_due
 from worker.channels.sending import begin_sending
 from worker.data_jobs import begin_data
@@ -92,12 +86,6 @@ def begin_turns_of(
 
 def _list_campaigning(tx: Transaction) -> list[int]:
     return sorted({*list_rescheduling_workspaces(tx), *list_firing_workspaces(tx)})
-
-
-def _touch_slowly(tx: Transaction, workspace_id: int) -> bool:
-    """Does a portion; after a full one the next is left to the next sweep. Who follows the workspace live gets all that
-    is moved, and a million records at once would be too much for them."""
-    return 0 < touch_by_others(tx, workspace_id) < PORTION
 
 
 def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
@@ -191,8 +179,7 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
 
 begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, then=(begin_expansion, expand_next))
 begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, then=(begin_fires, fire_next))
-begin_counts = begin_turns_of(list_counting_workspaces, touch_counted_flows)
-begin_touches = begin_turns_of(list_touching_workspaces, touch_by_contacts, _touch_slowly)
+begin_counts = begin_turns_of(list_counting_workspaces, show_counts)
 begin_schedules = begin_turns_of(list_scheduling_workspaces, start_due)
 
 JOBS = (
@@ -207,7 +194,6 @@ JOBS = (
     Job("campaigns", begin_campaigns, every_seconds=5),
     Job("schedules", begin_schedules, every_seconds=5),
     Job("counts", begin_counts, every_seconds=2),
-    Job("touches", begin_touches, every_seconds=1),
     Job("groups", begin_groups, every_seconds=10),
     Job("data", begin_data, every_seconds=5, threads=2),
     Job("mail", begin_mail, every_seconds=30),
@@ -229,7 +215,6 @@ LATER = (
     "broadcasts",
     "campaigns",
     "counts",
-    "touches",
     "groups",
     "data",
     "expiry",
@@ -259,6 +244,7 @@ TRIMMERS: tuple[Trimmer, ...] = (
     trim_registrations,
     trim_forgotten,
     trim_heartbeats,
+    trim_deletions,
 )
 """Each function deletes at most so many records that are too old, and returns how many it deleted."""
 

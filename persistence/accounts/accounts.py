@@ -11,7 +11,6 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, user, workspace
 from persistence.tables.sign_ins import account
-from persistence.touches import note_renamed_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,6 @@ def change_names(tx: Transaction, user_id: int, names: dict[str, str]) -> None:
             raise InvalidInput.on(field, f"At most {PERSON_NAME_LENGTH} characters.")
     if names:
         tx.execute(update(user).where(user.c.id == user_id).values(**names))
-        note_renamed_user(tx, user_id)
 
 
 def store_account(tx: Transaction, user_id: int, **values: str | int | datetime | list[str] | None) -> None:

@@ -6,7 +6,7 @@ from sqlalchemy import JSON, ColumnElement, literal_column
 
 from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.states import HAS_BEGUN, IS_SCHEDULED
-from persistence.lists import Condition, ListQuery, ListSpec, by_change, changed_after, equals, within
+from persistence.lists import Condition, ListQuery, ListSpec, by_change, changed_after, equals, stamped_on, within
 from persistence.sql.json_sql import declare_record, json_list, json_record
 from persistence.sql.pages import Order
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF
@@ -29,6 +29,7 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
     "created_on": broadcast.c.created_on,
     "scheduled_on": broadcast.c.scheduled_on,
     "error": broadcast.c.error,
+    "modified_on": stamped_on(broadcast),
 }
 BROADCAST_RECORD = declare_record(_FIELDS)
 MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]'", JSON())})
@@ -49,6 +50,7 @@ BROADCASTS = ListSpec(
     BROADCAST_RECORD,
     by_change(Order(broadcast.c.created_on, broadcast.c.id)),
     masked=MASKED_BROADCAST_RECORD,
+    is_followed=True,
     standing=only_begun,
     options=frozenset({"scheduled"}),
     filters={

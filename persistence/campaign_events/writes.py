@@ -8,6 +8,7 @@ from sqlalchemy import Row, select, update
 from persistence.campaign_events.v2 import SYSTEM_DATES, living_events_of
 from persistence.campaigns.rescheduling import request_passes
 from persistence.database import Transaction
+from persistence.deletions import CAMPAIGN_EVENT, note_deleted
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.field_writes import create_field, make_key
 from persistence.fields import find_fields
@@ -107,7 +108,10 @@ def delete_campaign_events(tx: Transaction, workspace_id: int, event_ids: list[i
     """Delete events: what they scheduled no longer fires, what has fired stays. Returns how many were deleted."""
     mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.id.in_(event_ids)
     request_passes(tx, workspace_id, campaign_event.c.id.in_(event_ids))
-    return tx.execute(update(campaign_event).where(mine, ~campaign_event.c.is_deleted).values(is_deleted=True)).rowcount
+    gone = update(campaign_event).where(mine, ~campaign_event.c.is_deleted).values(is_deleted=True)
+    uuids = tx.execute(gone.returning(campaign_event.c.uuid)).scalars().all()
+    note_deleted(tx, workspace_id, CAMPAIGN_EVENT, uuids)
+    return len(uuids)
 
 
 def find_event(tx: Transaction, workspace_id: int, uuid: str) -> Row[int, int, str, int, str, int] | None:

@@ -9,7 +9,7 @@ from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.lists import ListSpec, by_change, changed_after, equals
+from persistence.lists import ListSpec, by_change, changed_after, equals, stamped_on
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
@@ -51,6 +51,7 @@ CHANNEL_RECORD = declare_record(
         ),
         "last_seen": channel.c.last_seen,
         "created_on": channel.c.created_on,
+        "modified_on": stamped_on(channel),
     }
 )
 
@@ -59,6 +60,7 @@ CHANNELS = ListSpec(
     CHANNEL_RECORD,
     by_change(Order(channel.c.created_on, channel.c.id)),
     standing=[channel.c.is_active],
+    is_followed=True,
     filters={
         "uuid": equals(channel.c.uuid),
         "address": equals(channel.c.address),

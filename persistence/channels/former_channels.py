@@ -40,13 +40,15 @@ def join_channels(source: FromClause, records: FromClause) -> FromClause:
     return source.outerjoin(channel, is_mine).outerjoin(former_channel, was_mine)
 
 
-def note_departure(tx: Transaction, channel_id: int, workspace_id: int) -> None:
-    """Store the state of a channel for the workspace that it is about to leave."""
+def note_departure(tx: Transaction, channel_id: int, workspace_id: int) -> str:
+    """Store the state of a channel for the workspace that it is about to leave; returns its UUID."""
     kept = tx.execute(select(*(channel.c[name] for name in KEPT)).where(channel.c.id == channel_id)).one()
     values = dict(kept._mapping) | {"left_on": tx.now}
     statement = tx.upsert(former_channel).values(channel_id=channel_id, workspace_id=workspace_id, **values)
     keys = [former_channel.c.channel_id, former_channel.c.workspace_id]
     tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
+    uuid: str = kept.uuid
+    return uuid
 
 
 def note_arrival(tx: Transaction, channel_id: int, workspace_id: int) -> None:

@@ -22,7 +22,6 @@ from persistence.sql.columns import JsonIndexed, is_uuid, new_uuid
 from persistence.sql.names import find_ids
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
-from persistence.touches import ADDRESS, CONTACT, note_renamed
 from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
@@ -247,9 +246,7 @@ def _write(
     _create(tx, workspace.id, created)
     changed = _change(tx, workspace.id, present, stored)
     new_ids = {each.contact_id for each in created if each.contact_id is not None}
-    addressed = _add_urns(tx, workspace.id, rows) - new_ids
-    changed |= addressed
-    note_renamed(tx, workspace.id, ADDRESS, addressed)
+    changed |= _add_urns(tx, workspace.id, rows) - new_ids
     everybody = [each.contact_id for each in rows if each.contact_id is not None]
     for group_id in group_ids:
         add_members(tx, workspace.id, group_id, everybody)
@@ -304,8 +301,6 @@ def _change(tx: Transaction, workspace_id: int, rows: Sequence[_Read], stored: M
             "fields": bindparam("new_fields", type_=JsonIndexed),
         }
         tx.execute(update(contact).where(mine).values(**new), changes)
-        renamed = [each["which"] for each in changes if each["new_name"] != stored[each["which"]].name]
-        note_renamed(tx, workspace_id, CONTACT, renamed)
     return {each["which"] for each in changes}
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import case, delete, select, update
 from persistence.changes import note_messages
 from persistence.contacts.writes import free_urns
 from persistence.database import Transaction
+from persistence.deletions import CONTACT, note_deleted
 from persistence.groups.members import hold_contacts, leave_all_groups
 from persistence.labels import hold_messages, recount_after
 from persistence.media.media import note_former_owners
@@ -18,7 +19,6 @@ from persistence.stamps import later, stamped
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
 from persistence.tickets.actions import delete_tickets_of
-from persistence.touches import CONTACT, note_renamed
 
 
 def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -34,9 +34,9 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     cleared: dict[str, Any] = {"fields": {}, "open_ticket_count": 0}
     cleared |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
     moment = stamped(tx, contact, workspace_id)
-    tx.execute(update(contact).where(mine).values(is_deleted=True, modified_on=moment, **cleared))
+    gone = update(contact).where(mine).values(is_deleted=True, modified_on=moment, **cleared)
+    note_deleted(tx, workspace_id, CONTACT, tx.execute(gone.returning(contact.c.uuid)).scalars())
     _delete_messages_of(tx, workspace_id, contact_ids)
-    note_renamed(tx, workspace_id, CONTACT, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
 
 

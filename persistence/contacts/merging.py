@@ -3,25 +3,26 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, case, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Table, case, delete, exists, func, select, true, update
 
-from persistence.changes import note_messages
+from persistence.changes import note_changed, note_messages
 from persistence.contacts.actions import interrupt_contacts
 from persistence.database import Transaction
+from persistence.deletions import CONTACT, note_deleted
 from persistence.errors import InvalidInput
 from persistence.groups.members import add_members, hold_contacts, leave_all_groups
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.labels import hold_messages
+from persistence.sql.columns import split
 from persistence.stamps import later, stamped
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event, gateway_call
 from persistence.tables.contacts import ACTIVE, contact, contact_note, contact_urn, group, group_membership
-from persistence.tables.flow_starts import flow_start_contact
-from persistence.tables.messages import broadcast_contact, message
+from persistence.tables.flow_starts import flow_start, flow_start_contact
+from persistence.tables.messages import broadcast, broadcast_contact, message
 from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.triggers import trigger_contact
 from persistence.tickets.actions import move_tickets
-from persistence.touches import CONTACT, note_renamed
 from persistence.workspaces import Workspace
 
 NAMED_IN = ((broadcast_contact, "broadcast_id"), (flow_start_contact, "start_id"), (trigger_contact, "trigger_id"))
@@ -64,11 +65,14 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     if kept.status == ACTIVE:
         for group_id in group_ids:
             add_members(tx, workspace.id, group_id, [kept_id])
+    note_deleted(tx, workspace.id, CONTACT, [other.uuid], merged_into=kept.uuid)
     refresh_contacts(tx, workspace, [kept_id])
     _move_history(tx, workspace, kept_id, other_id)
-    for table, key in NAMED_IN:
-        _rename(tx, workspace, table, key, kept_id, other_id)
-    note_renamed(tx, workspace.id, CONTACT, [kept_id])
+    named = {table.name: _rename(tx, workspace, table, key, kept_id, other_id) for table, key in NAMED_IN}
+    note_changed(tx, broadcast, workspace.id, named[broadcast_contact.name])
+    for some in split(sorted(named[flow_start_contact.name])):
+        starts = _ours(flow_start, workspace) & flow_start.c.id.in_(some)
+        tx.execute(update(flow_start).where(starts).values(modified_on=stamped(tx, flow_start, workspace.id)))
 
 
 def _ours(table: Table, workspace: Workspace) -> ColumnElement[bool]:
@@ -140,12 +144,15 @@ def _join_conversations(tx: Transaction, workspace: Workspace, kept_id: int, oth
     tx.execute(update(conversation).where(mine).values(contact_id=kept_id, read_id=read_id))
 
 
-def _rename(tx: Transaction, workspace: Workspace, table: Table, key: str, kept_id: int, other_id: int) -> None:
-    """Who named the other as a recipient has named the kept contact."""
+def _rename(tx: Transaction, workspace: Workspace, table: Table, key: str, kept_id: int, other_id: int) -> set[int]:
+    """Who named the other as a recipient has named the kept contact; returns the ids of what named the other."""
     named = table.alias("named")
     both = exists().where(
         named.c.workspace_id == workspace.id, named.c.contact_id == kept_id, named.c[key] == table.c[key]
     )
     theirs = _of(table, workspace, other_id)
+    shown = table.c.get("is_named", true())
+    naming = set(tx.execute(select(table.c[key]).where(theirs, shown)).scalars())
     tx.execute(update(table).where(theirs, ~both).values(contact_id=kept_id))
     tx.execute(delete(table).where(theirs))
+    return naming

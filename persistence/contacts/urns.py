@@ -13,13 +13,12 @@ from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.groups.smart_groups import find_followers, follow_contacts, follow_new
-from persistence.sql.columns import UtcDateTime, new_uuid
+from persistence.sql.columns import UtcDateTime, new_uuid, split
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
 from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
-from persistence.touches import ADDRESS, note_renamed
 
 FIRST_PRIORITY = 0
 
@@ -182,5 +181,7 @@ def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
         statement = update(contact_urn).where(rows.id == bindparam("urn_id")).values(path=bindparam("new_path"))
         tx.execute(statement, moves)
         moved = {move["urn_id"] for move in moves}
-        note_renamed(tx, workspace_id, ADDRESS, {row.contact_id for row in local if row.id in moved and row.contact_id})
+        for some in split(sorted({row.contact_id for row in local if row.id in moved and row.contact_id})):
+            theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
+            tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
     return len(moves)

@@ -201,6 +201,7 @@ CONTACTS = ListSpec(
     standing=only_deleted,
     options=frozenset({"deleted", "reverse"}),
     is_read_at_once=True,
+    is_followed=True,
     filters={
         "uuid": equals(contact.c.uuid),
         "urn": _owns,

@@ -18,7 +18,6 @@ from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
-from persistence.touches import ADDRESS, CONTACT, note_renamed
 from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
@@ -85,17 +84,13 @@ def change_contact(
     changed = wanted != before
     if change.urns is not None:
         _check_free(tx, workspace.id, change.urns, contact_id, is_found_free=change.are_urns_found_free)
-        if set_urns(tx, workspace.id, contact_id, change.urns):
-            changed = True
-            note_renamed(tx, workspace.id, ADDRESS, [contact_id])
+        changed |= set_urns(tx, workspace.id, contact_id, change.urns)
     if change.group_ids is not None:
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
         moment = stamped(tx, contact, workspace.id)
         _CHANGING.run_later(tx, {"owner": workspace.id, "wanted": contact_id, "moment": moment, **wanted})
         follow_contacts(tx, workspace.id, [contact_id])
-    if wanted["name"] != name:
-        note_renamed(tx, workspace.id, CONTACT, [contact_id])
 
 
 _MINE = (contact.c.workspace_id == param("owner")) & (contact.c.id == param("wanted"))

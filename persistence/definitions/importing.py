@@ -23,11 +23,8 @@ from persistence.flows.writes import create_flow, make_flow_uuid, save_definitio
 from persistence.progress import report
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.sql.names import name_key
-from persistence.stamps import touch
-from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.flows import flow as flow_table
-from persistence.touches import FLOW, note_renamed
 from persistence.workspaces import Workspace, hold_workspace
 
 
@@ -74,19 +71,15 @@ def place_flows(
 
 
 def free_old_names(tx: Transaction, workspace_id: int, placed: Sequence[PlacedFlow]) -> None:
-    """Clears the names of flows that will be renamed, so that their names can be used by others of the file. Contacts
-    in such flows show the new names from now on. All flows of the file are locked in the order of ids, as workers lock
-    flows whose runs they count; those who change a name wait at once for workers that store runs, because a stronger
-    lock later would be a deadlock with workers that count them.
+    """Clears the names of flows that will be renamed, so that their names can be used by others of the file. All
+    flows of the file are locked in the order of ids, as workers lock flows whose runs they count; those who change a
+    name wait at once for workers that store runs, because a stronger lock later would be a deadlock with workers that
+    count them.
     """
     names = {one.flow_id: one.name for one in placed if one.flow_id is not None}
     mine = (flow_table.c.workspace_id == workspace_id) & flow_table.c.id.in_(sorted(names))
     columns = (flow_table.c.id, flow_table.c.name, flow_table.c.name_key)
     known = tx.execute(select(*columns).where(mine)).all()
-    renamed_ids = [row.id for row in known if names[row.id] != row.name]
-    if renamed_ids:
-        touch(tx, contact, workspace_id, contact.c.current_flow_id.in_(renamed_ids))
-        note_renamed(tx, workspace_id, FLOW, renamed_ids)
     keeps_keys = all(name_key(names[row.id]) == row.name_key for row in known)
     tx.execute(select(flow_table.c.id).where(mine).order_by(flow_table.c.id).with_for_update(key_share=keeps_keys))
     for one in placed:

@@ -44,5 +44,6 @@ STARTS = ListSpec(
     source=flow_start.join(flow, flow.c.id == flow_start.c.flow_id),
     standing=[IS_BY_USER],
     options=frozenset({"reverse"}),
+    is_followed=True,
     filters={"uuid": equals(flow_start.c.uuid), "id": _named, **within(flow_start.c.modified_on)},
 )

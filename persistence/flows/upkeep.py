@@ -9,6 +9,8 @@ from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import stamped
 from persistence.tables.flows import flow
 
+FLOWS_AT_ONCE = 200
+
 
 def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int]) -> set[int]:
     """Those of these flows that are archived. All are locked, as by a run that is stored: a transaction that archives
@@ -26,6 +28,22 @@ def _hold(_is_sqlite: bool) -> Executable:
 
 
 _HOLDING = Fixed(_hold)
+
+
+def list_counting_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with flows whose counts of runs changed."""
+    return list(tx.execute(select(flow.c.workspace_id).where(flow.c.counted_on.is_not(None)).distinct()).scalars())
+
+
+def show_counts(tx: Transaction, workspace_id: int) -> bool:
+    """Moves the `modified_on` of flows whose counts of runs changed, once for many runs: otherwise each run would write
+    its flow twice. Returns False: a flow whose counts change all the time is moved again only by the next call."""
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.counted_on.is_not(None)
+    held = select(flow.c.id).where(mine).order_by(flow.c.id).limit(FLOWS_AT_ONCE)
+    held = held.with_for_update(key_share=True, skip_locked=True)
+    moved = update(flow).where(flow.c.workspace_id == workspace_id, flow.c.id.in_(held))
+    tx.execute(moved.values(counted_on=None, modified_on=stamped(tx, flow, workspace_id)))
+    return False
 
 
 def set_ignores_triggers(tx: Transaction, workspace_id: int, flow_id: int, *, ignores_triggers: bool) -> None:

@@ -44,6 +44,7 @@ FLOWS = ListSpec(
     flow,
     FLOW_RECORD,
     Order(flow.c.modified_on, flow.c.id),
+    is_followed=True,
     filters={
         "uuid": equals(flow.c.uuid),
         "type": lambda _query, word: flow.c.type.in_(TYPES_BEHIND.get(word.lower(), ())),

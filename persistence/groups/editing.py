@@ -6,6 +6,7 @@ from sqlalchemy import Select, delete, select, update
 
 from persistence.changes import note_changed
 from persistence.database import Transaction
+from persistence.deletions import GROUP, note_deleted
 from persistence.errors import Refused
 from persistence.sql.names import rename_record, require_editable
 from persistence.stamps import touch
@@ -14,7 +15,6 @@ from persistence.tables.contacts import contact, group, group_membership
 from persistence.tables.flow_starts import flow_start, flow_start_group
 from persistence.tables.messages import broadcast, broadcast_group
 from persistence.tables.triggers import trigger, trigger_group
-from persistence.touches import GROUP, note_renamed
 from persistence.workspaces import hold_workspace
 
 
@@ -22,7 +22,7 @@ def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
     """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
     hold_workspace(tx, workspace_id)
     group_id = require_editable(tx, workspace_id, group, uuid)
-    return rename_record(tx, workspace_id, group, group_id, name, _rename_in_users, modified_on=tx.now)
+    return rename_record(tx, workspace_id, group, group_id, name, modified_on=tx.now)
 
 
 def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
@@ -44,11 +44,7 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     tx.execute(update(campaign).where(using).values(group_id=None))
     tx.execute(trigger_group.delete().where(trigger_group.c.group_id == group_id))
     tx.execute(delete(group).where(group.c.workspace_id == workspace_id, group.c.id == group_id))
-
-
-def _rename_in_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
-    _touch_users(tx, workspace_id, group_id)
-    note_renamed(tx, workspace_id, GROUP, [group_id])
+    note_deleted(tx, workspace_id, GROUP, [uuid])
 
 
 def _broadcasts_to(tx: Transaction, workspace_id: int, group_id: int) -> Sequence[int]:

@@ -109,8 +109,8 @@ def _chosen_by(values: Values) -> Table:
 
 
 def _standing(query: ListQuery) -> list[Condition]:
-    """Deleted messages are listed only with the filter `id` or `uuid` (decision D14)."""
-    if query.values.keys() & {"id", "uuid"} or _chosen_by(query.values) is message_label:
+    """Deleted messages are listed only with `id` or `uuid` (decision D14), and to those who ask for changes."""
+    if query.values.keys() & {"id", "uuid", "modified_after"} or _chosen_by(query.values) is message_label:
         return []
     return [NOT_DELETED]
 
@@ -171,6 +171,7 @@ MESSAGES = ListSpec(
     source=SOURCE,
     masked=MASKED_MESSAGE_RECORD,
     standing=_standing,
+    is_followed=True,
     chosen_by=_chosen_by,
     filters={
         "id": equals(message.c.id),

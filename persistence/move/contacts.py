@@ -13,14 +13,12 @@ from persistence.contacts.owners import is_one_of
 from persistence.contacts.values import LEVELS, read_place_values, read_value
 from persistence.contacts.writes import FREED
 from persistence.database import Transaction
+from persistence.groups.members import touch_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved
 from persistence.sql.columns import is_uuid, split
-from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.contacts import field as field_table
-from persistence.touches import ADDRESS, note_renamed
-from persistence.touches import CONTACT as NAME
 
 Address = tuple[str, str]
 NAME_LENGTH = 128
@@ -66,6 +64,9 @@ def write_contacts(tx: Transaction, move: Move, records: Sequence[Record], *, is
             for uuid in (each["reference"] for each in records)
         ],
     )
+    new_ids = {chunk.ids[uuid] for uuid in chunk.new}
+    for some in split(sorted(chunk.changed - new_ids)):
+        touch_contacts(tx, move.workspace.id, some)
     if chunk.changed and not is_first:
         refresh_contacts(tx, move.workspace, sorted(chunk.changed))
         schedule_contacts(tx, move.workspace.id, sorted(chunk.changed))
@@ -203,9 +204,7 @@ def _change(tx: Transaction, chunk: _Chunk, wanted: Mapping[int, dict[str, Any]]
     if rows:
         mine = (contact.c.workspace_id == bindparam("owner")) & (contact.c.id == bindparam("wanted_id"))
         values = {name: bindparam(f"new_{name}", type_=contact.c[name].type) for name in KEPT}
-        moment = stamped(tx, contact, workspace_id)
-        tx.execute(update(contact).where(mine).values(modified_on=moment, **values), rows)
-        note_renamed(tx, workspace_id, NAME, [row["wanted_id"] for row in rows])
+        tx.execute(update(contact).where(mine).values(**values), rows)
         chunk.changed.update(row["wanted_id"] for row in rows)
 
 
@@ -215,7 +214,9 @@ def _store_urns(tx: Transaction, chunk: _Chunk, owners: Mapping[Address, tuple[i
     ours = set(chunk.ids.values())
     others = {owner for _, owner in owners.values() if owner is not None} - ours
     moved = are_moved(tx, chunk.move, CONTACT, others)
-    made, changed, kept = [], [], set()
+    made: list[dict[str, Any]] = []
+    changed: list[dict[str, Any]] = []
+    kept: set[int] = set()
     for uuid, urns in chunk.urns.items():
         for priority, urn in enumerate(urns):
             urn_id, owner = owners.get((urn.scheme, urn.path), (None, None))
@@ -232,13 +233,34 @@ def _store_urns(tx: Transaction, chunk: _Chunk, owners: Mapping[Address, tuple[i
                     {"owner": workspace_id, "wanted_id": urn_id, **{f"new_{k}": v for k, v in values.items()}}
                 )
     _free_others(tx, chunk, kept)
+    changed = _differing(tx, changed)
+    chunk.changed.update(row["new_contact_id"] for row in changed)
+    chunk.changed.update(owner for row in changed if (owner := row.pop("former")) is not None)
+    chunk.changed.update(row["contact_id"] for row in made)
     if changed:
         mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
         new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("contact_id", "priority", "display")}
         tx.execute(update(contact_urn).where(mine).values(**new), changed)
-        note_renamed(tx, chunk.move.workspace.id, ADDRESS, [int(row["new_contact_id"] or 0) for row in changed])
     if made:
         tx.execute(insert(contact_urn), list({(row["scheme"], row["path"]): row for row in reversed(made)}.values()))
+
+
+def _differing(tx: Transaction, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those of these rows of URNs that are not so already, with the contact who has the URN as `former`."""
+    columns, found = contact_urn.c, []
+    for some in split(rows):
+        named = (columns.workspace_id == some[0]["owner"]) & columns.id.in_([row["wanted_id"] for row in some])
+        stored = select(columns.id, columns.contact_id, columns.priority, columns.display).where(named)
+        present = {each.id: each for each in tx.execute(stored)}
+        for row in some:
+            now = present[row["wanted_id"]]
+            if (now.contact_id, now.priority, now.display) != (
+                row["new_contact_id"],
+                row["new_priority"],
+                row["new_display"],
+            ):
+                found.append({**row, "former": now.contact_id})
+    return found
 
 
 def _free_others(tx: Transaction, chunk: _Chunk, kept: set[int]) -> None:
@@ -251,10 +273,14 @@ def _free_others(tx: Transaction, chunk: _Chunk, kept: set[int]) -> None:
     ]
     for some in split(sorted(present)):
         theirs = (rows.workspace_id == chunk.move.workspace.id) & rows.contact_id.in_(some)
-        held = set(tx.execute(select(rows.id).where(theirs)).scalars())
-        if held - kept:
-            gone = (rows.workspace_id == chunk.move.workspace.id) & rows.id.in_(sorted(held - kept))
+        held: dict[int, Any] = {
+            number: owner for number, owner in tx.execute(select(rows.id, rows.contact_id).where(theirs))
+        }
+        lost = sorted(held.keys() - kept)
+        if lost:
+            gone = (rows.workspace_id == chunk.move.workspace.id) & rows.id.in_(lost)
             tx.execute(update(contact_urn).where(gone).values(**FREED))
+            chunk.changed.update(held[number] for number in lost)
 
 
 def _store_groups(tx: Transaction, chunk: _Chunk) -> None:

@@ -12,6 +12,7 @@ from persistence.channels.former_channels import note_arrival, note_departure
 from persistence.channels.gateway_sends import drop_sends_of
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Transaction
+from persistence.deletions import CHANNEL, note_deleted
 from persistence.deliveries.failing_receivers import end_trouble
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.states import FAILED, IS_UNSENT
@@ -27,7 +28,6 @@ from persistence.relayers.registrations import (
 from persistence.stamps import later
 from persistence.tables.channels import channel, waiting_registration
 from persistence.tables.messages import message
-from persistence.touches import CHANNEL, note_renamed
 from persistence.triggers.writes import archive_triggers_of_channels
 from persistence.workspaces import Workspace
 
@@ -83,9 +83,7 @@ def _find_claimed(tx: Transaction, code: str) -> tuple[Phone, WaitingRegistratio
 def _hand_over(
     tx: Transaction, phone: Phone, waiting: WaitingRegistration | None, workspace_id: int, changes: dict[str, Any]
 ) -> None:
-    """Give a phone to the workspace; its earlier records stay with the previous workspace. Nothing shows the name of a
-    phone that had no workspace before.
-    """
+    """Give a phone to the workspace; its earlier records stay with the previous workspace."""
     former_id = phone.workspace_id
     if waiting is not None and former_id is None:
         swap_registrations(tx, waiting, phone)
@@ -94,15 +92,11 @@ def _hand_over(
     if former_id is None or former_id == workspace_id:
         tx.execute(update(channel).where(channel.c.id == phone.id).values(**changes))
         note_changed(tx, channel, workspace_id, [phone.id])
-        if former_id is not None:
-            note_renamed(tx, workspace_id, CHANNEL, [phone.id])
         return
-    note_departure(tx, phone.id, former_id)
+    note_deleted(tx, former_id, CHANNEL, [note_departure(tx, phone.id, former_id)])
     note_arrival(tx, phone.id, workspace_id)
     tx.execute(update(channel).where(channel.c.id == phone.id).values(**LEFT_BEHIND | changes))
     note_changed(tx, channel, workspace_id, [phone.id])
-    # It has, perhaps, another name than when it was in the workspace before.
-    note_renamed(tx, workspace_id, CHANNEL, [phone.id])
     _leave(tx, former_id, [phone.id])
     close_alarms(tx, phone.id)
     end_trouble(tx, channel_ids=[phone.id])
@@ -123,8 +117,10 @@ def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElemen
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & condition
     tx.execute(select(channel.c.id).where(mine).order_by(channel.c.id).with_for_update())
     gone: dict[str, Any] = {"is_active": False, "push_token": None, "claim_code": None}
-    statement = update(channel).where(mine).values(**gone).returning(channel.c.id)
-    released = list(tx.execute(statement).scalars())
+    statement = update(channel).where(mine).values(**gone).returning(channel.c.id, channel.c.uuid)
+    rows = tx.execute(statement).all()
+    released = [row.id for row in rows]
+    note_deleted(tx, workspace_id, CHANNEL, [row.uuid for row in rows])
     note_changed(tx, channel, workspace_id, released)
     tx.execute(delete(waiting_registration).where(waiting_registration.c.channel_id.in_(released)))
     _leave(tx, workspace_id, released)

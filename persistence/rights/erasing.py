@@ -10,11 +10,13 @@ import orjson
 from sqlalchemy import Column, ColumnElement, Table, Text, and_, cast, delete, func, or_, select, update
 
 from persistence.audience_tables import OF_BROADCAST, OF_START
+from persistence.changes import note_changed
 from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
 from persistence.database import Transaction
 from persistence.rights.alone import is_for_nobody_else
 from persistence.rights.needles import Person, redact
+from persistence.stamps import stamped
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.channels import gateway_call
@@ -110,6 +112,11 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
     tx.execute(update(contact).where(mine).values(timezone=None))
     _empty_lone_broadcasts(tx, person)
     _empty_lone_starts(tx, person)
+    to, of = broadcast_contact.c, flow_start_contact.c
+    named = select(to.broadcast_id).where(_own(broadcast_contact, person), to.is_named)
+    _change(tx, person, broadcast, broadcast.c.id.in_(named))
+    named = select(of.start_id).where(_own(flow_start_contact, person), of.is_named)
+    _change(tx, person, flow_start, flow_start.c.id.in_(named))
     for table in OWN_ROWS.values():
         tx.execute(delete(table).where(_own(table, person)))
     paths = (contact_urn.c.workspace_id == person.workspace_id) & contact_urn.c.path.in_(person.paths)
@@ -154,16 +161,15 @@ def _forget_notes_of_moves(tx: Transaction, person: Person) -> None:
 def _empty_lone_broadcasts(tx: Transaction, person: Person) -> None:
     """A broadcast to nobody else says what was written to this person."""
     lone = is_for_nobody_else(OF_BROADCAST, person)
-    mine = broadcast.c.workspace_id == person.workspace_id
     for broadcast_id, texts in tx.execute(select(broadcast.c.id, broadcast.c.text).where(lone)).all():
         values = {"text": dict.fromkeys(texts, ""), "attachments": {}, "files": {}, "quick_replies": {}}
-        tx.execute(update(broadcast).where(mine, broadcast.c.id == broadcast_id).values(**values))
+        _change(tx, person, broadcast, broadcast.c.id == broadcast_id, values)
 
 
 def _empty_lone_starts(tx: Transaction, person: Person) -> None:
     """The values of a start of nobody else are about this person, whoever they name."""
     given = flow_start.c.params.is_not(None) | flow_start.c.parent.is_not(None)
-    tx.execute(update(flow_start).where(is_for_nobody_else(OF_START, person), given).values(params=None, parent=None))
+    _change(tx, person, flow_start, is_for_nobody_else(OF_START, person) & given, {"params": None, "parent": None})
 
 
 def _find(tx: Transaction, person: Person, column: Column[Any]) -> list[tuple[ColumnElement[bool], Any]]:
@@ -187,7 +193,21 @@ def _redact(tx: Transaction, person: Person, column: Column[Any]) -> None:
         bare = redact(document, person)
         left = [each for each in bare if each] if column is broadcast.c.urns else bare
         if left != document:
-            tx.execute(update(column.table).where(row).values({column: left}))
+            _change(tx, person, column.table, row, {column.name: left})
+
+
+def _change(
+    tx: Transaction, person: Person, table: Table, which: ColumnElement[bool], values: Mapping[str, Any] | None = None
+) -> None:
+    """Gives rows other values; those that lists show are news."""
+    new = dict(values or {})
+    if table in (flow_start, flow_run):
+        new["modified_on"] = stamped(tx, table, person.workspace_id)
+    if table is broadcast:
+        mine = (broadcast.c.workspace_id == person.workspace_id) & which
+        note_changed(tx, broadcast, person.workspace_id, tx.execute(select(broadcast.c.id).where(mine)).scalars())
+    if new:
+        tx.execute(update(table).where(table.c.workspace_id == person.workspace_id, which).values(new))
 
 
 def _forget_files(tx: Transaction, person: Person) -> None:

@@ -6,19 +6,19 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, select, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, func, select, update
 
 from persistence.changes import note_passes, note_runs
 from persistence.database import Transaction
+from persistence.deletions import RUN, note_deleted
 from persistence.runs.storing import DOCUMENTS, STORING
-from persistence.sql.columns import BigId, split
+from persistence.sql.columns import BigId, UtcDateTime, split
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.listed_rows import ROWS, json_text
 from persistence.stamps import stamped
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
-from persistence.touches import Touches, note_counted
 
 ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"
 INTERRUPTED, EXPIRED, FAILED = "interrupted", "expired", "failed"
@@ -98,13 +98,14 @@ class RunCounts:
         ):
             changes = {name: noted[workspace_id, flow_id, name] for name in _COUNTS}
             # With what follows, because many workers wait for the row.
-            _COUNTING.run_later(tx, {"owner": workspace_id, "mine": flow_id, **changes})
-            note_counted(tx, workspace_id, [flow_id])
+            _COUNTING.run_later(tx, {"owner": workspace_id, "mine": flow_id, "now": tx.now, **changes})
 
 
 def _count(_is_sqlite: bool) -> Executable:
     mine = (flow.c.workspace_id == param("owner")) & (flow.c.id == param("mine", BigId))
-    return update(flow).where(mine).values({name: flow.c[name] + param(name) for name in _COUNTS})
+    counted_on = func.coalesce(flow.c.counted_on, param("now", UtcDateTime), type_=UtcDateTime)
+    counts = {name: flow.c[name] + param(name) for name in _COUNTS}
+    return update(flow).where(mine).values(counted_on=counted_on, **counts)
 
 
 _COUNTING = Fixed(_count)
@@ -112,7 +113,6 @@ _COUNTING = Fixed(_count)
 
 def counts_of(tx: Transaction) -> RunCounts:
     """The collected counts of a unit of work."""
-    tx.before_commit(Touches)  # which the flush of the counts gives more to do
     return tx.before_commit(RunCounts)
 
 
@@ -262,5 +262,8 @@ def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
     """Deletes all runs of contacts, with their answers; flows no longer count these runs."""
     theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
     counts = counts_of(tx)
-    for row in tx.execute(delete(flow_run).where(theirs).returning(flow_run.c.flow_id, flow_run.c.status)):
+    columns = (flow_run.c.uuid, flow_run.c.flow_id, flow_run.c.status)
+    gone = tx.execute(delete(flow_run).where(theirs).returning(*columns)).all()
+    note_deleted(tx, workspace_id, RUN, [row.uuid for row in gone])
+    for row in gone:
         counts.move(workspace_id, row.flow_id, row.status, None)

@@ -127,6 +127,7 @@ RUNS = ListSpec(
     show=show_numbers,
     standing=_not_of_both,
     options=frozenset({"paths", "reverse"}),
+    is_followed=True,
     filters={
         "id": equals(flow_run.c.id),
         "uuid": equals(flow_run.c.uuid),

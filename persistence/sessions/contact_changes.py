@@ -12,13 +12,12 @@ from persistence.contacts.leases import LeasedContact
 from persistence.contacts.owners import find_owners
 from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
-from persistence.groups.members import add_members, leave_all_groups, remove_members
+from persistence.groups.members import add_members, leave_all_groups, remove_members, touch_contacts
 from persistence.messages.outgoing import fail_waiting
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, group
 from persistence.tables.contacts import field as field_table
-from persistence.touches import ADDRESS, CONTACT, note_renamed
 
 
 @dataclass(slots=True)
@@ -51,9 +50,6 @@ def change_many(
         changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
         parameters = [_merge(row, deltas[row.id], uuids) for row in attributes]
         tx.execute(statement.values(modified_on=stamped(tx, contact, workspace_id), **changed), parameters)
-        called = {row.id: row.name for row in attributes}
-        renamed = [each["its_id"] for each in parameters if each["new_name"] != called[each["its_id"]]]
-        note_renamed(tx, workspace_id, CONTACT, renamed)
     for row in changing:
         delta = deltas[row.id]
         if delta.urns is not None:
@@ -104,7 +100,7 @@ def _change_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequ
     # Another contact may have got a URN since the flow checked it.
     free = [urn for urn in urns if urn.identity not in owners or owners[urn.identity].contact_id == contact_id]
     if set_urns(tx, workspace_id, contact_id, free):
-        note_renamed(tx, workspace_id, ADDRESS, [contact_id])
+        touch_contacts(tx, workspace_id, [contact_id])
     chosen = {urn.identity: urn.query_values.get("channel", [""])[0] for urn in free if urn.query}
     for urn in free:
         uuid = chosen.get(urn.identity)

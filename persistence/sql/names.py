@@ -1,7 +1,7 @@
 """How records of a workspace are identified: names, unique ignoring case, and UUIDs."""
 
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -78,24 +78,11 @@ def rename_record(
     table: Table,
     record_id: int,
     name: str,
-    touch_users: Callable[[Transaction, int, int], None],
     **values: Any,
 ) -> int:
     """Changes the name of a record, and other values with it; returns its id. Raises InvalidInput for a bad or taken
-    name. If the name has changed, `touch_users` updates `modified_on` of records that show it.
+    name.
     """
-    naming = free_name(tx, workspace_id, table, name, besides_id=record_id)
-    mine = (table.c.workspace_id == workspace_id) & (table.c.id == record_id)
-    if tx.execute(select(table.c.name).where(mine)).scalar_one() != naming["name"]:
-        touch_users(tx, workspace_id, record_id)
-    tx.execute(update(table).where(mine).values(**naming, **values))
-    return record_id
-
-
-def rename_shown_nowhere(tx: Transaction, workspace_id: int, table: Table, uuid: str, name: str, **values: Any) -> int:
-    """Changes the name, and other values, of a record whose name no other record shows; returns its id. Raises
-    RecordMissing, or InvalidInput for a bad or taken name."""
-    record_id = require_id(tx, workspace_id, table, uuid)
     naming = free_name(tx, workspace_id, table, name, besides_id=record_id)
     mine = (table.c.workspace_id == workspace_id) & (table.c.id == record_id)
     tx.execute(update(table).where(mine).values(**naming, **values))

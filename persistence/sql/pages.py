@@ -89,11 +89,13 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A position between two records: the sort value and id of the neighboring record, and the direction of reading."""
+    """A position between two records: the sort value and id of the neighboring record, and the direction of reading.
+    `asked_on` is the time that the first page told, with which to ask for what changes next."""
 
     value: datetime | date | int | str
     id: int
     backward: bool = False
+    asked_on: str | None = None
 
     @property
     def values(self) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def encode_cursor(position: Position, order: Order) -> str:
         value = time_text(value)
     elif isinstance(value, date):
         value = value.isoformat()
-    packed = orjson.dumps([value, position.id, int(position.backward), order.mark])
+    packed = orjson.dumps([value, position.id, int(position.backward), order.mark, *filter(None, [position.asked_on])])
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
@@ -146,8 +148,11 @@ def decode_cursor(text: str, order: Order) -> Position:
     if len(text) > CURSOR_LENGTH:
         raise InvalidCursor
     try:
-        value, record_id, backward, mark = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-        position = Position(_sort_value(value, order.column.type), record_id, bool(backward))
+        content = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        value, record_id, backward, mark, asked_on = content if len(content) == 5 else (*content, None)
+        position = Position(_sort_value(value, order.column.type), record_id, bool(backward), asked_on)
+        if asked_on is not None:
+            datetime.strptime(asked_on, TIME_LAYOUT)
     except (ValueError, TypeError, binascii.Error) as error:
         raise InvalidCursor from error
     if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1) or mark != order.mark:

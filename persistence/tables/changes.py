@@ -18,6 +18,7 @@ from persistence.sql.columns import (
     LinkColumns,
     OwnedColumns,
     UtcDateTime,
+    UuidText,
     numbered_table,
     partial_index,
     table_of,
@@ -84,20 +85,20 @@ flow_count = table_of("flow_count", FlowCountColumns)
 results with the key `key` that got the category `value`."""
 
 
-class PendingTouchColumns(OwnedColumns):
-    subject: Named[str] = Column(String(7))
-    record: Named[int] = Column(BigId)
-    changed_on: Named[datetime] = Column(UtcDateTime)
-    portions: Named[int] = Column(Integer, default=0)
-    pass_on: Named[datetime | None] = Column(UtcDateTime)
-    reached_on: Named[datetime | None] = Column(UtcDateTime)
-    reached_id: Named[int | None] = Column(BigId)
+class DeletionColumns(OwnedColumns):
+    kind: Named[str] = Column(String(16))
+    uuid: Named[str | None] = Column(UuidText)
+    key: Named[str | None] = Column(String(36))
+    merged_into: Named[str | None] = Column(UuidText)
+    modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-pending_touch = numbered_table(
-    "pending_touch", PendingTouchColumns, UniqueConstraint("workspace_id", "subject", "record")
+deletion = numbered_table(
+    "deletion",
+    DeletionColumns,
+    Index("ix_deletion_page", "workspace_id", "modified_on", "id"),
+    Index("ix_deletion_kind", "workspace_id", "kind", "modified_on", "id"),
+    Index("ix_deletion_age", "modified_on"),
 )
-"""A record whose name changed at `changed_on`, by the workspace's clock: what shows the name still has to get a later
-`modified_on`. `subject` is the kind of the record, or `counts`: the counts of runs that a flow shows. `portions` were
-done since; of messages, which are found in the order of their creation, those up to `reached_on` and `reached_id`, in
-the pass that began for the change at `pass_on`."""
+"""A record of the API that is gone since `modified_on`, by the clock of the workspace: its UUID or key, and the UUID of
+the contact into which a contact was merged."""

@@ -21,6 +21,7 @@ from persistence.sql.columns import (
     OwnedColumns,
     UtcDateTime,
     numbered_table,
+    partial_index,
     table_of,
 )
 
@@ -74,6 +75,7 @@ class FlowColumns(NamedRecordColumns):
     completed_run_count: Named[int] = Column(Integer, default=0)
     interrupted_run_count: Named[int] = Column(Integer, default=0)
     expired_run_count: Named[int] = Column(Integer, default=0)
+    counted_on: Named[datetime | None] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 
@@ -84,9 +86,10 @@ flow = numbered_table(
     UniqueConstraint("workspace_id", "name_key"),
     Index("ix_flow_page", "workspace_id", "modified_on", "id"),
     Index("ix_flow_created", "workspace_id", "created_on", "id"),
+    partial_index("ix_flow_counted", "counted_on", "workspace_id", "id", where="counted_on IS NOT NULL"),
 )
 """`type` is message, voice, background or survey. `results`, `parent_refs`, `dependencies` and `issues` are what
 inspecting the newest revision found, `rulesets` its steps as generation 1 shows them. The counts are of runs by how
-they ended; active ones have not ended."""
+they ended; active ones have not ended. `counted_on` says since when they wait for another `modified_on`."""
 
 FLOW_REF: dict[str, Any] = {"uuid": flow.c.uuid, "name": flow.c.name}

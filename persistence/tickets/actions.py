@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select, update
 
 from persistence.database import Transaction
+from persistence.deletions import TICKET, note_deleted
 from persistence.errors import NothingFound
 from persistence.groups.members import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
@@ -175,9 +176,11 @@ def move_tickets(tx: Transaction, workspace: Workspace, from_id: int, to_id: int
 def delete_tickets_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Removes the tickets of contacts with their history; the topics no longer count them."""
     theirs = (ticket.c.workspace_id == workspace_id) & ticket.c.contact_id.in_(contact_ids)
-    removed = tx.execute(delete(ticket).where(theirs).returning(ticket.c.topic_id, ticket.c.status)).all()
-    gone = Counter((topic_id, status) for topic_id, status in removed)
-    topic_ids = {topic_id for topic_id, _ in removed}
+    columns = (ticket.c.uuid, ticket.c.topic_id, ticket.c.status)
+    removed = tx.execute(delete(ticket).where(theirs).returning(*columns)).all()
+    note_deleted(tx, workspace_id, TICKET, [row.uuid for row in removed])
+    gone = Counter((row.topic_id, row.status) for row in removed)
+    topic_ids = {row.topic_id for row in removed}
     count_tickets(tx, workspace_id, {each: (-gone[each, OPEN], -gone[each, CLOSED]) for each in topic_ids})
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import (
     select,
 )
 
-from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible
+from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.tables.accounts import user
 from persistence.tables.contacts import CONTACT_REF, contact
@@ -65,11 +65,13 @@ TICKETS = ListSpec(
     reversible(ticket.c.modified_on, ticket.c.id),
     source=WITH_REFERENCES,
     options=frozenset({"reverse"}),
+    is_followed=True,
     filters={
         "uuid": equals(ticket.c.uuid),
         "contact": belongs_to(ticket.c.contact_id, contact),
         "status": lambda _query, status: ticket.c.status == status.strip().lower(),
         "topic": belongs_to(ticket.c.topic_id, topic),
         "assignee": _assigned_to,
+        **within(ticket.c.modified_on),
     },
 )

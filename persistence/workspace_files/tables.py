@@ -16,7 +16,7 @@ OWNER = "workspace_id"
 LEFT_OUT = {
     *("api_token", "idempotency_answer", "rate_window", "invitation"),
     *("contact_import", "rejected_row", "export"),
-    *("workspace_move", "moved_record", "pending_touch", "gateway_call"),
+    *("workspace_move", "moved_record", "gateway_call"),
 }
 """Tokens and invitations belong to an installation, and the rest is of the moment."""
 EMPTIED = {"data_request": ("location", "size", "leased_until")}

@@ -10,7 +10,6 @@ from persistence.broadcasts.states import IS_UNFINISHED
 from persistence.classifiers import create_classifier
 from persistence.resthooks.events import record_resthook_event
 from persistence.resthooks.subscribers import create_subscriber
-from persistence.tables.changes import pending_touch
 from persistence.tables.contacts import contact, group
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
@@ -120,7 +119,7 @@ def settle(tenant: Tenant) -> None:
 
     def is_settled() -> bool:
         with tenant.service.database.reading() as tx:
-            moving = select(pending_touch.c.id).where(pending_touch.c.workspace_id == tenant.workspace.id)
+            moving = select(flow.c.id).where(flow.c.workspace_id == tenant.workspace.id, flow.c.counted_on.is_not(None))
             sending = select(broadcast.c.id).where(broadcast.c.workspace_id == tenant.workspace.id, IS_UNFINISHED)
             return all(tx.execute(left).first() is None for left in (sending, moving))
 

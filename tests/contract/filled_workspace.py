@@ -100,6 +100,7 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("audit_event", "action"): "changed",
     ("audit_event", "changes"): {"name": ["before", "after"]},
     ("audit_event", "via"): "token",
+    ("deletion", "kind"): "contact",
     ("message", "direction"): "in",
     ("message", "status"): "handled",
     ("resthook_event", "data"): {

@@ -50,6 +50,7 @@ TABLES = {
     "classifiers": "classifier",
     "contact_imports": "contact_import",
     "data_requests": "data_request",
+    "deletions": "deletion",
     "contact_notes": "contact_note",
     "contacts": "contact",
     "events": "campaign_event",

@@ -2,7 +2,7 @@
 
 import json
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import delete, event, insert, text, update
@@ -13,11 +13,11 @@ from persistence.channels.states import LOST_AFTER
 from persistence.deliveries.outbox import record_channel_event
 from persistence.messages.states import QUEUED, WIRED
 from persistence.tables.campaigns import campaign_fire
-from persistence.tables.changes import pending_touch
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import contact, group
 from persistence.tables.deliveries import delivery
 from persistence.tables.flow_starts import flow_start_batch
+from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast, gateway_send
 from persistence.tables.runs import parked_sprint
 from persistence.tables.triggers import trigger
@@ -56,10 +56,10 @@ def test_where_nothing_waits_everything_is_nought(database, workspace):
     fill_workspace(database, workspace)
     change(database, delivery, status="delivered")
     change(database, campaign_fire, fired_on=database.clock())
+    change(database, flow, counted_on=None)
     with database.writing() as tx:
         tx.execute(delete(gateway_send))
         tx.execute(delete(parked_sprint))
-        tx.execute(delete(pending_touch))
 
     backlog = read(database)
 
@@ -142,7 +142,7 @@ def test_deliveries_wait_from_the_event_until_they_are_accepted(database, worksp
         ("parked", parked_sprint, {}),
         ("broadcasts", broadcast, {"status": "queued"}),
         ("groups", group, {"status": "initializing"}),
-        ("counts", pending_touch, {"subject": "counts"}),
+        ("counts", flow, {"counted_on": datetime(2026, 1, 1, tzinfo=UTC)}),
     ],
 )
 def test_open_records_of_a_kind_are_counted(database, workspace, clock, kind, table, changes):

@@ -15,6 +15,7 @@ from persistence.limits.rate_limits import Origin
 from persistence.relayers.registrations import PhoneIdentity, register_phone
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
+from persistence.tables.changes import deletion
 from persistence.tables.channels import (
     channel,
     channel_alarm,
@@ -74,6 +75,7 @@ def try_to_sign_in(tx: Any, workspace: Any) -> None:
 TRIMMED = {
     "account_mail": Age(7 * DAY, account_mail.c.created_on, None, write_letter),
     "audit_event": Age(365 * DAY, audit_event.c.created_on),
+    "deletion": Age(90 * DAY, deletion.c.modified_on),
     "campaign_fire": Age(90 * DAY, campaign_fire.c.fired_on),
     "channel": Age(90 * DAY, channel.c.last_seen, channel.c.workspace_id.is_not(None), register),
     "channel_alarm": Age(90 * DAY, channel_alarm.c.closed_on),
@@ -109,7 +111,6 @@ WITH_OTHERS = {
     "flow_start_batch": "goes when its start is finished",
     "gateway_send": "goes when its message is accepted or given up",
     "message_label": "goes with its message or label",
-    "pending_touch": "goes when everything shows the new name as news",
     "record_stamp": "goes with its record",
     "rejected_row": "goes with its import",
     "parked_sprint": "goes when a worker takes its contact",

@@ -7,7 +7,6 @@ from persistence.database import Database
 from persistence.relayers.registrations import lock_phones
 from persistence.relayers.relayers import claim_phone
 from persistence.relayers.sync import note_unclaimed_sync
-from persistence.tables.changes import pending_touch
 from persistence.tables.channels import channel
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
@@ -41,17 +40,3 @@ def test_the_sync_of_an_unclaimed_phone_is_no_sign_of_another(database: Database
         seen = dict(tx.execute(select(channel.c.id, channel.c.last_seen)).tuples().all())
 
     assert [seen[each] for each in ids] == [None, tx.now, None]
-
-
-def test_nothing_is_looked_for_that_shows_the_name_of_a_phone_that_is_new(
-    database: Database, workspace: Workspace
-) -> None:
-    new = add_channel(database, workspace, **UNCLAIMED, claim_code="ABCDEFGHJ")
-    known = add_channel(database, workspace, claim_code="ABCDEFGHK")
-    for code in ("ABCDEFGHJ", "ABCDEFGHK"):
-        with database.writing() as tx:
-            claim_phone(tx, workspace, code, "0788123123", "Front desk")
-
-    with database.reading() as tx:
-        assert list(tx.execute(select(pending_touch.c.record)).scalars()) == [known]
-        assert tx.execute(select(channel.c.name).where(channel.c.id == new)).scalar_one() == "Front desk"

@@ -8,23 +8,15 @@ from functools import partial
 from typing import Any
 
 from persistence.database import Database
-from persistence.touching import (
-    list_counting_workspaces,
-    list_touching_workspaces,
-    touch_by_contacts,
-    touch_by_others,
-    touch_counted_flows,
-)
+from persistence.flows.upkeep import list_counting_workspaces, show_counts
 from testbed.patience import PATIENCE_SECONDS
 from tests.api import Api
 
 Record = dict[str, Any]
 Operation = Callable[[int], object]
 """One change of what is there; the number of the turn makes each turn another change."""
-WORKS = (
-    (list_touching_workspaces, (touch_by_contacts, touch_by_others)),
-    (list_counting_workspaces, (touch_counted_flows,)),
-)
+OF_OTHERS = ("name", "urn", "first_name", "last_name")
+"""What a record shows of another one beside its `uuid` or `email`, by which a mirror joins the two."""
 SHORT_SECONDS = 0.05
 TURNS = 4
 WRITERS = 5
@@ -33,8 +25,8 @@ WRITERS = 5
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A list whose records show `modified_on`, and what in them belongs to other records: when that changes, their
-    own time moves a little later, with the work of a worker.
+    """A list whose records show `modified_on`; `elsewhere` replaces what in them belongs to other records, besides the
+    names next to their UUIDs.
 
     `has_after` tells whether it is filtered by that time, with the parameter `after`; `is_ordered` whether the record
     changed last comes first.
@@ -53,7 +45,17 @@ class Listed:
 
     def own(self, record: Record) -> Record:
         """A record without what other records say of themselves."""
-        return {**record, **self.elsewhere(record)}
+        found: Record = _without_names({**record, **self.elsewhere(record)}, is_own=True)
+        return found
+
+
+def _without_names(value: Any, *, is_own: bool = False) -> Any:
+    if isinstance(value, list):
+        return [_without_names(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    is_other = not is_own and ("uuid" in value or "email" in value)
+    return {key: _without_names(each) for key, each in value.items() if not (is_other and key in OF_OTHERS)}
 
 
 @dataclass(slots=True)
@@ -112,25 +114,22 @@ def describe(taken_back: Sequence[tuple[Record, Record]]) -> str:
 
 
 def settle(database: Database) -> None:
-    """Does what is left to the worker when names and counts changed."""
-    for list_due, works in WORKS:
-        while True:
-            with database.reading() as tx:
-                due = list_due(tx)
-            worked = [database.write(partial(work, workspace_id=each)) for each in due for work in works]
-            if not any(worked):
-                break
+    """Does what is left to the worker when counts of runs changed."""
+    with database.reading() as tx:
+        due = list_counting_workspaces(tx)
+    for workspace_id in due:
+        database.write(partial(show_counts, workspace_id=workspace_id))
 
 
 def check_change(api: Api, lists: Sequence[Listed], change: Callable[[], object]) -> None:
-    """Whatever a change does to what records show moves their `modified_on`; and it does something."""
+    """Whatever a change does to what records show of themselves moves their `modified_on`; and it does something."""
     settle(api.database)
     before = [listed.read(api) for listed in lists]
     change()
     settle(api.database)
     for listed, old in zip(lists, before, strict=True):
         new = listed.read(api)
-        changed = [key for key in new if key in old and new[key] != old[key]]
+        changed = [key for key in new if key in old and listed.own(new[key]) != listed.own(old[key])]
         assert changed or new.keys() != old.keys(), f"nothing changed in {listed.path}"
         assert [(old[key], new[key]) for key in changed if new[key]["modified_on"] <= old[key]["modified_on"]] == []
 
@@ -172,5 +171,7 @@ def check_mirrors(api: Api, lists: Sequence[Listed], operations: Sequence[Operat
 
     for mirror in mirrors:
         assert mirror.taken_back == [], describe(mirror.taken_back)
-        present = mirror.listed.read(api)
-        assert {key: mirror.records.get(key) for key in present} == present
+        present, own = mirror.listed.read(api), mirror.listed.own
+        assert {key: own(mirror.records.get(key, {})) for key in present} == {
+            key: own(record) for key, record in present.items()
+        }

@@ -19,7 +19,7 @@ from persistence.workspaces import Workspace
 from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api
 from tests.worker.flows.conftest import Stage
-from tests.worker.mirrors.client import Listed, Record, check_change, check_mirrors
+from tests.worker.mirrors.client import Listed, check_change, check_mirrors
 from worker.flows.starts import begin_starts
 from worker.runtime import Runtime
 
@@ -35,16 +35,8 @@ def _asking(name: str) -> dict[str, Any]:
     return definition(name, [ask(word, {"red": None}, word, result="Colour", actions=[say("Which colour?")])])
 
 
-def _own_run(record: Record) -> dict[str, Any]:
-    return {name: record[name]["uuid"] for name in ("flow", "contact")}
-
-
-def _own_start(record: Record) -> dict[str, Any]:
-    return {"flow": record["flow"]["uuid"], "contacts": [each["uuid"] for each in record["contacts"]]}
-
-
-RUNS = [Listed("/api/v2/runs.json", elsewhere=_own_run), Listed("/api/v1/runs.json", key="run")]
-FLOW_STARTS = [Listed(STARTS, elsewhere=_own_start)]
+RUNS = [Listed("/api/v2/runs.json"), Listed("/api/v1/runs.json", key="run")]
+FLOW_STARTS = [Listed(STARTS)]
 
 
 class Survey:
@@ -176,13 +168,12 @@ RUN_CHANGES: list[Callable[[Survey, int], None]] = [
     Survey.wait_in_vain,
     Survey.archive_flow,
 ]
-NAMES: list[Callable[[Survey, int], None]] = [Survey.rename_contact, Survey.rename_flow]
+NAMES: list[Callable[[Survey, int], None]] = [Survey.rename_contact, Survey.rename_flow, Survey.rename_group]
 START_CHANGES: list[Callable[[Survey, int], None]] = [
     Survey.queue,
     Survey.find_contacts,
     Survey.interrupt_start,
     Survey.start_what_is_put_away,
-    Survey.rename_group,
     Survey.delete_group,
 ]
 

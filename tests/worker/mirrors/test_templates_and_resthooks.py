@@ -13,18 +13,14 @@ from persistence.templates import Translation, set_translation
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
-from tests.worker.mirrors.client import Listed, Record, check_change, check_mirrors
+from tests.worker.mirrors.client import Listed, check_change, check_mirrors
 
 SUBSCRIBERS = "/api/v2/resthook_subscribers.json"
 CHANNEL = "aa7d0b9c-22e1-4f8f-8f6d-1b3c5d7e9f00"
 
 
-def _own_translations(record: Record) -> dict[str, Any]:
-    return {"translations": [{**each, "channel": each["channel"]["uuid"]} for each in record["translations"]]}
-
-
 LISTS = [
-    Listed("/api/v2/templates.json", elsewhere=_own_translations, has_after=False),
+    Listed("/api/v2/templates.json", has_after=False),
     Listed("/api/v2/resthooks.json", key="resthook", has_after=False),
 ]
 TEMPLATES, RESTHOOKS = ([each] for each in LISTS)

@@ -20,16 +20,7 @@ PATH = "/api/v2/tickets.json"
 ACTIONS = "/api/v2/ticket_actions.json"
 CONTACTS = "/api/v2/contacts.json"
 TOPICS = "/api/v2/topics.json"
-LISTS = [
-    Listed(
-        PATH,
-        elsewhere=lambda record: {
-            "contact": record["contact"]["uuid"],
-            "assignee": record["assignee"] and record["assignee"]["email"],
-        },
-        has_after=False,
-    )
-]
+LISTS = [Listed(PATH)]
 COUNT = 6
 
 
@@ -86,11 +77,9 @@ OPERATIONS: list[Callable[[Desk, int], None]] = [
     Desk.add_note,
     Desk.change_topic,
     Desk.close,
-    Desk.rename_topic,
-    Desk.rename_contact,
-    Desk.rename_user,
     Desk.open_another,
 ]
+NAMES: list[Callable[[Desk, int], None]] = [Desk.rename_topic, Desk.rename_contact, Desk.rename_user]
 
 
 @pytest.fixture
@@ -104,4 +93,4 @@ def test_each_change_moves_modified_on(api: Api, desk: Desk, operation: Callable
 
 
 def test_a_mirror_misses_nothing(api: Api, desk: Desk) -> None:
-    check_mirrors(api, LISTS, [partial(operation, desk) for operation in OPERATIONS])
+    check_mirrors(api, LISTS, [partial(operation, desk) for operation in (*OPERATIONS, *NAMES)])
