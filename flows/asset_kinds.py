@@ -84,13 +84,15 @@ class User(Asset):
 
 @dataclass(frozen=True, slots=True)
 class Channel(_Named):
-    """A channel. `match_prefixes` are the beginnings of phone numbers for which it is preferred."""
+    """A channel. `match_prefixes` are the beginnings of phone numbers for which it is preferred; `allow_international`
+    ones are also used for numbers of other countries."""
 
     address: str = ""
     schemes: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
     country: str = ""
     match_prefixes: tuple[str, ...] = ()
+    allow_international: bool = False
 
     @property
     def can_send(self) -> bool:

@@ -1,11 +1,14 @@
 """The numbering plans of countries, as libphonenumber knows them. `flows.phones` says how numbers are read."""
 
 import re
+from functools import lru_cache
 
 import phonenumbers
 from phonenumbers import NumberParseException, PhoneNumber, PhoneNumberFormat, ValidationResult
 
 SHORTEST_NATIONAL = 7
+COUNTRIES_KNOWN = 4096
+"""Each message asks for the country of its number, and conversations for the same numbers."""
 
 
 def is_country(code: str) -> bool:
@@ -35,6 +38,7 @@ def typed_forms(number: str) -> list[str]:
     return [form for form in dict.fromkeys(forms) if form == digits or len(form) >= SHORTEST_NATIONAL]
 
 
+@lru_cache(maxsize=COUNTRIES_KNOWN)
 def country_of(number: str) -> str:
     """The country that an E.164 number belongs to, or empty text."""
     try:

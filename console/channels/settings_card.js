@@ -1,4 +1,4 @@
-/** What only administrators see of a gateway: the address that it calls, its limit, and how it is called. */
+/** What only administrators see of a channel: where it sends to, and of a gateway the address that it calls, its limit, and how it is called. */
 
 import { confirmFirst } from "../parts/dialog.js";
 import { attempt, notify } from "../parts/notices.js";
@@ -11,7 +11,7 @@ import { GatewayDialog } from "./gateway_form.js";
 
 /** @typedef {import("./gateway_form.js").Settings} Settings */
 
-/** Nothing for phones. @param {{uuid: string, onChange: () => void}} props */
+/** @param {{uuid: string, onChange: () => void}} props */
 export function SettingsCard({ uuid, onChange }) {
   const [settings, setSettings] = useState(/** @type {Settings | null} */ (null));
   const [problem, setProblem] = useState("");
@@ -19,8 +19,9 @@ export function SettingsCard({ uuid, onChange }) {
   const load = () => get("channel_settings", { uuid }).then(({ results }) => (setSettings(results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
   useEffect(() => void load(), [uuid]);
   if (problem) return html`<${Problem} text=${problem} onRetry=${load} />`;
-  if (!settings?.callback_url) return null;
-  const url = settings.callback_url;
+  if (!settings) return null;
+  const url = settings.callback_url ?? "";
+  const allow = (/** @type {boolean} */ isAllowed) => attempt(() => post("channel_settings", { allow_international: isAllowed }, { uuid }).then(load));
   const copy = () => attempt(() => navigator.clipboard.writeText(url), t("gateway.copied"));
   const askToRotate = () =>
     confirmFirst({
@@ -34,7 +35,14 @@ export function SettingsCard({ uuid, onChange }) {
       },
     });
   return html`
-    <section class="card" aria-labelledby="gateway-title">
+    <section class="card" aria-labelledby="abroad-title">
+      <header><h2 id="abroad-title">${t("channels.abroad")}</h2></header>
+      <p class="help">${t(settings.allow_international ? "channels.abroad_yes" : "channels.abroad_no")}</p>
+      <p class="actions"><button type="button" onClick=${() => allow(!settings.allow_international)}>
+        ${t(settings.allow_international ? "channels.abroad_forbid" : "channels.abroad_allow")}
+      </button></p>
+    </section>
+    ${url && html`<section class="card" aria-labelledby="gateway-title">
       <header><h2 id="gateway-title">${t("gateway.title")}</h2></header>
       <p class="help">${t("gateway.callback_help")}</p>
       <p><code class="secret" dir="ltr">${url}receive</code></p>
@@ -49,6 +57,6 @@ export function SettingsCard({ uuid, onChange }) {
         <button type="button" class="quiet" onClick=${askToRotate}>${t("deliveries.new_secret")}</button>
       </p>
       ${changing && html`<${GatewayDialog} present=${settings} onDone=${() => (load(), onChange())} onClose=${() => setChanging(false)} />`}
-    </section>
+    </section>`}
   `;
 }

@@ -10,7 +10,7 @@ from flows.engine.visit import Visit, describe_webhook
 from flows.engine.webhook_calls import (
     SHOWN_URL_CHARACTERS,
     count_bytes,
-    is_callable,
+    encode_url,
     list_header_problems,
     log_call,
     make_call,
@@ -44,12 +44,13 @@ def call_webhook(visit: Visit, action: Action) -> None:
     fields = action.fields
     visit.sprint.webhooks[visit.run.uuid] = None
     visit.run.webhook = None
-    url = visit.text(fields["url"]).strip()
-    if not url:
+    written = visit.text(fields["url"]).strip()
+    if not written:
         visit.log.error("Webhook URL evaluated to empty string")
         return
-    if not is_callable(url, visit.options.webhook_url_characters):
-        shown = cut_text(url, SHOWN_URL_CHARACTERS)
+    url = encode_url(written, visit.options.webhook_url_characters)
+    if not url:
+        shown = cut_text(written, SHOWN_URL_CHARACTERS)
         visit.log.error(f"Webhook URL evaluated to an invalid URL: '{shown}'", "url:invalid", {"url": shown})
         return
     headers = {name: visit.text(value).strip() for name, value in (fields.get("headers") or {}).items()}

@@ -157,7 +157,7 @@ def _schema_of_all() -> Schema:
 
 
 def _schema_of(record: type[Asset]) -> Schema:
-    """The schema of a record: strings, lists of strings, and the translations of templates; properties without a
+    """The schema of a record: strings, lists of strings, flags, and the translations of templates; properties without a
     default are required."""
     items = {"translations": Required(TEMPLATE_TRANSLATION)}
     return {
@@ -165,6 +165,8 @@ def _schema_of(record: type[Asset]) -> Schema:
         if each.default is MISSING
         else [items.get(each.name, Required(str))]
         if each.default == ()
+        else bool
+        if each.default is False
         else str
         for each in fields(record)
     }

@@ -13,7 +13,7 @@ from flows.engine.input_schemas import CONTACT
 from flows.engine.schemas import Required, find_mismatch
 from flows.environment import Environment, is_timezone
 from flows.moments import parse_moment
-from flows.phones import country_of
+from flows.phones import choose_sender, country_of
 from flows.urns import Urn, UrnError, parse
 
 STATUSES = ("active", "blocked", "stopped", "archived")
@@ -214,30 +214,14 @@ def localize_environment(base: Environment, contact: Contact, assets: Assets) ->
 
 
 def find_channel(urn: Urn, assets: Assets) -> Channel | None:
-    """The channel for messages to a URN: the one that it prefers, otherwise one that serves its scheme. Of several
-    channels for phone numbers the one in the number's country is chosen, then the one with the most similar number,
-    because messages between similar numbers are cheapest.
-    """
+    """The channel for messages to a URN: the one that it prefers, otherwise one that serves its scheme."""
     preferred = assets.channels.get(channel_uuid_of(urn)) if urn.query else None
     if preferred is not None and preferred.can_send:
         return preferred
     candidates = assets.find_senders(urn.scheme)
-    if urn.scheme != "tel" or len(candidates) < 2:
-        return candidates[0] if candidates else None
-    country = country_of(urn.path)
-    compatriots = [channel for channel in candidates if channel.country == country]
-    return max(compatriots or candidates, key=lambda channel: _shared_beginning(urn.path, channel))
-
-
-def _shared_beginning(number: str, channel: Channel) -> int:
-    number = number.lstrip("+")
-    prefixes = [prefix.lstrip("+") for prefix in channel.match_prefixes or (channel.address,)]
-    return max(_common_length(number, prefix) for prefix in prefixes)
-
-
-def _common_length(first: str, second: str) -> int:
-    pairs = zip(first, second, strict=False)
-    return next((index for index, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+    if urn.scheme == "tel":
+        return choose_sender(urn.path, candidates)
+    return candidates[0] if candidates else None
 
 
 def _read_urns(texts: Sequence[str]) -> list[Urn]:

@@ -58,7 +58,7 @@ def start(
     sprint = Sprint(session, assets, clock, services, options, log, first_run_uuid=run_uuid)
     session.created_on = sprint.now()
     session.sprints = 1
-    sprint.edit_contact().update_groups()
+    sprint.edit_contact().update_groups(keeps_others=True)
     prepare_trigger(sprint)
     sprint.pushed = PushedFlow(flow, is_terminal=False)
     run_sprint(sprint, None, Departure())
@@ -154,7 +154,7 @@ def _wake(sprint: Sprint) -> None:
         run.status = ACTIVE
     visit = Visit(sprint, run, flow, node)
     departure = Departure(node, _choose_exit(visit, kind))
-    sprint.edit_contact().update_groups()
+    sprint.edit_contact().update_groups(keeps_others=True)
     return run_sprint(sprint, run, departure)
 
 

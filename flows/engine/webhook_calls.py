@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from flows.definition.action_types import FAILURE, SUCCESS
 from flows.engine.router import to_plain
@@ -27,6 +27,8 @@ FORBIDDEN_HEADERS = frozenset(
 )
 """These headers control how a request is transferred, which only the sender may decide; wrong ones break the request
 or smuggle another one."""
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
+_UNENCODED = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!#$%&'()*+,/:;=?@\[\]\w.~-]|[^\W\x00-\x7f]")
 _ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
@@ -51,15 +53,21 @@ class CallOutcome:
         return 0 if self.reply.is_oversized else self.reply.status_code
 
 
-def is_callable(url: str, limit: int) -> bool:
-    """Whether a string is a URL that can be called."""
-    if len(url) > limit or any(character.isspace() for character in url):
-        return False
+def encode_url(url: str, limit: int) -> str:
+    """The URL to call: what an expression inserted unencoded, such as the space in a name, is percent-encoded, and
+    what is encoded already is kept. An empty string if it cannot be called."""
+    if len(url) > limit or _CONTROL_CHARACTER.search(url):
+        return ""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+        has_port = (parts.port or 1) > 0
     except ValueError:
-        return False
+        return ""
+    is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and has_port
+    if not is_whole or any(character.isspace() for character in parts.netloc):
+        return ""
+    start = len(parts.scheme) + len("://") + len(parts.netloc)
+    return url[:start] + _UNENCODED.sub(lambda match: quote(match.group(), safe=""), url[start:])
 
 
 def list_header_problems(headers: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ AUDITED: Mapping[str, Audited] = {
     "channel": Audited(
         "channels",
         "name",
-        ("name", "address", "country", "webhook_events", "messages_per_second"),
+        ("name", "address", "country", "webhook_events", "messages_per_second", "allow_international"),
         ("secret", "config", "webhook_url", "webhook_secret"),
         ended={"is_active": False},
     ),

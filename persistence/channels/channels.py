@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import false, func, insert, select, update
 
 from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
@@ -76,6 +76,8 @@ def list_channel_facts(tx: Transaction, workspace_id: int, uuid: str | None = No
     statement = (
         select(channel.c.uuid, channel.c.id, channel.c.type, channel.c.name, channel.c.address, channel.c.last_seen)
         .add_columns(
+            channel.c.country,
+            func.coalesce(channel.c.allow_international, false()).label("allow_international"),
             channel.c.webhook_url,
             trouble.switched_off_on.label("webhook_switched_off_on"),
             trouble.reason.label("webhook_switched_off_reason"),

@@ -22,8 +22,8 @@ SCHEME = "tel"
 
 
 def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> tuple[str, str]:
-    """Creates a gateway from its `type`, `name`, `address` and, perhaps, `country`, `scheme`, `settings` (as texts) and
-    `messages_per_second`; returns its UUID and the secret of its own calls. Raises InvalidInput, LimitReached.
+    """Creates a gateway from its `type`, `name`, `address` and, perhaps, `country`, `scheme`, `settings` (as texts),
+    `messages_per_second` and `allow_international`; returns its UUID and the secret of its own calls. Raises InvalidInput, LimitReached.
     """
     for needed in ("type", "name", "address"):
         if needed not in new:
@@ -44,6 +44,7 @@ def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> t
         "config": read_config(channel_type, new.get("settings") or {}),
         "secret": secret,
         "messages_per_second": new.get("messages_per_second"),
+        "allow_international": bool(new.get("allow_international")),
     }
     hold_workspace(tx, workspace_id)
     mine = (channel.c.workspace_id == workspace_id) & IS_GATEWAY & channel.c.is_active

@@ -40,6 +40,7 @@ SETTINGS_ROW = declare_record(
         "secret": sealed_text(channel.c.secret),
         "rotated_on": channel.c.secret_rotated_on,
         "messages_per_second": channel.c.messages_per_second,
+        "allow_international": channel.c.allow_international,
     }
 )
 
@@ -60,8 +61,8 @@ def change_config(tx: Transaction, workspace_id: int, uuid: str, given: Mapping[
 
 
 def change_channel_settings(tx: Transaction, workspace_id: int, uuid: str, changes: Mapping[str, Any]) -> str:
-    """Changes a channel's name, and a gateway's rate limit, settings and secret, as far as `changes` contains them;
-    returns the record as JSON text. Raises RecordMissing, InvalidInput, and Refused for what cannot be changed.
+    """Changes a channel's name and where it sends to, and a gateway's rate limit, settings and secret, as far as
+    `changes` contains them; returns the record as JSON text. Raises RecordMissing, InvalidInput, and Refused for what cannot be changed.
     """
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
     held = select(channel.c.type).where(mine).with_for_update(key_share=True)
@@ -71,10 +72,12 @@ def change_channel_settings(tx: Transaction, workspace_id: int, uuid: str, chang
     fixed = [name for name in ("type", "address", "country", "scheme") if name in changes]
     if fixed:
         raise InvalidInput.on(fixed[0], "This cannot be changed. Add another channel.")
-    if channel_type not in GATEWAYS and (changes.keys() - {"name"} or not changes):
+    if channel_type not in GATEWAYS and (changes.keys() - {"name", "allow_international"} or not changes):
         raise Refused("Only gateways have these settings.")
     if "name" in changes:
         rename_channel(tx, workspace_id, uuid, check_name(changes["name"]))
+    if "allow_international" in changes:
+        set_international(tx, workspace_id, uuid, is_allowed=changes["allow_international"])
     if "messages_per_second" in changes:
         set_limit(tx, workspace_id, uuid, changes["messages_per_second"])
     if "settings" in changes:
@@ -117,6 +120,7 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
         "secret": secret,
         "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
         "messages_per_second": row["messages_per_second"],
+        "allow_international": bool(row["allow_international"]),
         "settings": show_config(row["type"], config or {}, hidden),
     }
     return orjson.dumps(record).decode()
@@ -157,6 +161,14 @@ def rotate_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str,
     values = {"secret": secret, "previous_secret": former, "secret_rotated_on": tx.now}
     tx.execute(update(channel).where(channel.c.id == channel_id).values(**values))
     return secret
+
+
+def set_international(tx: Transaction, workspace_id: int, channel_uuid: str, *, is_allowed: bool) -> None:
+    """Sets whether an active channel is also used for numbers of other countries. Raises RecordMissing."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    changing = update(channel).where(mine).values(allow_international=is_allowed).returning(channel.c.id)
+    if tx.execute(changing).scalar_one_or_none() is None:
+        raise RecordMissing
 
 
 def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second: float | None) -> None:

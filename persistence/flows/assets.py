@@ -73,8 +73,9 @@ _FLOWS = _fixed(
 )
 _CHANNELS = _fixed(
     select(channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country, channel.c.type)
+    .add_columns(channel.c.allow_international)
     .where(channel.c.workspace_id == OWNER, channel.c.is_active)
-    .order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+    .order_by(channel.c.last_seen.asc().nulls_first(), channel.c.id)
 )
 _RESTHOOKS = _fixed(
     select(resthook.c.slug, resthook_subscriber.c.target_url)
@@ -155,11 +156,15 @@ def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[boo
 
 
 def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
-    """Active channels, the most recently seen first: it is used if several channels are possible."""
-    return [
-        Channel(uuid, name or address or "", address or "", tuple(schemes), TYPES[channel_type].roles, country or "")
-        for uuid, name, address, schemes, country, channel_type in _CHANNELS.rows(tx, {"owner": workspace_id})
-    ]
+    """Active channels. If several are possible, the engine takes the last for phone numbers and the first for all else:
+    so this is the most recently seen."""
+    for_phones, for_others = [], []
+    for uuid, name, address, schemes, country, kind, may in _CHANNELS.rows(tx, {"owner": workspace_id}):
+        found = for_phones if "tel" in schemes else for_others
+        texts = (uuid, name or address or "", address or "")
+        roles = TYPES[kind].roles
+        found.append(Channel(*texts, tuple(schemes), roles, country or "", allow_international=bool(may)))
+    return [*for_others[::-1], *for_phones]
 
 
 def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, and_, literal, literal_column, or_, select, update
+from sqlalchemy import ColumnElement, Executable, and_, false, func, literal, literal_column, or_, select, update
 
+from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import note_messages
 from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
@@ -101,6 +102,18 @@ def _fail(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], rea
     note_messages(tx, workspace_id, tx.execute(failing.returning(message.c.id)).scalars())
 
 
+class _Sender(NamedTuple):
+    """An active channel (see `flows.phones.Sender`)."""
+
+    id: int
+    type: str
+    schemes: Sequence[str]
+    address: str
+    country: str
+    allow_international: bool
+    match_prefixes: tuple[str, ...] = ()
+
+
 @dataclass(slots=True)
 class _Candidates:
     """The status of a contact, and its URNs with the channel that each prefers."""
@@ -112,12 +125,13 @@ class _Candidates:
 def find_routes(
     tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, channel_id: int | None = None
 ) -> dict[int, Route]:
-    """The best route to each contact: its first URN whose scheme an active channel serves; two statements. A URN's own
-    channel comes first, then the most recently seen channel; `channel_id` allows only that channel.
+    """The best route to each contact: its first URN to which an active channel sends; two statements. A URN's own
+    channel comes first, then as in flows (`choose_sender`) the most similar one of the number's country, then the most
+    recently seen one. `channel_id` is the only one where the channel is chosen already.
     """
-    senders = _SENDERS.rows(tx, {"owner": workspace_id})
+    senders = [_Sender(*row) for row in _SENDERS.rows(tx, {"owner": workspace_id})]
     if channel_id is not None:
-        senders = [sender for sender in senders if sender[0] == channel_id]
+        senders = [sender for sender in senders if sender.id == channel_id]
     candidates: dict[int, _Candidates] = {}
     for contact_id, status, scheme, path, own_channel_id in _ADDRESSES.rows(
         tx, {"owner": workspace_id, "theirs": contact_ids}
@@ -125,15 +139,19 @@ def find_routes(
         found = candidates.setdefault(contact_id, _Candidates(status))
         if scheme is not None:
             found.urns.append((Urn(scheme, path), own_channel_id))
-    return {contact_id: _choose(found, senders) for contact_id, found in candidates.items()}
+    is_chosen = channel_id is not None
+    return {contact_id: _choose(found, senders, is_chosen=is_chosen) for contact_id, found in candidates.items()}
 
 
 def _read_senders(_is_sqlite: bool) -> Executable:
     # A transaction that releases a channel waits and then finds the messages; reports of phones and gateways are stored
     # meanwhile.
     mine = (channel.c.workspace_id == param("owner")) & channel.c.is_active
-    ordered = select(channel.c.id, channel.c.type, channel.c.schemes).where(mine)
-    ordered = ordered.order_by(channel.c.last_seen.desc().nulls_last(), channel.c.id.desc())
+    rows = channel.c
+    texts = (func.coalesce(rows.address, ""), func.coalesce(rows.country, ""))
+    may = func.coalesce(rows.allow_international, false())
+    ordered = select(rows.id, rows.type, rows.schemes, *texts, may).where(mine)
+    ordered = ordered.order_by(rows.last_seen.asc().nulls_first(), rows.id)
     return ordered.with_for_update(read=True, key_share=True)
 
 
@@ -153,14 +171,16 @@ def _read_addresses(_is_sqlite: bool) -> Executable:
 _SENDERS, _ADDRESSES = Fixed(_read_senders), Fixed(_read_addresses)
 
 
-def _choose(found: _Candidates, senders: Sequence[tuple[int, str, Sequence[str]]]) -> Route:
+def _choose(found: _Candidates, senders: Sequence[_Sender], *, is_chosen: bool) -> Route:
     if found.status != ACTIVE:
         return Route(failed_reason=CONTACT_INACTIVE)
     for urn, own_channel_id in found.urns:
-        able = {channel_id: kind for channel_id, kind, schemes in senders if urn.scheme in schemes}
-        if able:
-            channel_id = own_channel_id if own_channel_id in able else next(iter(able))
-            return Route(urn.identity, channel_id, is_by_gateway=able[channel_id] in GATEWAYS)
+        able = [sender for sender in senders if urn.scheme in sender.schemes]
+        own = next((sender for sender in able if sender.id == own_channel_id), None)
+        if own is None and able:
+            own = choose_sender(urn.path, able) if urn.scheme == "tel" and not is_chosen else able[-1]
+        if own is not None:
+            return Route(urn.identity, own.id, is_by_gateway=own.type in GATEWAYS)
     return Route(failed_reason=NO_ROUTE)
 
 

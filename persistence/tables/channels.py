@@ -112,6 +112,7 @@ class ChannelColumns(UuidColumns):
     retry_count: Named[int] = Column(Integer, default=0)
     config = sealed_json_column("channel", "config")
     messages_per_second: Named[float | None] = Column(Float)
+    allow_international: Named[bool | None] = Column(Boolean)
     paced_until: Named[datetime | None] = Column(UtcDateTime)
     webhook_url: Named[str | None] = Column(Text)
     webhook_events: Named[list[str] | None] = Column[Any](Json, nullable=True)

@@ -8,6 +8,7 @@ from persistence.channels.settings import (
     change_config,
     read_gateway_secret,
     rotate_gateway_secret,
+    set_international,
     set_limit,
 )
 from persistence.channels.webhooks import (
@@ -39,10 +40,13 @@ def run_change(options: Options) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace_id, channel_type = _find_channel(tx, options.channel)
         given = read_settings(options, channel_type) | dict.fromkeys(options.reset)
-        if options.name is None and not given:
-            raise CommandFailed("say what to change: --name, or a setting of the gateway")
+        if options.name is None and options.allow_international is None and not given:
+            raise CommandFailed("say what to change: --name, --allow-international, or a setting of the gateway")
         if options.name is not None:
             rename_channel(tx, workspace_id, options.channel, check_name(options.name))
+        if options.allow_international is not None:
+            is_allowed = options.allow_international == "yes"
+            set_international(tx, workspace_id, options.channel, is_allowed=is_allowed)
         if given:
             change_config(tx, workspace_id, options.channel, given)
         facts = _facts(tx, options.channel)

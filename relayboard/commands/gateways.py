@@ -11,6 +11,7 @@ from relayboard.usage.parts import Options
 def run_create(options: Options) -> None:
     new = {name: getattr(options, name) for name in ("type", "name", "address", "scheme", "messages_per_second")}
     new |= {"country": read_country(options.country), "settings": read_settings(options, options.type)}
+    new |= {"allow_international": options.allow_international}
     with writing_in(options) as (tx, workspace):
         uuid, secret = add_gateway(tx, workspace.id, new)
     path = callback_path(options.type, uuid, secret)

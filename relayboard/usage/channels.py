@@ -111,20 +111,24 @@ CHANNEL = Noun(
         ),
         option("--country", "two letters, for example RW", default=""),
         list_settings(),
+        flag("--allow-international", "messages to numbers of other countries than the gateway's may go through it"),
         pace("over all workers; default: no limit"),
         examples=(f"{IN} --name Aggregator --address 8181 --send-url https://sms.example.org/send",),
     ),
     Action(
         "change",
         "channels.run_change",
-        "rename a channel, or change how a gateway is called",
+        "rename a channel, say where it sends to, or change how a gateway is called",
         channel(),
         option("--name", "the new name"),
+        option(
+            "--allow-international", "may messages to numbers of other countries go through it?", choices=("yes", "no")
+        ),
         list_settings(are_changes=True),
         option("--reset", "this setting gets its default; repeat", choices=list_setting_names(), several=True),
         more="The rate limit, the secret and the webhook have commands of their own. A gateway that sends from another "
         "address is a new channel.",
-        examples=(f"{THIS} --name 'Front desk'", f"{THIS} --send-url https://sms.example.org/v2/send --reset method"),
+        examples=(f"{THIS} --name 'Front desk' --allow-international yes", f"{THIS} --send-url https://sms.example.org/v2/send --reset method"),
     ),
     Action(
         "limit",

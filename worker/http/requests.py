@@ -13,7 +13,8 @@ from flows.header_values import is_header_value
 from worker.http.connections import Origin
 from worker.http.errors import SendFailed
 
-URL_LENGTH = 2048
+URL_LENGTH = 16_384
+"""A flow's URL may have half of it; encoding makes it longer."""
 URLS_KNOWN = 1024
 USUAL = {"User-Agent": "Relayboard", "Accept": "*/*", "Accept-Encoding": "identity"}
 """What requests say that say nothing else about it."""

@@ -28,12 +28,14 @@ class ContactEditor:
     options: Options = DEFAULT_OPTIONS
     workspace: Environment | None = None
 
-    def update_groups(self) -> None:
-        """Updates the groups with queries; a contact that is not active is removed from all groups."""
+    def update_groups(self, *, keeps_others: bool = False) -> None:
+        """Updates the groups with queries; a contact that is not active has none of them, and after a change no others
+        either. `keeps_others`: nothing has changed yet, and what people put the contact into stays.
+        """
         smart = [group for group in self.assets.groups.values() if group.is_smart]
         if not self.contact.is_active:
             removed = [group.uuid for group in smart if group.uuid in self.contact.groups]
-            removed += [uuid for uuid in self.contact.groups if uuid not in removed]
+            removed += [uuid for uuid in self.contact.groups if uuid not in removed and not keeps_others]
             self.log_groups([], removed)
             return
         if smart:

@@ -68,17 +68,22 @@ def test_a_contact_survives_its_stored_form() -> None:
         ([], None),
         ([channel(1, schemes=["telegram"])], None),
         ([channel(1, roles=["receive"])], None),
-        ([channel(1, country="UG")], "1"),
+        ([channel(1, country="UG")], None),
+        ([channel(1, country="UG", allow_international=True)], "1"),
+        ([channel(1)], "1"),
         ([channel(1, country="UG", address="+250788000"), channel(2, country="RW", address="1234")], "2"),
         ([channel(1, country="RW", address="1234"), channel(2, country="UG", address="+250788000")], "1"),
-        ([channel(1, country="RW", address="+25078"), channel(2, country="RW", address="+250789")], "1"),
+        ([channel(1, country="RW", address="+25078"), channel(2, country="RW", address="+250789")], "2"),
+        ([channel(1, country="RW", address="1234"), channel(2, address="+250788000")], "2"),
+        ([channel(1, country="RW", address="+25078"), channel(2, country="UG", allow_international=True)], "1"),
+        ([channel(1, country="RW", address="12"), channel(2, country="UG", address="34", allow_international=True)], "2"),
         ([channel(1, country="RW", address="+25072"), channel(2, country="RW", address="250788")], "2"),
-        ([channel(1, country="UG", address="+256"), channel(2, country="KE", address="+2507")], "2"),
+        ([channel(1, country="UG", address="+256"), channel(2, country="KE", address="+2507")], None),
         ([channel(1, country="RW", address="+25078"), channel(2, country="RW", match_prefixes=["+1", "+250788"])], "2"),
-        ([channel(1, country="RW", address="1234"), channel(2, country="RW", address="5678")], "1"),
+        ([channel(1, country="RW", address="1234"), channel(2, country="RW", address="5678")], "2"),
     ],
 )  # fmt: skip
-def test_a_number_goes_by_a_channel_of_its_country_and_of_these_by_the_most_similar(
+def test_a_number_goes_by_a_channel_of_its_country_or_one_that_serves_all_of_these_by_the_most_similar_and_last(
     made: list[dict[str, Any]], found: str | None
 ) -> None:
     assert name_of(KIGALI, channels(*made)) == found
@@ -95,6 +100,10 @@ def test_a_channel_that_a_contact_prefers_comes_first_if_it_can_send() -> None:
     preferred = [f"{KIGALI}?channel={make_uuid(60, number)}" for number in (2, 3, 4)]
 
     assert [name_of(urn, channels(*made)) for urn in preferred] == ["2", "1", "1"]
+
+
+def test_numbers_without_a_country_go_by_any_channel() -> None:
+    assert [name_of(urn, channels(channel(1, country="RW"))) for urn in ("tel:8181", "tel:MTN")] == ["1", "1"]
 
 
 @pytest.mark.parametrize(

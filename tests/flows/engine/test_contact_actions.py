@@ -42,7 +42,13 @@ def test_nobody_is_added_to_a_group_with_a_query() -> None:
 @pytest.mark.parametrize("status", ["blocked", "stopped"])
 def test_blocked_and_stopped_contacts_are_not_added(status: str) -> None:
     played = act("add_contact_groups", contact={"status": status}, groups=[refer(OTHER_GROUP, "Mothers")])
-    assert (len(played.errors), played.session.contact.groups) == (1, [])
+    assert (len(played.errors), OTHER_GROUP in played.session.contact.groups) == (1, False)
+
+
+def test_a_blocked_contact_keeps_at_a_start_the_groups_that_people_chose() -> None:
+    played = act("set_run_result", contact={"status": "blocked"}, name="Nothing", value="")
+
+    assert (played.session.contact.groups, played.of("contact_groups_changed")) == ([GROUP], [])
 
 
 def test_contacts_leave_all_groups_but_those_with_a_query() -> None:

@@ -42,6 +42,7 @@ def test_administrators_read_the_address_a_gateway_calls(api: Api, gateway: str)
         "secret": SECRET,
         "former_secret_until": None,
         "messages_per_second": None,
+        "allow_international": False,
         "settings": {"send_url": "http://127.0.0.1:1/"},
     }
 
@@ -76,6 +77,50 @@ def test_the_limit_can_be_set_and_taken_away(api: Api, gateway: str) -> None:
     assert [each["messages_per_second"] for each in api.results(PATH)] == [12.5]
     assert api.post(PATH, {"messages_per_second": None}, uuid=gateway).json()["messages_per_second"] is None
     assert api.post(PATH, {"messages_per_second": 0}, uuid=gateway).status_code == 400
+
+
+@pytest.mark.parametrize("is_phone", [True, False])
+def test_numbers_of_other_countries_get_messages_by_a_channel_that_allows_it(
+    api: Api, gateway: str, is_phone: bool
+) -> None:
+    if is_phone:
+        api.delete(PATH, uuid=gateway)
+        claimed_phone(api)
+    (record,) = api.results(PATH)
+    assert record["country"] == "RW"
+
+    def sent_to(number: str) -> tuple[str | None, str]:
+        contact = api.post("/api/v2/contacts.json", {"urns": [f"tel:{number}"]}).json()["uuid"]
+        answer = api.post("/api/v2/messages.json", {"contact": contact, "text": "Hi"}).json()
+        return answer["channel"] and answer["channel"]["uuid"], answer["status"]
+
+    uuid = record["uuid"]
+    assert [sent_to("+250788000111"), sent_to("+12065551212")] == [(uuid, "queued"), (None, "failed")]
+    answer = api.post(PATH, {"allow_international": True}, uuid=uuid)
+    assert (answer.status_code, answer.json()["allow_international"]) == (200, True)
+    assert sent_to("+12065551213") == (uuid, "queued")
+    assert api.post(PATH, {"allow_international": False}, uuid=uuid).json()["allow_international"] is False
+    assert sent_to("+12065551214") == (None, "failed")
+    assert api.post(PATH, {"allow_international": None}, uuid=uuid).status_code == 400
+
+
+def test_of_channels_of_one_country_the_most_similar_number_is_taken_and_then_the_latest(api: Api) -> None:
+    def add(address: str, **more: Any) -> str:
+        return str(api.post(PATH, NEW | {"address": address, **more}).json()["uuid"])
+
+    similar, _, latest = add("+250788"), add("8181"), add("8182")
+    near = add("+2567", country="UG")
+    worldwide = add("+1206", country="US", allow_international=True)
+    made = [
+        api.post("/api/v2/contacts.json", {"urns": [f"tel:{number}"]}).json()["uuid"]
+        for number in ("+250788000111", "+250722000111", "+256772000111", "+12065551212", "+33612345678")
+    ]
+    told = [api.post("/api/v2/messages.json", {"contact": uuid, "text": "Hi"}).json()["channel"] for uuid in made]
+    assert [each["uuid"] for each in told] == [similar, similar, near, worldwide, worldwide]
+    api.delete(PATH, uuid=similar)
+    api.delete(PATH, uuid=worldwide)
+    answer = api.post("/api/v2/messages.json", {"contact": made[0], "text": "Hi"}).json()
+    assert answer["channel"]["uuid"] == latest
 
 
 def test_a_phone_shows_no_secret_and_has_nothing_to_change(api: Api) -> None:

@@ -68,7 +68,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("channel", "alarms"): ("--workspace {workspace} --channel {channel}",),
     ("channel", "calls"): ("--workspace {workspace} --channel {gateway} --outcome refused --limit 5",),
     ("channel", "change"): (
-        "--channel {gateway} --name 'Old gateway'",
+        "--channel {gateway} --name 'Old gateway' --allow-international yes",
         "--channel {gateway} --send-url https://sms.example.org/v2/send --max-length 300 --reset method",
     ),
     ("channel", "claim"): (
@@ -78,7 +78,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --name Aggregator --address 8181 --send-url https://sms.example.org/send",
         "--workspace {workspace} --type external --name Hub --address hub --scheme telegram --country rw "
         "--send-url http://hub.example.org/ --method PUT --content-type json --body {{}} --max-length 640 "
-        "--authorization-file {secret_file} --response-check accepted",
+        "--authorization-file {secret_file} --response-check accepted --allow-international",
         "--workspace {workspace} --name Quiet --address 8182 --send-url-file {url_file} --body-file {secret_file}",
         "--workspace {workspace} --name Piped --address 8183 --send-url https://sms.example.org/send "
         "--authorization-file - < hush",

@@ -93,7 +93,7 @@ def test_of_texts_attachments_and_replies_remains_what_could_be_evaluated() -> N
 
 @pytest.mark.parametrize(
     ("country", "channels", "locale"),
-    [("US", [FIRST], "eng-US"), ("RW", [{**FIRST, "country": "RW"}], "eng-RW")],
+    [("US", [FIRST], "eng-US"), ("RW", [{**FIRST, "country": "RW", "allow_international": True}], "eng-RW")],
 )
 def test_the_locale_is_language_and_country_of_the_channel(country: str, channels: Any, locale: str) -> None:
     (message,) = sent(act("send_msg", with_channels(*channels, urns=[TEL]), text="Hi"))

@@ -63,6 +63,8 @@ def call(web: Web, fields: dict[str, Any] | None = None, **more: Any) -> Played:
         'http://a.b/@(repeat("x", 8200))',
         "http://a.b:99999/",
         "http://[a/",
+        "http://a b/",
+        'http://a.b/@("x\\ny")',
     ],
 )
 def test_the_last_call_is_forgotten_before_the_address_is_looked_at(url: str) -> None:
@@ -70,6 +72,23 @@ def test_the_last_call_is_forgotten_before_the_address_is_looked_at(url: str) ->
     played = act(web, CALL, {**CALL, "url": url}, say("@(json(webhook))"))
     assert (texts(played), len(web.calls), len(played.of("webhook_called"))) == (["null"], 1, 1)
     assert played.errors
+
+
+@pytest.mark.parametrize(
+    ("url", "called"),
+    [
+        ("http://a.b/people/@contact.name", "http://a.b/people/Ann%20Lee"),
+        ("http://a.b?name=@contact.name&x=1", "http://a.b?name=Ann%20Lee&x=1"),
+        ("http://a.b/é/“q”?n=José|{x}#a b", "http://a.b/%C3%A9/%E2%80%9Cq%E2%80%9D?n=Jos%C3%A9%7C%7Bx%7D#a%20b"),
+        ("http://a.b/a%20b/100%?x=%2F&y=%zz", "http://a.b/a%20b/100%25?x=%2F&y=%25zz"),
+        ("HTTPS://a.b:8080/x;y=(1)!*'~?q=a+b/c?d&e[0]=@@", "HTTPS://a.b:8080/x;y=(1)!*'~?q=a+b/c?d&e[0]=@"),
+        ("http://a.b/\u00a0\u3000🙂", "http://a.b/%C2%A0%E3%80%80%F0%9F%99%82"),
+    ],
+)
+def test_what_an_address_may_not_contain_is_encoded_and_what_is_encoded_stays(url: str, called: str) -> None:
+    web = Web()
+    played = call(web, {"url": url})
+    assert (web.calls[0].url, played.of("webhook_called")[0]["url"], played.errors) == (called, called, [])
 
 
 def test_an_address_of_8192_characters_is_called() -> None:
