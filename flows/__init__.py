@@ -11,8 +11,11 @@ Nothing here needs a database, a network or a clock. To run a flow:
 
 Every function takes an optional `environment` (the formats and languages of a workspace) and an optional `clock`.
 
-Invalid input raises one of five errors: DefinitionError, EngineError and its subclasses, QueryError,
-EnvironmentSettingError, PlaceError. A template never raises an error: what is wrong with it is part of its result.
+Calls to other systems go through `Services`; `flows.engine.services` has the requests and replies of each, such as
+WebhookRequest and WebhookReply.
+
+Invalid input raises one of five errors: DefinitionError, ExportError, EngineError and its subclasses, QueryError,
+EnvironmentSettingError. A template never raises an error: what is wrong with it is part of its result.
 
 >>> uuids = [f"00000000-0000-4000-8000-{number:012d}" for number in range(5)]
 >>> greeting = {"type": "send_msg", "uuid": uuids[2], "text": "Hi @contact.first_name"}

@@ -56,6 +56,8 @@ def _names_of(environment: Environment) -> DayNames:
 def _find_names(language: str, country: str) -> DayNames:
     table = _load_table()
     known = table.get(f"{language}-{country}") or table.get(language)
+    # Where several countries write the same names, one line has them and the others say which.
+    known = table[known] if isinstance(known, str) else known
     if known:
         return DayNames(**known)
     from flows.locales import find_locale  # noqa: PLC0415  # it loads much, and most languages are in the table

@@ -171,6 +171,11 @@ def _read_prototypes(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
             yield chr(int(fields[0].strip(), 16)), "".join(chr(int(code, 16)) for code in fields[1].split())
 
 
+def storable(text: str) -> str:
+    """The text without NUL and unpaired surrogates, which no database and no channel takes."""
+    return replace_unpaired(text.replace("\0", "") if "\0" in text else text)
+
+
 def replace_unpaired(text: str) -> str:
     """The text with a replacement character for each unpaired surrogate, which cannot be written as UTF-8."""
     return text if text.isascii() else _UNPAIRED.sub("\ufffd", text)

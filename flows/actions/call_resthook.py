@@ -7,12 +7,14 @@ from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import text
 from flows.engine.context.contact_context import REDACTED_PATH, preferred_urn
+from flows.engine.context.run_context import describe_early_step
 from flows.engine.interface_events import JSON_HEADERS, make_interface_event
 from flows.engine.services import WebhookRequest
-from flows.engine.state import Result
+from flows.engine.state import Result, Step
 from flows.engine.visit import Visit
 from flows.engine.webhook_calls import CallOutcome, log_call, make_call, remember_call, save_call_result
 from flows.environment import Environment
+from flows.expressions.functions.formats import attachment_parts
 from flows.expressions.rendering import render_datetime, render_json
 from flows.expressions.values import to_value
 from flows.moments import parse_moment
@@ -68,6 +70,7 @@ def make_payload(visit: Visit) -> dict[str, Any]:
     contact, run = visit.sprint.session.contact, visit.run
     received = visit.sprint.session.input
     channel = visit.sprint.assets.channels.get(((received or {}).get("channel") or {}).get("uuid", ""))
+    described = {"uuid": channel.uuid, "name": channel.name, "address": channel.address} if channel else None
     return {
         "contact": {
             "uuid": contact.uuid,
@@ -76,12 +79,18 @@ def make_payload(visit: Visit) -> dict[str, Any]:
             "language": contact.language,
         },
         "flow": {"uuid": visit.flow.uuid, "name": visit.flow.name, "revision": visit.flow.revision},
-        "path": [{name: value for name, value in step.to_json().items() if name != "uuid"} for step in run.path],
+        "path": [_describe_step(step, visit) for step in run.path],
         "results": {key: _describe_result(result) for key, result in run.results.items()},
         "run": {"uuid": run.uuid, "created_on": run.created_on},
-        "input": _describe_input(received, visit.sprint.environment) if received else None,
-        "channel": {"uuid": channel.uuid, "name": channel.name, "address": channel.address} if channel else None,
+        "input": _describe_input(received, described, visit.sprint.environment) if received else None,
+        "channel": described,
     }
+
+
+def _describe_step(step: Step, visit: Visit) -> dict[str, Any]:
+    if visit.options.is_early:
+        return describe_early_step(step)
+    return {name: value for name, value in step.to_json().items() if name != "uuid"}
 
 
 def _describe_result(result: Result) -> dict[str, Any]:
@@ -96,17 +105,17 @@ def _describe_result(result: Result) -> dict[str, Any]:
     }
 
 
-def _describe_input(received: Any, environment: Environment) -> dict[str, Any]:
+def _describe_input(received: Any, channel: Any, environment: Environment) -> dict[str, Any]:
     moment = parse_moment(str(received.get("created_on") or ""))
-    attachments = [str(attachment).partition(":") for attachment in received.get("attachments") or ()]
+    attachments = [attachment_parts(str(attachment)) for attachment in received.get("attachments") or ()]
     return {
         "uuid": received.get("uuid"),
         "type": received.get("type"),
         "created_on": render_datetime(moment) if moment else None,
-        "channel": received.get("channel"),
+        "channel": channel,
         "urn": _describe_urn(received.get("urn"), environment),
         "text": received.get("text") or "",
-        "attachments": [{"content_type": kind, "url": url} for kind, _, url in attachments],
+        "attachments": [{"content_type": kind, "url": url} for kind, url in attachments],
     }
 
 

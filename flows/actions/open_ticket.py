@@ -38,7 +38,7 @@ def open_ticket(visit: Visit, action: Action) -> None:
 
 def _open(visit: Visit, action: Action) -> Ticket | None:
     assets = visit.sprint.assets
-    note = visit.text(action.text("note") or action.text("body"))
+    note = visit.text(action.text("note") or action.text("body")).strip()
     if visit.sprint.session.is_batch:
         visit.log.error("Can't open tickets during batch starts")
         return None

@@ -42,9 +42,9 @@ def send_msg(visit: Visit, action: Action) -> None:
 
 def _unsendable_reason(visit: Visit, channel: Channel | None, text: str) -> str:
     contact = visit.sprint.session.contact
-    if contact.status in _UNSENDABLE_STATUSES:
-        return _UNSENDABLE_STATUSES[contact.status]
     if channel is None:
         return "no_destination" if visit.options.is_early else "no_route"
+    if contact.status in _UNSENDABLE_STATUSES:
+        return _UNSENDABLE_STATUSES[contact.status]
     service = visit.sprint.services.sendable
     return service.check(contact.uuid, channel, text) if service else ""

@@ -16,11 +16,11 @@ MOST_DIGITS = 36
 def set_run_local(visit: Visit, action: Action) -> None:
     """Sets, increments or clears a local variable."""
     name, operation = action.fields["local"], action.fields["operation"]
-    if operation == "clear":
-        visit.run.locals.pop(name, None)
-        return
     value, is_fine = visit.try_text(action.text("value"))
     if not is_fine:
+        return
+    if operation == "clear":
+        visit.run.locals.pop(name, None)
         return
     if operation == "set":
         visit.run.locals[name] = value

@@ -36,8 +36,7 @@ def start_session(visit: Visit, action: Action) -> None:
     fields: dict[str, Any] = {"flow": {"uuid": flow.uuid, "name": flow.name}, **recipients.to_json()}
     if creates:
         fields["create_contact"] = True
-    if action.fields.get("exclusions") is not None or not visit.options.is_early:
-        fields["exclusions"] = dict(action.fields.get("exclusions") or {})
+    fields["exclusions"] = dict(action.fields.get("exclusions") or {})
     fields["run_summary"] = summarize(visit.run, session)
     fields["history"] = _next_history(session)
     visit.log.add("session_triggered", fields)
@@ -48,7 +47,7 @@ def summarize(run: Run, session: Session) -> dict[str, Any]:
     return {
         "uuid": run.uuid,
         "flow": dict(run.flow),
-        "contact": session.contact.to_json(),
+        "contact": {name: part for name, part in session.contact.to_json().items() if name != "tickets"},
         "status": run.status,
         "results": {key: result.to_json() for key, result in run.results.items()},
     }

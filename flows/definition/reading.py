@@ -115,9 +115,8 @@ class _FlowReader:
         if not isinstance(given, Mapping):
             raise self.fail("an exit is an object", "exits")
         destination = given.get("destination_uuid")
-        return Exit(
-            self._new_uuid(given), None if destination is None else self._uuid(given, "destination_uuid", "exits.")
-        )
+        has_none = destination is None or destination == ""
+        return Exit(self._new_uuid(given), None if has_none else self._uuid(given, "destination_uuid", "exits."))
 
     def _action(self, given: object, flow_type: str) -> Action:
         if not isinstance(given, Mapping):
@@ -186,7 +185,8 @@ class _FlowReader:
         kind = self._text(given, "type", NAME_LENGTH, "router.cases.")
         if not kind.lower().startswith("has_") or find_function(kind) is None:
             raise self.fail("is not a test", "router.cases.type")
-        return Case(self._uuid(given, "uuid", "router.cases."), kind, tuple(arguments), str(given["category_uuid"]))
+        uuid = self._uuid(given, "uuid", "router.cases.") if given.get("uuid") else ""
+        return Case(uuid, kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: object, known: set[str], flow_type: str) -> Wait:
         if not isinstance(given, Mapping) or given.get("type") not in ("msg", "dial"):

@@ -63,7 +63,7 @@ class EventLog:
 
     def report(self, result: TextResult | ValueResult) -> None:
         """Logs the errors of a template: one event per expression (14) or one for all of them (13)."""
-        for warning in result.warnings:
+        for warning in dict.fromkeys(result.warnings):
             self.warning(warning, "context:deprecated")
         if self._generation < 14:
             if result.errors:

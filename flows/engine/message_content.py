@@ -1,6 +1,5 @@
 """The content of a message: text, attachments and quick replies, in one language (flow format, messages)."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,10 +9,10 @@ from flows.engine.assets import Channel
 from flows.engine.contact import without_query
 from flows.engine.options import Options
 from flows.engine.visit import Visit
+from flows.expressions.functions.formats import attachment_parts
 from flows.expressions.templates import cut_text
 from flows.urns import Urn, UrnError, parse
 
-_MEDIA_TYPE = re.compile(r"[A-Za-z0-9!#$&^_+-]+(?:/[A-Za-z0-9!#$&^_+-]+)?")
 _EXTRA_MARK = "<extra>"
 # The marks of types of quick replies in their texts; `extra` is the form's id or the URL to open.
 _MARKS = {"location": "<location>", "form": "<form>", "url": "<url>"}
@@ -59,10 +58,9 @@ def evaluate_content(visit: Visit, action: Action, languages: Sequence[str] | No
 
 
 def is_attachment(text: str) -> bool:
-    """Whether a string has the form `type:url`; the type is like `image` or `image/png`, without dots or other
-    signs."""
-    content_type, _, address = text.partition(":")
-    return bool(_MEDIA_TYPE.fullmatch(content_type.strip()) and address.strip())
+    """Whether a string has the form `type:url`; the type is like `image` or `image/png`."""
+    content_type, address = attachment_parts(text)
+    return bool(content_type and address.strip())
 
 
 def make_quick_reply(text: str, options: Options) -> Any:
@@ -118,7 +116,7 @@ def start_message(visit: Visit, urn: Urn | None, channel: Channel | None, conten
         # In later generations the event's UUID is that of the message.
         message["uuid"] = visit.sprint.clock.uuid()
     if urn is not None:
-        message["urn"] = without_query(urn)
+        message["urn"] = urn.identity
     if channel is not None:
         message["channel"] = channel.reference
     return {**message, **content.to_json()}

@@ -22,6 +22,7 @@ def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) ->
         "type": "msg",
         "uuid": event.get("uuid") or message.get("uuid") or "",
         "created_on": received_on,
+        "text": "",
         **{name: replace_unpaired(message[name]) for name in _KEPT if message.get(name)},
     }
     if channel is not None:
@@ -32,5 +33,5 @@ def receive_message(sprint: Sprint, cause: Mapping[str, Any], caused_on: str) ->
         received["payload"] = dict(message["payload"])
     sprint.session.input = received
     if sprint.options.is_early:
-        sprint.log.add("msg_received", {"msg": dict(message)})
+        sprint.log.add("msg_received", {"msg": {"text": "", **message}})
     sprint.session.contact.last_seen_on = received_on

@@ -1,6 +1,7 @@
 """Decides by which exit a node is left (flow format, routers)."""
 
 import json
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -15,8 +16,10 @@ from flows.expressions.rendering import render, render_json
 from flows.expressions.templates import TEXT_LIMIT
 from flows.expressions.values import Value, XError
 from flows.numbers import render_decimal
+from flows.words import storable
 
 RANDOM = "random"
+ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 class Choice(NamedTuple):
@@ -99,9 +102,11 @@ def _evaluate_arguments(visit: Visit, case: Case) -> Sequence[Value]:
 
 
 def _default_match(visit: Visit, router: Router, operand: Value, operand_text: str) -> _Match | None:
+    if not router.default_category_uuid:
+        return None
     if isinstance(operand, XError):
         visit.log.report_expression(router.operand.strip(), operand.message)
-    return _Match(router.default_category_uuid, operand_text) if router.default_category_uuid else None
+    return _Match(router.default_category_uuid, operand_text)
 
 
 def _leave(visit: Visit, router: Router, match: _Match, operand_text: str) -> Choice:
@@ -148,8 +153,10 @@ def _sentence(message: str) -> str:
 
 def to_plain(value: Value) -> Any:
     """A value as plain data for JSON."""
-    if value is None or isinstance(value, (str, bool)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str):
+        return storable(value)
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
-    return json.loads(render_json(value))
+    return json.loads(ESCAPED_NUL.sub(r"\1", render_json(value)))

@@ -12,8 +12,8 @@ from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.templates import Template, TextResult, ValueResult, cut_text, evaluate_value
-from flows.expressions.values import Value, XObject, to_value
-from flows.words import replace_unpaired, snakify
+from flows.expressions.values import Property, Value, XObject, to_value
+from flows.words import snakify, storable
 
 Service = TypeVar("Service")
 Reply = TypeVar("Reply")
@@ -71,13 +71,13 @@ class Visit:
         unless `is_whole`.
         """
         if "@" not in template and (is_whole or len(template) <= self.options.template_characters):
-            return replace_unpaired(template), True
+            return storable(template), True
         context, evaluation = self.context(), self.evaluation()
         text, errors = self._ready(template, context).write(context, evaluation, escape)
         text = cut_text(text, None if is_whole else self.options.template_characters)
         if errors or evaluation.warnings:
             self.log.report(TextResult(text, errors, evaluation.warnings))
-        return replace_unpaired(text), not errors
+        return storable(text), not errors
 
     def text(self, template: str) -> str:
         """A template as text, as far as it could be evaluated."""
@@ -134,10 +134,10 @@ class Visit:
     ) -> None:
         """Saves a result in the run and logs it; in generation 14 only if value or category changed."""
         key = snakify(name)
-        value = value[: self.options.result_value_characters]
+        value = storable(value)[: self.options.result_value_characters]
         previous = self.run.results.get(key)
         now = self.sprint.now()
-        result = Result(name, value, category, localized, self.node.uuid, text_input, extra, now)
+        result = Result(name, value, category, localized, self.node.uuid, storable(text_input), extra, now)
         self.run.results[key] = result
         self.run.saved.append((len(self.run.path) - 1, result))
         self.run.modified_on = now
@@ -160,10 +160,10 @@ def read_webhook(sprint: Sprint, run: Run) -> Value:
         return sprint.webhooks[run.uuid]
     if run.webhook is None or sprint.options.is_early:
         return to_value(run.webhook)
-    stored = to_value(run.webhook)
-    if not isinstance(stored, XObject):
-        return stored
-    return XObject(dict(stored.items()), default=describe_webhook(run.webhook.get("method"), run.webhook.get("url")))
+    shown = {"status": run.webhook.get("status"), "headers": run.webhook.get("headers") or {}}
+    shown["json"] = run.webhook.get("json")
+    properties: dict[str, Property] = {name: to_value(part) for name, part in shown.items()}
+    return XObject(properties, default=describe_webhook(run.webhook.get("method"), run.webhook.get("url")))
 
 
 def describe_webhook(method: str, url: str) -> str:

@@ -67,7 +67,7 @@ def _is_answered(visit: Visit) -> bool:
 
 def _begin_dial(visit: Visit, wait: Wait) -> bool:
     number = visit.text(wait.phone)
-    phone = parse_phone(number, visit.sprint.environment.default_country)
+    phone = parse_phone(number.strip().removeprefix("tel:"), visit.sprint.environment.default_country)
     if not phone:
         visit.log.error(f"Can't dial '{number}' as it's not a possible phone number")
         return False

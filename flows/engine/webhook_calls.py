@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from flows.definition.action_types import FAILURE, SUCCESS
-from flows.engine.router import to_plain
+from flows.engine.router import ESCAPED_NUL, to_plain
 from flows.engine.services import WebhookReply, WebhookRequest
 from flows.engine.visit import Visit, describe_webhook
 from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
@@ -29,7 +29,6 @@ FORBIDDEN_HEADERS = frozenset(
 or smuggle another one."""
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
 _UNENCODED = re.compile(r"%(?![0-9A-Fa-f]{2})|[^!#$%&'()*+,/:;=?@\[\]\w.~-]|[^\W\x00-\x7f]")
-_ESCAPED_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ def read_body(reply: WebhookReply) -> Value:
     if not reply.status_code or reply.is_oversized:
         return None
     # NUL cannot be stored or sent.
-    text = _ESCAPED_NUL.sub(r"\1", _clean(reply.body.decode("utf-8", "replace")))
+    text = ESCAPED_NUL.sub(r"\1", _clean(reply.body.decode("utf-8", "replace")))
     try:
         return read_json(text)
     except (ExpressionError, ExpressionTooComplexError):
@@ -164,13 +163,11 @@ def remember_call(visit: Visit, outcome: CallOutcome) -> None:
         visit.sprint.webhooks[run.uuid] = outcome.json
         kept: Any = to_plain(outcome.json)
     else:
-        headers = dict(reply.headers) if reply.headers is not None else None
+        headers: dict[str, Property] | None = None if reply.headers is None else dict(reply.headers)
         method, url = outcome.request.method, outcome.request.url
         properties: dict[str, Property] = {
-            "method": method,
-            "url": url,
             "status": Decimal(outcome.status_code),
-            "headers": XObject(headers) if headers is not None else None,
+            "headers": XObject(headers or {}),
             "json": outcome.json,
         }
         visit.sprint.webhooks[run.uuid] = XObject(properties, default=describe_webhook(method, url))

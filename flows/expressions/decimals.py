@@ -1,7 +1,7 @@
 """Arithmetic on the numbers of expressions (flow format, numbers)."""
 
 import re
-from decimal import ROUND_HALF_UP, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
+from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from functools import lru_cache
 
 from flows.expressions.errors import OUT_OF_RANGE, ExpressionError
@@ -51,6 +51,21 @@ def truncate(number: Decimal) -> int:
     return whole
 
 
+def negate(number: Decimal) -> Decimal:
+    """The number with the other sign, with all its digits."""
+    return _EXACT.minus(number)
+
+
+def absolute(number: Decimal) -> Decimal:
+    """The number without its sign, with all its digits."""
+    return _EXACT.abs(number)
+
+
+def share(number: Decimal, fraction: Decimal) -> Decimal:
+    """The whole part of a fraction of a whole number, with all its digits."""
+    return _EXACT.multiply(number, fraction).to_integral_value(ROUND_FLOOR)
+
+
 def add(first: Decimal, second: Decimal) -> Decimal:
     """Exact sum."""
     return check_range(_EXACT.add(first, second))
@@ -81,7 +96,8 @@ def remainder(first: Decimal, second: Decimal) -> Decimal:
 
 
 def raise_to_power(base: Decimal, exponent: Decimal) -> Decimal:
-    """Power with an exponent from -100 to 100; results very near to a whole number are rounded to it."""
+    """Power with an exponent from -100 to 100; results very near to a whole number are rounded to it, and those of a
+    negative exponent to sixteen places, as they are quotients."""
     if abs(exponent) > LARGEST_EXPONENT:
         raise ExpressionError(f"exponent {render_decimal(exponent)} is out of range")
     if not base and exponent < 0:
@@ -94,6 +110,8 @@ def raise_to_power(base: Decimal, exponent: Decimal) -> Decimal:
         raise ExpressionError("no real number is that power") from None
     except Overflow:
         raise ExpressionError(OUT_OF_RANGE) from None
+    if exponent < 0:
+        return check_range(_EXACT.quantize(result, _SNAP).normalize(_EXACT))
     return check_range(_snap(result))
 
 

@@ -78,6 +78,6 @@ def binary_operator(symbol: str) -> Operator:
 def negate(evaluation: Evaluation, operand: Value) -> Value:
     """The value of `-operand`."""
     try:
-        return -to_number(evaluation, operand)
+        return decimals.negate(to_number(evaluation, operand))
     except ExpressionError as error:
         return XError(str(error))

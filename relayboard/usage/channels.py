@@ -128,7 +128,10 @@ CHANNEL = Noun(
         option("--reset", "this setting gets its default; repeat", choices=list_setting_names(), several=True),
         more="The rate limit, the secret and the webhook have commands of their own. A gateway that sends from another "
         "address is a new channel.",
-        examples=(f"{THIS} --name 'Front desk' --allow-international yes", f"{THIS} --send-url https://sms.example.org/v2/send --reset method"),
+        examples=(
+            f"{THIS} --name 'Front desk' --allow-international yes",
+            f"{THIS} --send-url https://sms.example.org/v2/send --reset method",
+        ),
     ),
     Action(
         "limit",

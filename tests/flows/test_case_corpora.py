@@ -1,4 +1,4 @@
-"""Runs folders of case files, one test per case; the folder is named by RELAYBOARD_FLOW_CASES."""
+"""Runs folders of case files, one test per case: our own, and the one that RELAYBOARD_FLOW_CASES names."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from tests.flows.corpora.collection import CorpusCase, collect_cases, run_case
 
 FOLDER_VARIABLE = "RELAYBOARD_FLOW_CASES"
 CASES = list(collect_cases(Path(os.environ[FOLDER_VARIABLE]))) if os.environ.get(FOLDER_VARIABLE) else []
+
+CASES += collect_cases(Path(__file__).parent / "cases")
 
 if CASES:
 

@@ -15,8 +15,9 @@ from flows.engine.context.contact_context import (
     urns_value,
 )
 from flows.engine.context.source import ContextSource, lines
-from flows.engine.state import Result
+from flows.engine.state import Result, Step
 from flows.environment import Environment
+from flows.expressions.functions.formats import attachment_parts
 from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.values import Property, Value, XArray, XObject, to_value
 from flows.moments import parse_moment
@@ -48,9 +49,19 @@ def _describe_run(source: ContextSource) -> str:
     return f"{describe_contact(source.session.contact, source.environment)}@{name}"
 
 
+def describe_early_step(step: Step) -> dict[str, str | None]:
+    """A visit of a node as generation 13 shows it: with all its parts, also if the node has not been left."""
+    return {
+        "uuid": step.uuid,
+        "node_uuid": step.node_uuid,
+        "arrived_on": step.arrived_on,
+        "exit_uuid": step.exit_uuid or None,
+    }
+
+
 def locals_value(variables: Mapping[str, str]) -> XObject:
     """`@locals`: local variables; as text a line for each."""
-    return XObject(dict(variables), default=lambda: lines([*variables.items()]))
+    return XObject(dict(variables), default=lambda: lines([*variables.items()])) if variables else XObject({})
 
 
 def parent_value(source: ContextSource) -> XObject | None:
@@ -123,8 +134,8 @@ def input_value(source: ContextSource) -> XObject | None:
         "external_id": str(received.get("external_id") or ""),
     }
     if not source.options.is_early:
-        properties["payload"] = lambda: to_value(received.get("payload"))
-    parts = [text, *(attachment.partition(":")[2] for attachment in attachments)]
+        properties["payload"] = lambda: to_value(received.get("payload") or {})
+    parts = [text, *(attachment_parts(attachment)[1] for attachment in attachments)]
     return XObject(properties, default="\n".join(part for part in parts if part))
 
 
@@ -186,7 +197,10 @@ _FLOW_GETTERS: dict[str, Getter] = {
     "revision": lambda subject: Decimal(subject[2]),
 }
 _FLOW = Shape(_FLOW_GETTERS, default=lambda subject: subject[1])
-_EARLY_RUN = Shape(_RUN_GETTERS, default=_describe_run)
+_EARLY_RUN_GETTERS: dict[str, Getter] = {
+    "path": lambda source: XArray([to_value(describe_early_step(step)) for step in source.run.path]),
+}
+_EARLY_RUN = Shape(_RUN_GETTERS | _EARLY_RUN_GETTERS, default=_describe_run)
 _RUN = Shape(_RUN_GETTERS | {"locals": lambda source: locals_value(source.run.locals)}, default=_describe_run)
 _RESULT = Shape(_RESULT_GETTERS, default=lambda result: result.value)
 _EARLY_RESULT = Shape(_RESULT_GETTERS | _EARLY_RESULT_GETTERS, default=lambda result: result.value)

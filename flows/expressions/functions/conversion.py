@@ -3,7 +3,7 @@
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.registry import ANY, BOOLEAN, DATE, DATETIME, NUMBER, TEXT, TIME, function
-from flows.expressions.values import Value, XArray, XObject
+from flows.expressions.values import Value, XArray, to_value
 
 ITEM_LIMIT = 10_000
 
@@ -26,12 +26,12 @@ def make_array(evaluation: Evaluation, *items: Value) -> XArray:
 
 
 @function("object", rest=ANY)
-def make_object(evaluation: Evaluation, *pairs: Value) -> XObject:
-    """An object of alternating names and values."""
+def make_object(evaluation: Evaluation, *pairs: Value) -> Value:
+    """An object of alternating names and values; the value of `__default__` is its default."""
     if len(pairs) % 2:
         raise ExpressionError("requires an even number of arguments")
     names = [TEXT(evaluation, name) for name in pairs[::2]]
-    return XObject(dict(zip(names, pairs[1::2], strict=True)))
+    return to_value(dict(zip(names, pairs[1::2], strict=True)))
 
 
 def check_count(items: tuple[Value, ...] | list[Value]) -> tuple[Value, ...] | list[Value]:

@@ -7,13 +7,14 @@ from flows import urns
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.formatting import format_value
-from flows.expressions.functions.registry import ANY, BOOLEAN, INTEGER, NUMBER, TEXT, function
+from flows.expressions.functions.registry import ANY, BOOLEAN, INTEGER, NUMBER, RAW, TEXT, function
 from flows.expressions.json_reading import read_json
 from flows.expressions.rendering import render, render_json
-from flows.expressions.values import Value, XObject, describe
+from flows.expressions.values import Value, XError, XObject, describe
 from flows.numbers import format_number
 
 MOST_PLACES = 9
+_CONTENT_TYPE = re.compile(r"image|audio|video|application|geo|unavailable|[a-z0-9_]+/[-+.a-z0-9_]+")
 _PROMPT_ARGUMENT = re.compile(r"\{\{\s*\.arg([0-9]{1,4})\s*\}\}")
 
 
@@ -41,8 +42,16 @@ def _read_urn(text: str) -> urns.Urn:
 @function("attachment_parts", takes=[TEXT])
 def split_attachment(evaluation: Evaluation, text: str) -> XObject:
     """Content type and URL of an attachment; without a type the whole text is the URL."""
+    content_type, url = attachment_parts(text)
+    return XObject({"content_type": content_type, "url": url})
+
+
+def attachment_parts(text: str) -> tuple[str, str]:
+    """The content type, in lower case, and the URL of an attachment. What stands before a colon is only a type if it is
+    one, whole or without its second part; otherwise the whole text is the URL."""
     content_type, colon, url = text.partition(":")
-    return XObject({"content_type": content_type if colon else "", "url": url if colon else text})
+    content_type = content_type.lower()
+    return (content_type, url) if colon and _CONTENT_TYPE.fullmatch(content_type) else ("", text)
 
 
 @function("json", takes=[ANY])
@@ -53,14 +62,14 @@ def write_json(evaluation: Evaluation, value: Value) -> str:
 
 @function("parse_json", takes=[TEXT])
 def parse_json(evaluation: Evaluation, text: str) -> Value:
-    """The value of a JSON text."""
-    return read_json(text, evaluation.budget)
+    """The value of a JSON text; null if it is empty."""
+    return read_json(text, evaluation.budget) if text else None
 
 
-@function("format", takes=[ANY])
+@function("format", takes=[RAW])
 def format_for_people(evaluation: Evaluation, value: Value) -> str:
-    """A value as people in the workspace write it."""
-    return format_value(evaluation, value)
+    """A value as people in the workspace write it; nothing for an error."""
+    return "" if isinstance(value, XError) else format_value(evaluation, value)
 
 
 @function("format_number", takes=[NUMBER], optional=[INTEGER, BOOLEAN])

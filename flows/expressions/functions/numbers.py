@@ -14,7 +14,7 @@ _LARGEST_WHOLE = 2**63
 @function("abs", takes=[NUMBER])
 def absolute(evaluation: Evaluation, number: Decimal) -> Decimal:
     """The number without its sign."""
-    return abs(number)
+    return decimals.absolute(number)
 
 
 @function("max", takes=[NUMBER], rest=NUMBER)
@@ -71,7 +71,7 @@ def draw_between(evaluation: Evaluation, first: Decimal, last: Decimal) -> Decim
     lowest, highest = sorted((first, last))
     width = decimals.add(decimals.subtract(highest, lowest), Decimal(1))
     drawn = decimals.round_to(evaluation.clock.random(), decimals.DIVISION_PLACES, ROUND_FLOOR)
-    return decimals.add(lowest, Decimal(int(drawn * width))).to_integral_value(ROUND_FLOOR)
+    return decimals.add(lowest, decimals.share(width, drawn)).to_integral_value(ROUND_FLOOR)
 
 
 @function("percent", takes=[NUMBER])

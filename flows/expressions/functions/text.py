@@ -8,8 +8,9 @@ import regex
 
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.registry import INTEGER, TEXT, function
+from flows.expressions.functions.registry import INTEGER, RAW, TEXT, function
 from flows.expressions.patterns import find_groups
+from flows.expressions.values import Value
 from flows.words import fold_case
 
 REPEAT_LIMIT = 10_000
@@ -19,14 +20,14 @@ _WORD_START = regex.compile(r"(?<![\p{L}\p{M}\p{N}_'’])\p{L}")
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 _FINAL_SIGMA = "ς"
+_REPLACEMENT = "\ufffd"
 
 
 @function("char", takes=[INTEGER])
 def make_character(evaluation: Evaluation, code: int) -> str:
-    """The character of a code point."""
-    if not 0 < code <= _LAST_CODE_POINT or code in _SURROGATES:
-        raise ExpressionError(f"{code} isn't the code of a character")
-    return chr(code)
+    """The character of a code point, or the sign for those that are no characters."""
+    is_character = 0 <= code <= _LAST_CODE_POINT and code not in _SURROGATES
+    return chr(code) if is_character else _REPLACEMENT
 
 
 @function("code", takes=[TEXT])
@@ -96,9 +97,9 @@ def clean(evaluation: Evaluation, text: str) -> str:
     return str(_NOT_PRINTABLE.sub("", text))
 
 
-@function("text_slice", takes=[TEXT, INTEGER], optional=[INTEGER])
-def slice_text(evaluation: Evaluation, text: str, start: int, end: int | None = None) -> str:
-    """The characters from `start` up to `end`; negative ones count from the end."""
+@function("text_slice", takes=[TEXT, INTEGER], optional=[INTEGER, RAW])
+def slice_text(evaluation: Evaluation, text: str, start: int, end: int | None = None, _unused: Value = None) -> str:
+    """The characters from `start` up to `end`; negative ones count from the end. A fourth argument means nothing."""
     return text[start:end]
 
 

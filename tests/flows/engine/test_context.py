@@ -86,7 +86,7 @@ def receive(text: str, **message: Any) -> str:
 def test_the_payload_of_a_message_is_an_object() -> None:
     assert receive("@input.payload.size", payload={"size": "XL", "extras": [1, 2]}) == "XL"
     assert receive("@(json(input.payload))", payload={"extras": [1, {"a": None}]}) == '{"extras":[1,{"a":null}]}'
-    assert receive("@(json(input.payload))") == "null"
+    assert receive("@(json(input.payload))") == "{}"
 
 
 def test_a_payload_is_kept_while_the_session_waits() -> None:
@@ -98,7 +98,7 @@ def test_a_payload_is_kept_while_the_session_waits() -> None:
 
     assert played.session.from_json(played.session.to_json()) == played.session
     assert played.session.input is not None and played.session.input["payload"] == {"size": "XL"}
-    assert said(played.answer("no")) == ""
+    assert said(played.answer("no")) == "{}"
 
 
 def test_an_address_that_is_none_is_null() -> None:

@@ -76,9 +76,7 @@ def test_empty_and_long_parts_are_dropped_or_cut() -> None:
     assert len(played.errors) == 3
 
 
-@pytest.mark.parametrize(
-    "kind", ["image/p\x00ng", "image/p\ng", "audio/..", "audio/vnd.wave", "image/../png", "a b", "image/", "/png", "é"]
-)
+@pytest.mark.parametrize("kind", ["image/p\ng", "image/../png", "a b", "image/", "/png", "é", "10", "png", "http"])
 def test_attachments_with_odd_media_types_are_ignored(kind: str) -> None:
     played = act("send_msg", text="Hi", attachments=[f"{kind}:http://example.com/x"])
     assert "attachments" not in message_of(played)

@@ -83,7 +83,7 @@ def test_calls_that_cannot_be_made_fail(action: dict[str, Any], generation: int,
             "Webhook header 'X-Note' evaluated to more than one line",
         ),
         ("X-Note", "a\nb", "Webhook header 'X-Note' evaluated to more than one line"),
-        ("X-Note", "a\x00b", "Webhook header 'X-Note' evaluated to more than one line"),
+        ("X-Note", "a\x01b", "Webhook header 'X-Note' evaluated to more than one line"),
     ],
 )
 def test_headers_that_would_break_or_smuggle_a_request_are_an_error_and_no_call(

@@ -74,9 +74,10 @@ def test_a_message_has_its_topic_in_generation_13() -> None:
     assert sent(act("send_msg", EARLY, text="Hi", topic="event"))[0]["topic"] == "event"
 
 
-def test_blocked_wins_over_no_route() -> None:
-    options = {"contact": {"status": "blocked", "urns": []}}
-    assert sent(act("send_msg", options, text="Hi"))[0]["unsendable_reason"] == "contact_blocked"
+@pytest.mark.parametrize(("urns", "reason"), [([], "no_route"), ([TEL], "contact_blocked")])
+def test_without_a_route_it_does_not_matter_that_a_contact_is_blocked(urns: list[str], reason: str) -> None:
+    options = {"contact": {"status": "blocked", "urns": urns}}
+    assert sent(act("send_msg", options, text="Hi"))[0]["unsendable_reason"] == reason
 
 
 @pytest.mark.parametrize("text", ['@("")', "@(1 / 0)", " "])

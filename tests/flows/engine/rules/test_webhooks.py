@@ -317,7 +317,7 @@ def test_a_payload_tells_contact_flow_path_results_run_input_and_channel() -> No
         "uuid": make_uuid(7),
         "type": "msg",
         "created_on": "2025-05-04T12:31:00.000000Z",
-        "channel": refer(CHANNEL),
+        "channel": {**refer(CHANNEL), "address": "+12065550100"},
         "urn": {"scheme": "tel", "path": "+12065551212", "display": "(206) 555-1212"},
         "text": "yes",
         "attachments": [{"content_type": "image/png", "url": "http://a/1"}],

@@ -14,7 +14,7 @@ from tests.flows.expressions.evaluating import outcome_of
         ('char("65.9")', '"A"'),
         ("char(8364)", '"€"'),
         ("char(128519)", '"😇"'),
-        ("char(1114112)", "error"),
+        ("code(char(1114112))", "65533"),
         ('char("x")', "error"),
         ('code("€uro")', "8364"),
         ('code("😇 x")', "128519"),
