@@ -6,7 +6,6 @@ from typing import Any
 
 from flows.definition import Action
 from flows.engine.assets import Channel
-from flows.engine.contact import without_query
 from flows.engine.options import Options
 from flows.engine.visit import Visit
 from flows.expressions.functions.formats import attachment_parts

@@ -23,7 +23,8 @@ SCHEME = "tel"
 
 def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> tuple[str, str]:
     """Creates a gateway from its `type`, `name`, `address` and, perhaps, `country`, `scheme`, `settings` (as texts),
-    `messages_per_second` and `allow_international`; returns its UUID and the secret of its own calls. Raises InvalidInput, LimitReached.
+    `messages_per_second` and `allow_international`; returns its UUID and the secret of its own calls. Raises
+    InvalidInput, LimitReached.
     """
     for needed in ("type", "name", "address"):
         if needed not in new:

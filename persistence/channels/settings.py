@@ -62,7 +62,8 @@ def change_config(tx: Transaction, workspace_id: int, uuid: str, given: Mapping[
 
 def change_channel_settings(tx: Transaction, workspace_id: int, uuid: str, changes: Mapping[str, Any]) -> str:
     """Changes a channel's name and where it sends to, and a gateway's rate limit, settings and secret, as far as
-    `changes` contains them; returns the record as JSON text. Raises RecordMissing, InvalidInput, and Refused for what cannot be changed.
+    `changes` contains them; returns the record as JSON text. Raises RecordMissing, InvalidInput, and Refused for what
+    cannot be changed.
     """
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
     held = select(channel.c.type).where(mine).with_for_update(key_share=True)

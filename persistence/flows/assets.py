@@ -158,7 +158,8 @@ def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[boo
 def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
     """Active channels. If several are possible, the engine takes the last for phone numbers and the first for all else:
     so this is the most recently seen."""
-    for_phones, for_others = [], []
+    for_phones: list[Channel] = []
+    for_others: list[Channel] = []
     for uuid, name, address, schemes, country, kind, may in _CHANNELS.rows(tx, {"owner": workspace_id}):
         found = for_phones if "tel" in schemes else for_others
         texts = (uuid, name or address or "", address or "")

@@ -76,7 +76,7 @@ def test_a_contact_survives_its_stored_form() -> None:
         ([channel(1, country="RW", address="+25078"), channel(2, country="RW", address="+250789")], "2"),
         ([channel(1, country="RW", address="1234"), channel(2, address="+250788000")], "2"),
         ([channel(1, country="RW", address="+25078"), channel(2, country="UG", allow_international=True)], "1"),
-        ([channel(1, country="RW", address="12"), channel(2, country="UG", address="34", allow_international=True)], "2"),
+        ([channel(1, country="RW"), channel(2, country="UG", allow_international=True)], "2"),
         ([channel(1, country="RW", address="+25072"), channel(2, country="RW", address="250788")], "2"),
         ([channel(1, country="UG", address="+256"), channel(2, country="KE", address="+2507")], None),
         ([channel(1, country="RW", address="+25078"), channel(2, country="RW", match_prefixes=["+1", "+250788"])], "2"),

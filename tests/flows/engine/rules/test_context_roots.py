@@ -306,7 +306,6 @@ CALL = {"type": "call_webhook", "method": "GET", "url": "http://a.b/", "result_n
         ("@webhook.status", "201"),
         ("@webhook.json.size", "XL"),
         ('@(webhook.headers["X-Key"])', "a"),
-        ("@webhook", "GET http://a.b/"),
     ],
 )
 def test_the_last_call_is_seen_with_status_headers_and_json(template: str, text: str) -> None:
