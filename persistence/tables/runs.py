@@ -66,6 +66,7 @@ class FlowSessionColumns(RecordColumns):
     ended_on: Named[datetime | None] = Column(UtcDateTime)
     timeout_on: Named[datetime | None] = Column(UtcDateTime)
     expires_on: Named[datetime | None] = Column(UtcDateTime)
+    counted_from: Named[datetime | None] = Column(UtcDateTime)
 
 
 flow_session = numbered_table(
@@ -77,7 +78,9 @@ flow_session = numbered_table(
     Index("ix_flow_session_contact", "contact_id", "created_on", "id"),
 )
 """`state` is the engine's session while it waits, null once it has ended. `current_flow_id` is the flow that waits;
-the contact's row has it too. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints."""
+the contact's row has it too. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints, and count
+from `counted_from`, or without it from `modified_on`, when the sprint was recorded (see
+`persistence.sessions.waiting`)."""
 
 
 class ParkedSprintColumns(OwnedColumns):

@@ -5,9 +5,16 @@ from datetime import datetime
 
 from flows.engine.events import write_moment
 from persistence.database import Transaction
-from persistence.sessions.waiting import WaitingSession, find_due_waits, list_waiting_workspaces, load_waiting
+from persistence.sessions.waiting import (
+    WaitingSession,
+    count_anew,
+    find_due_waits,
+    list_waiting_workspaces,
+    load_waiting,
+    put_off,
+)
 from worker.flows.batch import run_batch
-from worker.flows.runner import BatchContext, FlowRunner
+from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
 from worker.flows.sprints import Task
 from worker.runtime import Runtime
 from worker.turns import begin_turns
@@ -25,9 +32,21 @@ def begin_timers(runtime: Runtime) -> Callable[[], bool]:
     )
 
 
-def plan_waits(tx: Transaction, context: BatchContext, contact_ids: Sequence[int]) -> tuple[list[Task], None]:
-    waiting = load_waiting(tx, context.workspace.id, contact_ids)
-    return [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids], None
+def plan_waits(
+    tx: Transaction, context: BatchContext, contact_ids: Sequence[int]
+) -> tuple[list[Task], OnRecorded | None]:
+    """Ends the waits whose time has come, and puts those off whose questions have not left for as long."""
+    workspace_id, waiting = context.workspace.id, load_waiting(tx, context.workspace.id, contact_ids)
+    come = [session for session in waiting.values() if session.ends_by(tx.now)]
+    counted = {each.contact_id: each for each in count_anew(tx, workspace_id, come)} if come else {}
+    waiting |= counted
+    later = {contact_id: each for contact_id, each in counted.items() if not each.ends_by(tx.now)}
+
+    def record(tx: Transaction, recorded: Sequence[int]) -> None:
+        put_off(tx, workspace_id, [later[contact_id] for contact_id in recorded if contact_id in later])
+
+    tasks = [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids]
+    return tasks, record if later else None
 
 
 def _plan(contact_id: int, session: WaitingSession | None, now: datetime) -> Task:

@@ -13,7 +13,7 @@ from persistence.database import Database
 from persistence.flow_starts.flow_starts import NewStart, create_start
 from persistence.flow_starts.states import API
 from persistence.messages.incoming import Received, store_received
-from persistence.messages.states import OUTGOING
+from persistence.messages.states import OUTGOING, QUEUED, SENT
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
@@ -55,6 +55,7 @@ class Stage:
         self.runtime = runtime
         self.clock = clock
         self.channel_id = add_channel(database, workspace)
+        self.is_phone_on = True
         self._received = 0
         self._steps: Sequence[Callable[[], bool]] = [
             begin(runtime)
@@ -62,9 +63,13 @@ class Stage:
         ]
 
     def work(self) -> None:
-        """Everything that is due."""
+        """Everything that is due; then the phone sends what it was given, unless it is off."""
         while sum(step() for step in self._steps):
             pass
+        waits = (message.c.direction == OUTGOING) & (message.c.status == QUEUED)
+        if self.is_phone_on:
+            with self.database.writing() as tx:
+                tx.execute(message.update().where(waits).values(status=SENT, sent_on=message.c.created_on))
 
     def add_contact(self, phone: str, name: str | None = None) -> int:
         urn = Urn("tel", phone)
