@@ -6,8 +6,8 @@ Older programs work with it: the columns are new and optional.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0009"
+down_revision = "0008"
 works_for = "0001"
 branch_labels = None
 depends_on = None
