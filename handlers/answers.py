@@ -27,6 +27,7 @@ class Answer:
     body: str | bytes | None = None
     headers: Mapping[str, str] | None = None
     is_list: bool = False
+    cookies: tuple[str, ...] = ()
 
 
 def ok(document: str | bytes) -> Answer:

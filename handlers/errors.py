@@ -15,7 +15,7 @@ from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, UNAVAILABLE
 from handlers.contract.operations import load_contract
 from handlers.request import context_of
 from openapi.bundle import GENERATIONS, matches
-from persistence.accounts.signing_in import TooManyAttempts
+from persistence.accounts.signing_in import CodeMissing, TooManyAttempts
 from persistence.errors import (
     Clash,
     DatabaseError,
@@ -34,6 +34,7 @@ from persistence.media.store import StoreUnavailable
 logger = logging.getLogger("relayboard.api")
 
 JSON_TYPE = "application/json"
+CODE_MISSING = "second_factor_required"
 STATUS = {Refused: 400, SystemRecord: 403, NotAllowed: 403, RecordMissing: 404, LimitReached: 409, Clash: 409}
 TEXTS = {
     401: "An API token is required.",
@@ -66,6 +67,8 @@ async def answer_rule(request: ConnexionRequest, error: Exception) -> ConnexionR
     """A violated rule: 400 keyed by field for invalid input, a detail for everything else."""
     if isinstance(error, InvalidInput):
         return _json(400, error.errors, limits_of(request))
+    if isinstance(error, CodeMissing):
+        return _json(403, {"detail": str(error), "code": CODE_MISSING}, limits_of(request))
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
     return detail(status, str(error), limits_of(request))
 

@@ -1,7 +1,7 @@
 """What handlers of people's own accounts share."""
 
 from handlers.answers import Answer
-from handlers.asgi.browsers import make_cookie
+from handlers.asgi.browsers import KNOWN_COOKIE, make_cookie
 from handlers.errors import seconds_until
 from handlers.request import PersonRequest, actor_of
 from persistence.accounts.limits import Attempts
@@ -10,6 +10,8 @@ from persistence.accounts.signing_in import Door, SignedIn
 from persistence.tokens import Credentials
 
 SECONDS_PER_DAY = 86_400
+KNOWN_SECONDS = 400 * SECONDS_PER_DAY
+"""The longest time for which browsers keep a cookie."""
 
 
 def door_of(request: PersonRequest) -> Door:
@@ -26,11 +28,14 @@ def person_in(request: PersonRequest) -> Credentials:
 
 
 def answer_session(request: PersonRequest, signed_in: SignedIn) -> Answer:
-    """A new session, with its cookie and what is left of the attempts to sign in."""
+    """A new session, with its cookie, the one by which the browser is known later, and what is left of the attempts to
+    sign in."""
     with request.service.database.reading() as tx:
         (record,) = read_sign_ins(tx, signed_in.user_id, signed_in.sign_in_id)
-    headers = {"Set-Cookie": cookie_of(request, signed_in.key), **limit_headers(request, signed_in.attempts)}
-    return Answer(201, record, headers)
+    is_secure = request.root.startswith("https:")
+    known = make_cookie(signed_in.known, is_secure=is_secure, seconds=KNOWN_SECONDS, cookie=KNOWN_COOKIE)
+    cookies = (cookie_of(request, signed_in.key), known)
+    return Answer(201, record, limit_headers(request, signed_in.attempts), cookies=cookies)
 
 
 def limit_headers(request: PersonRequest, attempts: Attempts) -> dict[str, str]:

@@ -1,14 +1,19 @@
 """Users and their roles in workspaces, each of which keeps an administrator."""
 
+from dataclasses import dataclass
+
 from sqlalchemy import ColumnElement, FromClause, delete, func, insert, literal_column, null, select, update
 
+from persistence.accounts.addresses import check_email, email_key
+from persistence.accounts.unproven import Ended, end_unproven, hold_user
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of
 from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
-from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, token, user
+from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
+from persistence.tickets.assignees import unassign_stranded
 from persistence.workspaces import hold_workspace
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
@@ -50,7 +55,7 @@ USERS = ListSpec(
     standing=_members,
     filters={
         "uuid": one_of(user.c.uuid),
-        "email": lambda _query, emails: user.c.email_key.in_([email.lower() for email in emails]),
+        "email": lambda _query, emails: user.c.email_key.in_([email_key(each) for each in emails]),
         "role": one_of(membership.c.role),
     },
 )
@@ -61,7 +66,7 @@ def find_member(tx: Transaction, workspace_id: int, email: str) -> int | None:
     statement = (
         select(user.c.id)
         .join(membership, membership.c.user_id == user.c.id)
-        .where(membership.c.workspace_id == workspace_id, user.c.email_key == email.strip().lower(), user.c.is_active)
+        .where(membership.c.workspace_id == workspace_id, user.c.email_key == email_key(email), user.c.is_active)
     )
     return tx.execute(statement).scalar_one_or_none()
 
@@ -75,11 +80,6 @@ def find_member_email(tx: Transaction, workspace_id: int, uuid: str) -> str | No
     return tx.execute(statement).scalar_one_or_none()
 
 
-def find_user(tx: Transaction, uuid: str) -> int | None:
-    """The id of the user with this uuid."""
-    return tx.execute(select(user.c.id).where(user.c.uuid == uuid)).scalar_one_or_none()
-
-
 def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
     """A user by uuid, name and e-mail address."""
     row = tx.execute(select(user.c.uuid, USER_NAME, user.c.email).where(user.c.id == user_id)).first()
@@ -89,43 +89,48 @@ def find_user_reference(tx: Transaction, user_id: int) -> dict[str, str] | None:
     return {"uuid": uuid, "name": name.strip(), "email": address}
 
 
-def check_email(email: str) -> str:
-    """The address without white space around it. Raises InvalidInput if it cannot be an e-mail address."""
-    email = email.strip()
-    local, _, domain = email.rpartition("@")
-    is_plain = email.isprintable() and not any(character in ' @,;<>()[]"\\' for character in local + domain)
-    if not local or "." not in domain.strip(".") or not is_plain:
-        raise InvalidInput.on(
-            "email", f"{email} is not an e-mail address." if email else "An empty value is not allowed."
-        )
-    if len(email) > EMAIL_LENGTH:
-        raise InvalidInput.on("email", f"At most {EMAIL_LENGTH} characters.")
-    return email
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A user who has a role in a workspace; `ended` is what an unproven account lost by that."""
+
+    id: int
+    uuid: str
+    ended: Ended | None = None
 
 
 def add_member(
-    tx: Transaction, workspace_id: int, email: str, role: str, *, first_name: str = "", last_name: str = ""
-) -> str:
-    """Give a user a role in the workspace, creating the user if the address is new; returns the user's UUID. Nothing
-    changes for a member with that role. Raises Refused for a member with another role, InvalidInput for a bad address
-    or name.
+    tx: Transaction,
+    workspace_id: int,
+    email: str,
+    role: str,
+    *,
+    first_name: str = "",
+    last_name: str = "",
+    is_holder: bool = False,
+) -> Joined:
+    """Give a user a role in the workspace, creating the user if the address is new. Nothing changes for a member with
+    that role. What an unproven account has ends, unless its holder asks (`is_holder`). Raises Refused for a member with
+    another role, InvalidInput for a bad address or name.
     """
     email = check_email(email)
     names = {"first_name": first_name.strip(), "last_name": last_name.strip()}
     for field, name in names.items():
         if len(name) > PERSON_NAME_LENGTH or "\x00" in name:
             raise InvalidInput.on(field, f"At most {PERSON_NAME_LENGTH} characters.")
-    row = tx.execute(select(user.c.id, user.c.uuid).where(user.c.email_key == email.lower())).first()
+    row = tx.execute(select(user.c.id, user.c.uuid).where(user.c.email_key == email_key(email))).first()
     if row is None:
-        values = {"email": email, "email_key": email.lower(), "is_active": True, "created_on": tx.now}
+        values = {"email": email, "email_key": email_key(email), "is_active": True, "created_on": tx.now}
         row = tx.execute(insert(user).values(**values, **names).returning(user.c.id, user.c.uuid)).one()
     user_id, uuid = row
+    hold_user(tx, user_id)
     present = read_role(tx, workspace_id, user_id)
     if present not in (None, role):
         raise Refused(f"{email} is {A[present]} of this workspace already; `user change` changes the role.")
-    if present is None:
-        tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=user_id, role=role, created_on=tx.now))
-    return uuid
+    if present is not None:
+        return Joined(user_id, uuid)
+    ended = None if is_holder else end_unproven(tx, user_id)
+    tx.execute(insert(membership).values(workspace_id=workspace_id, user_id=user_id, role=role, created_on=tx.now))
+    return Joined(user_id, uuid, ended)
 
 
 def read_role(tx: Transaction, workspace_id: int, user_id: int) -> str | None:
@@ -134,22 +139,25 @@ def read_role(tx: Transaction, workspace_id: int, user_id: int) -> str | None:
     return tx.execute(select(membership.c.role).where(mine)).scalar_one_or_none()
 
 
-def change_role(tx: Transaction, workspace_id: int, email: str, role: str) -> None:
-    """Change the role of a user. Raises RecordMissing for a user of other workspaces, Refused for the last
-    administrator."""
+def change_role(tx: Transaction, workspace_id: int, email: str, role: str, by_user_id: int | None = None) -> None:
+    """Change the role of a user; open tickets do not stay with a role that cannot act on them. Raises RecordMissing for
+    a user of other workspaces, Refused for the last administrator."""
     user_id = _hold_member(tx, workspace_id, email)
     if role != ADMINISTRATOR:
         _check_another_administrator(tx, workspace_id, user_id, email)
     tx.execute(update(membership).where(_membership_of(workspace_id, user_id)).values(role=role))
+    unassign_stranded(tx, workspace_id, user_id, by_user_id)
 
 
-def remove_member(tx: Transaction, workspace_id: int, email: str) -> None:
-    """Removes a user from the workspace and revokes the user's tokens for it. Raises like `change_role`."""
+def remove_member(tx: Transaction, workspace_id: int, email: str, by_user_id: int | None = None) -> None:
+    """Removes a user from the workspace, revokes the user's tokens for it, and makes the user's open tickets nobody's.
+    Raises like `change_role`."""
     user_id = _hold_member(tx, workspace_id, email)
     _check_another_administrator(tx, workspace_id, user_id, email)
     living = (token.c.workspace_id == workspace_id) & (token.c.user_id == user_id) & token.c.revoked_on.is_(None)
     tx.execute(update(token).where(living).values(revoked_on=tx.now))
     tx.execute(delete(membership).where(_membership_of(workspace_id, user_id)))
+    unassign_stranded(tx, workspace_id, user_id, by_user_id)
 
 
 def _hold_member(tx: Transaction, workspace_id: int, email: str) -> int:

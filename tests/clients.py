@@ -76,6 +76,7 @@ class WholeResponses(httpx.BaseTransport):
     """
 
     def __init__(self, app: ASGIApp) -> None:
+        self.client = ("testclient", 50000)
         self._app = app
         self._running: set[asyncio.Task[None]] = set()
 
@@ -92,13 +93,13 @@ class WholeResponses(httpx.BaseTransport):
     async def _answer(self, request: httpx.Request, answered: "Future[httpx.Response]") -> None:
         exchange = WholeExchange(request)
         try:
-            await self._app(_scope(request), exchange.receive, exchange.send)
+            await self._app(_scope(request, self.client), exchange.receive, exchange.send)
             answered.set_result(exchange.response())
         except BaseException as error:  # it is raised where the response is awaited
             answered.set_exception(error)
 
 
-def _scope(request: httpx.Request) -> Scope:
+def _scope(request: httpx.Request, client: tuple[str, int]) -> Scope:
     url = request.url
     raw_path, _, query = url.raw_path.partition(b"?")
     return {
@@ -112,7 +113,7 @@ def _scope(request: httpx.Request) -> Scope:
         "root_path": "",
         "query_string": query,
         "headers": [(name.lower(), value) for name, value in request.headers.raw],
-        "client": ("testclient", 50000),
+        "client": client,
         "server": (url.host, url.port or DEFAULT_PORTS[url.scheme]),
         "state": {},
     }

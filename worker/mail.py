@@ -26,7 +26,7 @@ def begin_mail(runtime: Runtime) -> Callable[[], bool]:
         writing = database.write(lambda tx: write_letter(tx, letter, runtime.settings.secret_key))
         try:
             if writing is not None:
-                sender.send([letter.recipient], writing.subject, writing.text)
+                sender.send([writing.recipient], writing.subject, writing.text)
         except ServiceError as error:
             due_on = database.write(lambda tx: postpone_letter(tx, letter.id))
             logger.warning("a letter about an account could not be sent: %s; again at %s", error, due_on)

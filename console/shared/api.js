@@ -21,11 +21,12 @@ export class NotReached extends Error {}
 
 /** The service refused a request: its status, its text, and its messages by property. */
 export class Refused extends Error {
-  /** @param {number} status @param {string} text @param {Record<string, string[]>} fields */
-  constructor(status, text, fields) {
+  /** @param {number} status @param {string} text @param {Record<string, string[]>} fields @param {string} [code] */
+  constructor(status, text, fields, code = "") {
     super(text);
     this.status = status;
     this.fields = fields;
+    this.code = code;
   }
 }
 
@@ -140,14 +141,16 @@ function refusal(status, text) {
   /** @type {Record<string, string[]>} */
   const fields = {};
   let detail = "";
+  let code = "";
   try {
     const said = JSON.parse(text);
     for (const [name, value] of Object.entries(said)) {
       if (name === "detail") detail = String(value);
+      else if (name === "code" && typeof value === "string") code = value;
       else fields[name] = sentences(value);
     }
   } catch {
     detail = "";
   }
-  return new Refused(status, detail || Object.values(fields).flat().join(" "), fields);
+  return new Refused(status, detail || Object.values(fields).flat().join(" "), fields, code);
 }

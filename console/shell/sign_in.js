@@ -11,6 +11,9 @@ import { html, useEffect, useState } from "../shared/ui.js";
 /** The ways to sign in, by the page that leads to them. @type {Record<string, "link_sessions" | "invitation_sessions">} */
 const WAYS = { "sign-in": "link_sessions", invitation: "invitation_sessions" };
 
+/** What the service says if only the code of the second factor is missing. */
+const CODE_MISSING = "second_factor_required";
+
 /** Whether the address signs in by itself: the demo, on one's own computer, opens this page with what is needed. */
 export const isSigningIn = () => place.value.page === "demo" && !!place.value.query.email;
 
@@ -20,6 +23,7 @@ export function SignIn() {
   const [problem, setProblem] = useState("");
   const [notice, setNotice] = useState("");
   const [busy, setBusy] = useState(false);
+  const [asksCode, setAsksCode] = useState(false);
   const submit = async (/** @type {Record<string, string>} */ proof) => {
     setBusy(true);
     setProblem("");
@@ -27,7 +31,8 @@ export function SignIn() {
       await signIn(way, proof);
       if (way !== "sessions") go([], {}, { replace: true });
     } catch (error) {
-      setProblem(error instanceof Refused && error.status === 403 && way === "sessions" ? t("sign_in.wrong") : explain(error));
+      if (error instanceof Refused && error.code === CODE_MISSING) setAsksCode(true);
+      else setProblem(error instanceof Refused && error.status === 403 && way === "sessions" ? t(asksCode ? "sign_in.wrong_code" : "sign_in.wrong") : explain(error));
       setBusy(false);
     }
   };
@@ -46,7 +51,13 @@ export function SignIn() {
       (error) => setProblem(explain(error)),
     );
   };
-  useEffect(() => setProblem(""), [way]);
+  useEffect(() => {
+    setProblem("");
+    setAsksCode(false);
+  }, [way]);
+  useEffect(() => {
+    if (asksCode) document.getElementById("code")?.focus();
+  }, [asksCode]);
   useEffect(() => {
     if (!isSigningIn()) return;
     go([], {}, { replace: true });
@@ -63,10 +74,13 @@ export function SignIn() {
         ${isNew && html`<${Input} name="last_name" label=${t("sign_in.last_name")} autocomplete="family-name" />`}
         ${way !== "link_sessions" && html`<${Input} name="password" label=${t("sign_in.password")} type="password" required
           autocomplete=${isNew ? "new-password" : "current-password"} help=${isNew ? t("sign_in.password_help") : undefined} />`}
-        <details>
-          <summary>${t("sign_in.has_code")}</summary>
-          <${Input} name="code" label=${t("sign_in.code")} help=${t("sign_in.code_help")} inputmode="numeric" autocomplete="one-time-code" />
-        </details>
+        ${asksCode
+          ? html`<p class="said" role="status">${t("sign_in.asks_code")}</p>
+              <${Input} name="code" label=${t("sign_in.code")} help=${t("sign_in.code_help")} required autocomplete="one-time-code" />`
+          : html`<details>
+              <summary>${t("sign_in.has_code")}</summary>
+              <${Input} name="code" label=${t("sign_in.code")} help=${t("sign_in.code_help")} autocomplete="one-time-code" />
+            </details>`}
         ${problem && html`<p class="problem" role="alert">${problem}</p>`}
         ${notice && html`<p class="said" role="status">${notice}</p>`}
         <button class="primary" type="submit" disabled=${busy}>${t(isNew ? "sign_in.join" : "sign_in.submit")}</button>

@@ -6,15 +6,16 @@ from urllib.parse import urlsplit
 from persistence.errors import NotAllowed
 
 COOKIE = "relayboard_session"
+KNOWN_COOKIE = "relayboard_browser"
 OWN_SITE = ("same-origin", "none")
 OTHER_ORIGIN = "A page of another origin cannot use the cookie of this one."
 
 
-def cookie_in(header: str) -> str | None:
-    """The value of our cookie in a Cookie header."""
+def cookie_in(header: str, cookie: str = COOKIE) -> str | None:
+    """The value of one of our cookies in a Cookie header."""
     for part in header.split(";"):
         name, _, value = part.strip().partition("=")
-        if name == COOKIE and value:
+        if name == cookie and value:
             return value
     return None
 
@@ -32,7 +33,7 @@ def check_origin(headers: Mapping[str, str], base_url: str) -> None:
         raise NotAllowed(OTHER_ORIGIN)
 
 
-def make_cookie(value: str, *, is_secure: bool, seconds: int) -> str:
+def make_cookie(value: str, *, is_secure: bool, seconds: int, cookie: str = COOKIE) -> str:
     """The Set-Cookie header; with 0 seconds the browser forgets the cookie."""
     secure = "; Secure" if is_secure else ""
-    return f"{COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    return f"{cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"

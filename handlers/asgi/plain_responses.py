@@ -13,12 +13,13 @@ WITHOUT_LENGTH = (204, 304)
 
 @dataclass(frozen=True, slots=True)
 class PlainResponse:
-    """A whole response: body, media type, status and further headers."""
+    """A whole response: body, media type, status, further headers, and the cookies that it sets."""
 
     body: bytes
     media_type: str = JSON_TYPE
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: tuple[str, ...] = ()
 
     async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         await self.send(send)
@@ -28,6 +29,7 @@ class PlainResponse:
         if self.media_type:
             headers["content-type"] = self.media_type
         pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        pairs += [(b"set-cookie", each.encode("latin-1")) for each in self.cookies]
         await send({"type": "http.response.start", "status": self.status, "headers": pairs})
         await send({"type": "http.response.body", "body": self.body})
 

@@ -10,7 +10,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
 from handlers.answers import Answer
-from handlers.asgi.browsers import check_origin, cookie_in
+from handlers.asgi.browsers import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
 from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse
 from handlers.asgi.streams import Stream
@@ -108,7 +108,7 @@ def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None
         if body is not None and len(body) >= LEAST_BYTES and accepts_gzip(encodings):
             body = compress(body)
             headers["Content-Encoding"] = "gzip"
-    return PlainResponse(body or b"", JSON_TYPE if body is not None else "", answer.status, headers)
+    return PlainResponse(body or b"", JSON_TYPE if body is not None else "", answer.status, headers, answer.cookies)
 
 
 def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool = False) -> Answer:
@@ -233,15 +233,20 @@ def stored_root(service: Service, http: HttpRequest) -> str:
 
 
 def _run_itself(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+    cookies = http.headers.get("Cookie", "")
     request = PersonRequest(
         service=context.service,
         credentials=getattr(context, "credentials", None),
-        key=cookie_in(http.headers.get("Cookie", "")),
+        key=cookie_in(cookies),
         root=base_url(context.service, http),
         stored_root=stored_root(context.service, http),
         query=context.query,
         body=context.json or {},
-        browser=Browser(http.client.host if http.client else "", http.headers.get("User-Agent", "")),
+        browser=Browser(
+            http.client.host if http.client else "",
+            http.headers.get("User-Agent", ""),
+            cookie_in(cookies, KNOWN_COOKIE),
+        ),
     )
     if request.credentials is None:
         check_origin(http.headers, context.service.settings.base_url)

@@ -27,4 +27,4 @@ def delete_session(request: PersonRequest) -> Answer:
             end_by_key(tx, request.key, service.secret_keys)
 
     door_of(request).write(end)
-    return Answer(204, None, {"Set-Cookie": cookie_of(request, None)} if uuid is None else None)
+    return Answer(204, cookies=(cookie_of(request, None),) if uuid is None else ())

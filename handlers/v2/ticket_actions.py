@@ -6,8 +6,8 @@ from persistence.errors import InvalidInput
 from persistence.sql.names import must_exist
 from persistence.tickets import actions as ticket_actions
 from persistence.tickets.actions import ChosenTicket
+from persistence.tickets.assignees import find_assignee
 from persistence.topics import find_topic
-from persistence.users import find_member
 
 
 def act_on_tickets(request: Request) -> Answer:
@@ -20,7 +20,7 @@ def _assign(request: Request, chosen: list[ChosenTicket]) -> list[str]:
     if "assignee" not in request.body:
         raise InvalidInput.across('The action "assign" needs an assignee, which may be null.')
     email: str = request.body["assignee"] or ""
-    assignee_id = must_exist(find_member(request.tx, request.workspace.id, email), "assignee", email) if email else None
+    assignee_id = find_assignee(request.tx, request.workspace.id, email) if email else None
     user_id = request.credentials.user_id
     return ticket_actions.assign_tickets(request.tx, request.workspace.id, chosen, assignee_id, user_id)
 

@@ -6,9 +6,9 @@ from persistence.contacts.finding import find_contacts
 from persistence.errors import InvalidInput
 from persistence.sql.names import must_exist
 from persistence.tickets.actions import NewTicket, open_ticket
+from persistence.tickets.assignees import find_assignee
 from persistence.tickets.tickets import TICKETS
 from persistence.topics import find_topic
-from persistence.users import find_member
 
 list_tickets = ListAnswer(TICKETS)
 
@@ -20,7 +20,7 @@ def create_ticket(request: Request) -> Answer:
     new = NewTicket(
         contact_id,
         topic_id=must_exist(find_topic(tx, workspace.id, topic), "topic", topic) if topic else None,
-        assignee_id=must_exist(find_member(tx, workspace.id, email), "assignee", email) if email else None,
+        assignee_id=find_assignee(tx, workspace.id, email) if email else None,
         note=(body.get("note") or "").strip() or None,
         opened_by_id=request.credentials.user_id,
     )

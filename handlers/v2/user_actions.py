@@ -14,7 +14,7 @@ def act_on_user(request: Request) -> Answer:
         raise InvalidInput.across('The action "change_role" needs a role.')
     email = must_exist(find_member_email(tx, workspace_id, body["user"]), "user", body["user"])
     if is_removal:
-        remove_member(tx, workspace_id, email)
+        remove_member(tx, workspace_id, email, request.credentials.user_id)
     else:
-        change_role(tx, workspace_id, email, body["role"])
+        change_role(tx, workspace_id, email, body["role"], request.credentials.user_id)
     return no_content()

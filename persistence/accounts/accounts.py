@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import select, update
 
+from persistence.accounts.addresses import email_key
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, user, workspace
@@ -25,6 +26,7 @@ class Account:
     password_hash: str | None
     has_two_factor: bool
     recovery_codes_left: int
+    is_unproven: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,14 @@ _COLUMNS = (
     account.c.password_hash,
     account.c.totp_confirmed_on,
     account.c.recovery_hashes,
+    account.c.unproven_since,
 )
 
 
 def find_account(tx: Transaction, email: str) -> Account | None:
-    """The account with this e-mail address, in any case."""
+    """The account with this e-mail address, in any case and form of Unicode."""
     statement = select(*_COLUMNS).outerjoin(account, account.c.user_id == user.c.id)
-    row = tx.execute(statement.where(user.c.email_key == email.strip().lower(), user.c.is_active)).first()
+    row = tx.execute(statement.where(user.c.email_key == email_key(email), user.c.is_active)).first()
     return None if row is None else _from_row(row)
 
 
@@ -62,9 +65,11 @@ def read_account(tx: Transaction, user_id: int) -> Account:
 
 
 def _from_row(row: Sequence[Any]) -> Account:
-    user_id, uuid, email, first_name, last_name, password_hash, confirmed_on, hashes = row
+    user_id, uuid, email, first_name, last_name, password_hash, confirmed_on, hashes, unproven_since = row
     has_two_factor, codes_left = confirmed_on is not None, len(hashes or ())
-    return Account(user_id, uuid, email, first_name, last_name, password_hash, has_two_factor, codes_left)
+    is_unproven = unproven_since is not None
+    names = (email, first_name, last_name)
+    return Account(user_id, uuid, *names, password_hash, has_two_factor, codes_left, is_unproven)
 
 
 def list_memberships(tx: Transaction, user_id: int) -> list[Member]:
@@ -78,16 +83,20 @@ def list_memberships(tx: Transaction, user_id: int) -> list[Member]:
     return [Member(*row) for row in tx.execute(statement)]
 
 
-def set_password(tx: Transaction, user_id: int, password_hash: str) -> None:
-    """Gives a user another password."""
-    store_account(tx, user_id, password_hash=password_hash, password_changed_on=tx.now)
+def set_password(tx: Transaction, user_id: int, password_hash: str, *, is_proven: bool = True) -> None:
+    """Gives a user another password. `is_proven`: who chose it has the mailbox, or an operator did."""
+    unproven_since = None if is_proven else tx.now
+    values = {"password_changed_on": tx.now, "unproven_since": unproven_since}
+    store_account(tx, user_id, password_hash=password_hash, **values)
 
 
 def change_password(tx: Transaction, user_id: int, former: str | None, present: str) -> None:
-    """The same, if nobody changed the password since the former hash was read; otherwise raises LostRace."""
-    if read_account(tx, user_id).password_hash != former:
+    """The same for a user who is signed in, if nobody changed the password since the former hash was read; otherwise
+    raises LostRace."""
+    found = read_account(tx, user_id)
+    if found.password_hash != former:
         raise LostRace
-    set_password(tx, user_id, present)
+    set_password(tx, user_id, present, is_proven=not found.is_unproven)
 
 
 def renew_password_hash(tx: Transaction, user_id: int, former: str, present: str) -> None:

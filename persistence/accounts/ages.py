@@ -28,7 +28,8 @@ class Ages:
     @classmethod
     def of(cls, settings: Settings) -> "Ages":
         """The ages in the settings of this process."""
-        window = max(settings.sign_in_limit.period, settings.address_sign_in_limit.period)
+        limits = (settings.sign_in_limit, settings.account_sign_in_limit, settings.address_sign_in_limit)
+        window = max(each.period for each in limits)
         audit = timedelta(days=settings.audit_days) if settings.audit_days else None
         return cls(timedelta(days=settings.sign_in_days), timedelta(days=settings.sign_in_idle_days), window, audit)
 

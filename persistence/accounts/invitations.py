@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
+from persistence.accounts.addresses import check_email, email_key
 from persistence.accounts.ages import INVITATION_AGE
 from persistence.accounts.mail import INVITATION, post
 from persistence.accounts.secret_keys import make_secret
@@ -14,7 +15,7 @@ from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
 from persistence.tables.accounts import user
 from persistence.tables.sign_ins import invitation
-from persistence.users import check_email, find_member
+from persistence.users import find_member
 from persistence.workspaces import Workspace, hold_workspace
 from relayboard.base.settings import Settings
 
@@ -67,8 +68,10 @@ def invite(
         raise InvalidInput.on("email", f"{email} is a user of this workspace already.")
     rows, is_mailed = invitation.c, settings.smtp_url is not None
     mine = rows.workspace_id == workspace.id
-    tx.execute(delete(invitation).where(mine, func.lower(rows.email) == email.lower()))
-    if tx.execute(select(func.count()).select_from(invitation).where(mine)).scalar_one() >= INVITATIONS_PER_WORKSPACE:
+    present = tx.execute(select(rows.id, rows.email).where(mine)).all()
+    former = [each.id for each in present if email_key(each.email) == email_key(email)]
+    tx.execute(delete(invitation).where(mine, rows.id.in_(former)))
+    if len(present) - len(former) >= INVITATIONS_PER_WORKSPACE:
         raise LimitReached
     secret = make_secret(PREFIX, settings.secret_key)
     invitation_id = tx.insert(

@@ -8,11 +8,13 @@ from sqlalchemy import delete, select
 
 from persistence.accounts.accounts import find_account, list_memberships, read_account
 from persistence.accounts.ages import LINK_AGE
-from persistence.accounts.limits import Attempts, count_attempt, count_mail
+from persistence.accounts.limits import MAIL, Attempts, count_attempt
 from persistence.accounts.mail import SIGN_IN, post
 from persistence.accounts.secret_keys import fits, make_secret, public_of
 from persistence.accounts.sign_ins import BY_LINK
-from persistence.accounts.signing_in import Door, SignedIn, TooManyAttempts, enter
+from persistence.accounts.signing_in import Door, SignedIn, TooManyAttempts, count_code, enter
+from persistence.accounts.unproven import end_unproven
+from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.database import Transaction
 from persistence.errors import NotAllowed, Refused
 from persistence.tables.sign_ins import sign_in, sign_in_link
@@ -26,9 +28,10 @@ LINKS_PER_USER = 5
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link for a letter: who gets it, and its address."""
+    """A link for a letter: who gets it, at the address of the account, not the one that was typed, and its URL."""
 
     name: str
+    email: str
     url: str
 
 
@@ -39,7 +42,7 @@ def ask_for_link(door: Door, email: str, root: str) -> Attempts:
         raise Refused(NO_MAIL)
 
     def work(tx: Transaction) -> Attempts:
-        attempts = count_mail(tx, door.settings, email, door.browser.address)
+        attempts = count_attempt(tx, door.settings, door.visitor(email), MAIL)
         if not attempts.is_granted:
             raise TooManyAttempts(attempts)
         post(tx, SIGN_IN, email, {"root": root}, LINK_AGE)
@@ -60,25 +63,33 @@ def make_link(tx: Transaction, email: str, root: str, secret_key: str) -> Link |
     secret = make_secret(PREFIX, secret_key)
     values = {"user_id": found.user_id, "public": secret.public, "hash": secret.hash}
     tx.insert(sign_in_link, created_on=tx.now, **values)
-    return Link(found.first_name, f"{root}{PAGE}{secret.text}")
+    return Link(found.first_name, found.email, f"{root}{PAGE}{secret.text}")
 
 
 def sign_in_by_link(door: Door, text: str, code: str | None) -> SignedIn:
-    """Signs in; the link works no more. Raises NotAllowed, TooManyAttempts."""
+    """Signs in; the link works no more. It proves the mailbox: what somebody else may have set before ends. Raises
+    NotAllowed, TooManyAttempts."""
     with door.database.reading() as tx:
         user_id = _find_user(tx, text, door.secret_keys)
-        email = None if user_id is None else read_account(tx, user_id).email
-    if email is None:
+        owner = None if user_id is None else read_account(tx, user_id)
+    if owner is None:
         raise NotAllowed(LINK_REFUSED)
-    attempts = door.database.write(lambda tx: count_attempt(tx, door.settings, email, door.browser.address))
+    email = owner.email
+    attempts = door.database.write(lambda tx: count_attempt(tx, door.settings, door.visitor(email)))
     if not attempts.is_granted:
         raise TooManyAttempts(attempts)
+    if not owner.is_unproven:
+        count_code(door, owner, code)
 
     def work(tx: Transaction) -> SignedIn:
         found = find_account(tx, email)
         is_used = tx.execute(delete(sign_in_link).where(sign_in_link.c.public == public_of(PREFIX, text))).rowcount
         if found is None or not is_used:
             raise NotAllowed(LINK_REFUSED)
+        if found.is_unproven:
+            tx.witness = Witness(Actor(BY_SESSION, email=found.email, address=door.browser.address))
+            end_unproven(tx, found.user_id)
+            found = read_account(tx, found.user_id)
         return enter(tx, door, found, BY_LINK, code, attempts, LINK_REFUSED)
 
     return door.database.write(work)

@@ -29,10 +29,11 @@ BY_PASSWORD, BY_LINK, BY_INVITATION = "password", "link", "invitation"
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Where a request comes from: IP address and `User-Agent`."""
+    """Where a request comes from: IP address, `User-Agent`, and what a browser keeps in which somebody signed in."""
 
     address: str
     agent: str
+    known: str | None = None
 
 
 def _mine(query: ListQuery) -> list[Condition]:

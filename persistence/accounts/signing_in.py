@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from persistence.accounts.accounts import Account, find_account, list_memberships, read_account, renew_password_hash
 from persistence.accounts.codes import takes_code
-from persistence.accounts.limits import Attempts, count_attempt, forgive_attempts
+from persistence.accounts.limits import CODE, Attempts, Visitor, count_attempt, forgive_attempts, remember_browser
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.sign_ins import BY_PASSWORD, Browser, create_sign_in, end_by_key
 from persistence.audit.witness import BY_SESSION, Actor, Witness
@@ -20,6 +20,13 @@ REFUSED = "The e-mail address, the password or the code is not right."
 Result = TypeVar("Result")
 
 
+class CodeMissing(NotAllowed):
+    """All that is missing is the code of the second factor: who asks has proved the rest, and is asked for it."""
+
+    def __init__(self) -> None:
+        super().__init__("Enter the code of your authenticator app, or a recovery code.")
+
+
 class TooManyAttempts(Exception):
     """The account or the IP address has used its attempts to sign in; `attempts` says until when."""
 
@@ -30,12 +37,13 @@ class TooManyAttempts(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A new sign-in: its id, its user, and the secret for the browser."""
+    """A new sign-in: its id, its user, the secret for the browser, and by what the browser is known from now on."""
 
     sign_in_id: int
     user_id: int
     key: str
     attempts: Attempts
+    known: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +67,18 @@ class Door:
 
         return self.database.write(told)
 
+    def visitor(self, email: str) -> Visitor:
+        """Somebody who tries to sign in to the account with this e-mail address, for counting."""
+        return Visitor(email, self.browser.address, self.browser.known)
+
     @property
     def secret_keys(self) -> tuple[str, ...]:
         return (self.settings.secret_key, *self.settings.secret_key_fallbacks)
 
 
 def sign_in_by_password(door: Door, email: str, password: str, code: str | None) -> SignedIn:
-    """Sign in. Raises NotAllowed, which never says what was wrong, and TooManyAttempts. The hash is computed for
-    addresses without an account too, outside of transactions, so that the time says nothing either.
+    """Sign in. Raises NotAllowed, which does not say what was wrong, CodeMissing and TooManyAttempts. The hash is
+    computed for addresses without an account too, outside of transactions, so that the time says nothing either.
     """
     attempts, found = door.database.write(lambda tx: _begin(tx, door, email))
     if not attempts.is_granted:
@@ -75,6 +87,7 @@ def sign_in_by_password(door: Door, email: str, password: str, code: str | None)
     if found is None or found.password_hash is None or not is_right:
         raise NotAllowed(REFUSED)
     stored = found.password_hash
+    count_code(door, found, code)
     renewed = door.passwords.hash(password) if door.passwords.is_outdated(stored) else None
 
     def finish(tx: Transaction) -> SignedIn:
@@ -88,8 +101,20 @@ def sign_in_by_password(door: Door, email: str, password: str, code: str | None)
 
 
 def _begin(tx: Transaction, door: Door, email: str) -> tuple[Attempts, Account | None]:
-    attempts = count_attempt(tx, door.settings, email, door.browser.address)
+    attempts = count_attempt(tx, door.settings, door.visitor(email))
     return attempts, find_account(tx, email) if attempts.is_granted else None
+
+
+def count_code(door: Door, found: Account, code: str | None) -> None:
+    """Counts an attempt with a code, before it is compared, if the account asks for one. Raises CodeMissing,
+    TooManyAttempts."""
+    if not found.has_two_factor:
+        return
+    if not (code or "").strip():
+        raise CodeMissing
+    attempts = door.database.write(lambda tx: count_attempt(tx, door.settings, door.visitor(found.email), CODE))
+    if not attempts.is_granted:
+        raise TooManyAttempts(attempts)
 
 
 def enter(
@@ -107,8 +132,11 @@ def enter(
     is_member = bool(list_memberships(tx, found.user_id))
     if not is_member or not takes_code(tx, found.user_id, code, door.secret_keys):
         raise NotAllowed(refused)
-    forgive_attempts(tx, found.email, door.browser.address)
+    visitor = door.visitor(found.email)
+    forgive_attempts(tx, door.settings, visitor)
+    if found.has_two_factor:
+        forgive_attempts(tx, door.settings, visitor, CODE)
     if door.former_key is not None:
         end_by_key(tx, door.former_key, door.secret_keys)
     sign_in_id, key = create_sign_in(tx, found.user_id, method, door.browser, door.settings.secret_key)
-    return SignedIn(sign_in_id, found.user_id, key, attempts)
+    return SignedIn(sign_in_id, found.user_id, key, attempts, remember_browser(door.settings, visitor))

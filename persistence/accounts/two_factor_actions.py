@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 
 from persistence.accounts.accounts import Account, read_account, store_account
 from persistence.accounts.codes import takes_code
-from persistence.accounts.limits import count_attempt, forgive_attempts
+from persistence.accounts.limits import CODE, PASSWORD, count_attempt, forgive_attempts
 from persistence.accounts.signing_in import Door, TooManyAttempts
 from persistence.accounts.two_factor import (
     accepted_step,
@@ -43,10 +43,10 @@ def prove_password(door: Door, user_id: int, password: str, field: str = "passwo
         found = read_account(tx, user_id)
     if found.password_hash is None:
         return found
-    _count(door, found)
+    _count(door, found, PASSWORD)
     if not door.passwords.fits(found.password_hash, password):
         raise InvalidInput.on(field, WRONG_PASSWORD)
-    door.write(lambda tx: forgive_attempts(tx, found.email, door.browser.address))
+    door.write(lambda tx: forgive_attempts(tx, door.settings, door.visitor(found.email)))
     return found
 
 
@@ -120,20 +120,20 @@ def _new_codes(tx: Transaction, door: Door, user_id: int) -> list[str]:
 
 
 def _attempt(door: Door, user_id: int, work: Callable[[Transaction], Result]) -> Result:
-    """Runs what compares a code: attempts are limited like those to sign in."""
+    """Runs what compares a code: each counts, wherever it is tried, and only a right one is forgiven."""
     with door.database.reading() as tx:
         found = read_account(tx, user_id)
-    _count(door, found)
+    _count(door, found, CODE)
 
     def finish(tx: Transaction) -> Result:
         result = work(tx)
-        forgive_attempts(tx, found.email, door.browser.address)
+        forgive_attempts(tx, door.settings, door.visitor(found.email), CODE)
         return result
 
     return door.write(finish)
 
 
-def _count(door: Door, found: Account) -> None:
-    attempts = door.write(lambda tx: count_attempt(tx, door.settings, found.email, door.browser.address))
+def _count(door: Door, found: Account, kind: str) -> None:
+    attempts = door.write(lambda tx: count_attempt(tx, door.settings, door.visitor(found.email), kind))
     if not attempts.is_granted:
         raise TooManyAttempts(attempts)

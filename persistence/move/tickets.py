@@ -13,6 +13,7 @@ from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.tickets import CLOSED, OPEN, ticket, ticket_event
+from persistence.tickets.assignees import choose_assignees
 from persistence.tickets.tickets import OPENED
 from persistence.topics import count_tickets, find_default_topic
 from persistence.users import find_member
@@ -30,6 +31,7 @@ def write_tickets(tx: Transaction, move: Move, records: Sequence[Record]) -> Non
         email: find_member(tx, move.workspace.id, email)
         for email in {each[name] for each in records for name in ("assignee", "opened_by")} - {None}
     }
+    able = choose_assignees(tx, move.workspace.id, set(users.values()))
     counts: Counter[tuple[int, str]] = Counter()
     opened: Counter[int] = Counter()
     moved = []
@@ -38,8 +40,10 @@ def write_tickets(tx: Transaction, move: Move, records: Sequence[Record]) -> Non
             moved.append(Moved(each["reference"], None, each["label"], NO_CONTACT))
             continue
         topic_id = topics.get(each["topic"] or "") or default
-        assignee_id = users.get(each["assignee"])
-        note = f"was assigned to {each['assignee']}, who is not here" if each["assignee"] and not assignee_id else None
+        user_id = users.get(each["assignee"])
+        assignee_id = user_id if user_id in able else None
+        lack = "cannot act on tickets here" if user_id else "is not here"
+        note = f"was assigned to {each['assignee']}, who {lack}" if each["assignee"] and not assignee_id else None
         ticket_id, lost = _store(
             tx, move, each, known.get(each["reference"]), people[each["contact"]], topic_id, assignee_id, counts, opened
         )

@@ -26,6 +26,7 @@ class AccountColumns(NumberedColumns):
     user_id: Named[int] = Column(Integer, ForeignKey("app_user.id"), unique=True)
     password_hash: Named[str | None] = Column(String(255))
     password_changed_on: Named[datetime | None] = Column(UtcDateTime)
+    unproven_since: Named[datetime | None] = Column(UtcDateTime)
     totp_secret = sealed_column("account", "totp_secret")
     totp_confirmed_on: Named[datetime | None] = Column(UtcDateTime)
     totp_step: Named[int | None] = Column(BigInteger)
@@ -35,7 +36,8 @@ class AccountColumns(NumberedColumns):
 
 account = numbered_table("account", AccountColumns)
 """How a user signs in. `totp_step` is the time step of the last code that was accepted, because each is accepted once;
-`chosen_id` is the workspace that the user chose last."""
+`chosen_id` is the workspace that the user chose last; `unproven_since` is when an
+invitation, whose link the inviter saw too, set the password, until somebody proves the address."""
 
 
 class SignInColumns(UuidColumns):

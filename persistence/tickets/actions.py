@@ -19,6 +19,7 @@ from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.tickets import CLOSED, OPEN, ticket, ticket_event
+from persistence.tickets.assignees import choose_assignees, unassign_tickets
 from persistence.tickets.tickets import ASSIGNED, NOTE_ADDED, OPENED, REOPENED, TOPIC_CHANGED
 from persistence.topics import count_tickets, find_default_topic
 from persistence.triggers.ticket_triggers import start_for_closed
@@ -145,7 +146,7 @@ def reopen_tickets(
     tx: Transaction, workspace: Workspace, chosen: Sequence[ChosenTicket], user_id: int | None
 ) -> list[str]:
     """Opens closed tickets again; returns the UUIDs of those that were open, or whose contact has another open ticket.
-    Of several closed tickets of one contact the newest is opened.
+    Of several closed tickets of one contact the newest is opened. It does not come back to somebody who has left.
     """
     contact_ids = {each.contact_id for each in chosen}
     is_theirs = (ticket.c.workspace_id == workspace.id) & ticket.c.contact_id.in_(contact_ids)
@@ -153,6 +154,9 @@ def reopen_tickets(
     newest = {each.contact_id: each for each in chosen if each.status == CLOSED and each.contact_id not in busy}
     changing = sorted(newest.values(), key=lambda each: each.id)
     _move(tx, workspace, changing, CLOSED, OPEN, user_id)
+    present = choose_assignees(tx, workspace.id, {each.assignee_id for each in changing})
+    left = [each.id for each in changing if each.assignee_id is not None and each.assignee_id not in present]
+    unassign_tickets(tx, workspace.id, left, user_id)
     return _others(chosen, changing)
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import (
     select,
 )
 
+from persistence.accounts.addresses import email_key
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.tables.accounts import user
@@ -54,7 +55,7 @@ TICKET_RECORD = declare_record(
 
 
 def _assigned_to(_query: ListQuery, whom: str) -> ColumnElement[bool]:
-    email = whom.strip().lower()
+    email = email_key(whom)
     theirs = select(user.c.id).where(user.c.email_key == email).scalar_subquery()
     return ticket.c.assignee_id.is_(None) if email == NOBODY else ticket.c.assignee_id == theirs
 

@@ -12,14 +12,17 @@ from typing import Any
 import orjson
 from sqlalchemy import Table, func, insert, select, text
 
+from persistence.accounts.addresses import email_key
+from persistence.accounts.unproven import end_unproven
 from persistence.backups.manifest import is_of_backup
 from persistence.backups.postgres import read_sequences, set_sequences
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision
-from persistence.tables.accounts import user, workspace
+from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.service import boundary
+from persistence.tickets.assignees import unassign_stranded
 from persistence.workspace_files.tables import (
     BY_KIND,
     FORMAT,
@@ -60,16 +63,17 @@ class Renumbering:
         return number + self.offsets.get(target, 0) if number else number
 
 
-def read_workspace(database: Database, store: MediaStore, path: Path, base_url: str) -> tuple[str, Counts]:
-    """The UUID of the workspace and the rows of each table. Raises BadWorkspaceFile."""
+def read_workspace(database: Database, store: MediaStore, path: Path, base_url: str) -> tuple[str, Counts, list[str]]:
+    """The UUID of the workspace, the rows of each table, and the users whose unproven accounts ended. Raises
+    BadWorkspaceFile."""
     try:
         with zipfile.ZipFile(path) as packed:
             manifest = _read_manifest(database, packed, path)
             _write_files(packed, store)
-            counts = database.write(lambda tx: _Reading(tx, packed, manifest, base_url).run())
+            counts, ended = database.write(lambda tx: _Reading(tx, packed, manifest, base_url).run())
     except (zipfile.BadZipFile, KeyError, orjson.JSONDecodeError) as error:
         raise BadWorkspaceFile(f"{path} is not a file of a workspace") from error
-    return str(manifest["workspace"]), counts
+    return str(manifest["workspace"]), counts, ended
 
 
 def _read_manifest(database: Database, packed: zipfile.ZipFile, path: Path) -> dict[str, Any]:
@@ -108,7 +112,7 @@ class _Reading:
         is_moved = bool(here and there and here != there)
         self.urls = (f"{there}{place}".encode(), f"{here}{place}".encode()) if is_moved else None
 
-    def run(self) -> Counts:
+    def run(self) -> tuple[Counts, list[str]]:
         numbering = Renumbering(self._add_workspace())
         numbering.users = self._add_users()
         numbering.boundaries = self._find_boundaries()
@@ -117,7 +121,14 @@ class _Reading:
         counts = {str(table.name): self._add_rows(table, numbering) for table in tables}
         if not self.tx.sqlite:
             set_sequences(self.tx.connection, read_sequences(self.tx.connection))
-        return counts
+        unassign_stranded(self.tx, numbering.workspace_id)
+        return counts, self._end_unproven(numbering.workspace_id)
+
+    def _end_unproven(self, workspace_id: int) -> list[str]:
+        """Whoever opened an invitation here to somebody else's address does not get into this workspace."""
+        members = select(user.c.id, user.c.email).join(membership, membership.c.user_id == user.c.id)
+        found = self.tx.execute(members.where(membership.c.workspace_id == workspace_id)).all()
+        return [email for user_id, email in found if end_unproven(self.tx, user_id) is not None]
 
     def _add_workspace(self) -> int:
         (row,) = self._read(WORKSPACE)
@@ -131,10 +142,11 @@ class _Reading:
         """Users are found by their address; the others are created, and have no password."""
         found = {}
         for row in self._read(USERS):
-            mine = select(user.c.id).where(user.c.email_key == row["email_key"])
+            mine = select(user.c.id).where(user.c.email_key == email_key(row["email"]))
             present = self.tx.execute(mine).scalar_one_or_none()
             if present is None:
                 values = {name: value for name, value in _load(user, row).items() if name != "id"}
+                values["email_key"] = email_key(row["email"])
                 present = self.tx.insert(user, **values)
             found[row["id"]] = present
         return found

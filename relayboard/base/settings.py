@@ -171,7 +171,14 @@ class Settings:
     callback_limit: RateLimit = setting(
         read_rate_limit, "6000/minute", "calls by each HTTP gateway, see [gateways](gateways.md)"
     )
-    sign_in_limit: RateLimit = setting(read_rate_limit, "10/hour", "failed attempts to sign in to one account")
+    sign_in_limit: RateLimit = setting(
+        read_rate_limit, "10/hour", "failed attempts to sign in to one account from one IP address"
+    )
+    account_sign_in_limit: RateLimit = setting(
+        read_rate_limit,
+        "100/hour",
+        "failed attempts to sign in to one account from all IP addresses; beyond it the account is slow, not closed",
+    )
     address_sign_in_limit: RateLimit = setting(
         read_rate_limit, "100/hour", "failed attempts to sign in from one IP address"
     )

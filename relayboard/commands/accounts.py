@@ -5,12 +5,14 @@ import sys
 import click
 
 from persistence.accounts.accounts import set_password
+from persistence.accounts.limits import forgive_account
 from persistence.accounts.passwords import Passwords, check_password
 from persistence.accounts.sign_ins import end_other_sign_ins
 from persistence.accounts.two_factor_actions import clear_two_factor
+from persistence.accounts.unproven import end_unproven
 from relayboard.commands.output import opened_database, print_json
 from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
-from relayboard.commands.sessions import account_named
+from relayboard.commands.sessions import account_named, tell_of_ended
 from relayboard.usage.parts import Options
 
 
@@ -22,10 +24,15 @@ def run_password(options: Options) -> None:
         check_password(password, found.email)
         stored = Passwords().hash(password)
         with database.writing() as tx:
+            unproven = end_unproven(tx, found.user_id)
             set_password(tx, found.user_id, stored)
             if options.drop_two_factor:
                 clear_two_factor(tx, found.user_id)
+            forgive_account(tx, found.email)
             ended = end_other_sign_ins(tx, found.user_id)
+    if unproven is not None:
+        tell_of_ended(found.email)
+        ended = unproven.sessions
     print_json({"changed": found.email, "sessions_ended": ended})
 
 

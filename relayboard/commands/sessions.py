@@ -1,5 +1,7 @@
 """`relayboard session ...`, and the account of a person."""
 
+import click
+
 from persistence.accounts.accounts import Account, find_account
 from persistence.accounts.sign_ins import end_other_sign_ins, end_sign_in, read_sign_ins
 from persistence.database import Transaction
@@ -25,6 +27,12 @@ def run_end(options: Options) -> None:
             end_sign_in(tx, user_id, options.session)
             ended = 1
     print_json({"ended": ended})
+
+
+def tell_of_ended(email: str) -> None:
+    """What the operator must know of an unproven account that ended."""
+    said = f"Nobody had proved {email}: the password, second factor, sessions and tokens of an invitation have ended."
+    click.echo(said, err=True)
 
 
 def account_named(tx: Transaction, email: str) -> Account:

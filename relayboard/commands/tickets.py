@@ -5,9 +5,9 @@ from persistence.database import Transaction
 from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.tickets.actions import NewTicket, open_ticket
+from persistence.tickets.assignees import find_assignee
 from persistence.tickets.tickets import TICKETS
 from persistence.topics import find_topic
-from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.commands.output import CommandFailed, print_record, writing_in
 from relayboard.usage.parts import Options
@@ -29,7 +29,5 @@ def _read_ticket(tx: Transaction, workspace: Workspace, options: Options) -> New
     topic_id = find_topic(tx, workspace.id, options.topic) if options.topic is not None else None
     if options.topic is not None and topic_id is None:
         raise CommandFailed(f"there is no topic {options.topic}")
-    assignee_id = find_member(tx, workspace.id, options.assignee) if options.assignee is not None else None
-    if options.assignee is not None and assignee_id is None:
-        raise CommandFailed(f"there is no user {options.assignee}")
+    assignee_id = find_assignee(tx, workspace.id, options.assignee) if options.assignee is not None else None
     return NewTicket(contact_id, topic_id, assignee_id, options.note)

@@ -1,23 +1,30 @@
 """`relayboard user create|list|show|change|remove`."""
 
+from dataclasses import asdict
 from typing import Any
 
 import orjson
 
+from persistence.accounts.accounts import read_account
 from persistence.database import Transaction
 from persistence.lists import ListQuery, read_list
 from persistence.users import USERS, add_member, change_role, remove_member
 from persistence.workspaces import Workspace
 from relayboard.commands.output import CommandFailed, print_json, print_record, print_records, reading_in, writing_in
+from relayboard.commands.sessions import tell_of_ended
 from relayboard.usage.parts import Options
 
 
 def run_create(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
         names = {"first_name": options.first_name, "last_name": options.last_name}
-        add_member(tx, workspace.id, options.email, options.role, **names)
+        joined = add_member(tx, workspace.id, options.email, options.role, **names)
         record = _read(tx, workspace, options.email)
-    print_json(record | {"workspace": workspace.uuid})
+        found = read_account(tx, joined.id)
+    if joined.ended is not None:
+        tell_of_ended(found.email)
+    ended = {} if joined.ended is None else {"ended": {"password": True, **asdict(joined.ended)}}
+    print_json(record | {"workspace": workspace.uuid} | ended)
 
 
 def run_list(options: Options) -> None:

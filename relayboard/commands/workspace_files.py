@@ -7,6 +7,7 @@ from persistence.workspace_files.writing import write_workspace
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
+from relayboard.commands.sessions import tell_of_ended
 from relayboard.usage.parts import Options
 
 
@@ -30,7 +31,9 @@ def run_import(options: Options) -> None:
         database.witness = None  # what comes in was told where it happened
         try:
             with show_progress("Reading the workspace"):
-                uuid, counts = read_workspace(database, open_store(settings), options.file, settings.base_url)
+                uuid, counts, ended = read_workspace(database, open_store(settings), options.file, settings.base_url)
         except OSError as error:
             raise CommandFailed(f"{options.file} cannot be read: {error.strerror}") from error
+    for email in ended:
+        tell_of_ended(email)
     print_json({"workspace": uuid, "rows": sum(counts.values()), "tables": counts})

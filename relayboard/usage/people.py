@@ -73,6 +73,7 @@ USER = Noun(
         option("--first-name", "used only for a user who is new to this server", default=""),
         option("--last-name", "used only for a user who is new to this server", default=""),
         option("--role", "what the user may do", choices=ROLES, required=True),
+        more="Somebody new has no password yet: `relayboard user password` sets one, to sign in to the console with.",
         examples=(f"{IN} --email ann@example.org --role editor --first-name Ann --last-name Lee",),
     ),
     Action(

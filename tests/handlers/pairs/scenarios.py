@@ -305,7 +305,7 @@ INVITATIONS = Scenario(
 def begin_people(api: Api) -> Names:
     """A second administrator, and a token of an editor."""
     with api.database.writing() as tx:
-        other = add_member(tx, api.workspace.id, "grace@example.org", "administrator")
+        other = add_member(tx, api.workspace.id, "grace@example.org", "administrator").uuid
         add_member(tx, api.workspace.id, "joel@example.org", "editor")
         user_id = find_member(tx, api.workspace.id, "joel@example.org") or 0
         token = public_part(create_token(tx, api.workspace.id, user_id, "a secret key of tests"))

@@ -64,6 +64,10 @@ def test_signing_in_then_needs_a_code_and_each_code_only_once(amina: Browser, cl
 
     assert (statuses, again.status_code) == ([403, 403, 201], 403)
     assert again.json() == Browser(client).sign_in(password="wrong").json()
+    assert Browser(client).sign_in().json() == {
+        "detail": "Enter the code of your authenticator app, or a recovery code.",
+        "code": "second_factor_required",
+    }
     account = amina.get(ACCOUNT).json()
     assert (account["two_factor"], account["recovery_codes_left"]) == (True, 10)
 
@@ -122,6 +126,46 @@ def test_the_secret_is_encrypted_in_the_database(amina: Browser, database: Datab
     with database.reading() as tx:
         stored = tx.connection.execute(text("SELECT totp_secret FROM account")).scalar_one()
     assert stored and secret not in stored
+
+
+def test_every_code_counts_wherever_it_is_tried(
+    database: Database, settings: Settings, workspace: Workspace, clock: Clock
+) -> None:
+    """The thief has a session and the password, and guesses the second factor at each door in turn."""
+    add_person(database, workspace)
+    with serving(database, settings, sign_in_limit=RateLimit(6, timedelta(hours=1))) as client:
+        owner, thief = Browser(client), Browser(client)
+        owner.sign_in()
+        switch_on(owner, clock)
+        thief.cookies = {"relayboard_session": owner.cookies["relayboard_session"]}
+        thief.headers = dict(owner.headers)
+
+        guesses: list[int] = []
+        for number in range(3):
+            thief.post(ACCOUNT, {"password": PASSWORD, "old_password": PASSWORD})
+            doors = [
+                act(thief, "switch_off_two_factor", password=PASSWORD, code=f"00000{number}"),
+                act(thief, "renew_recovery_codes", code=f"00000{number}"),
+                Browser(client).sign_in(code=f"00000{number}"),
+            ]
+            guesses += [each.status_code for each in doors]
+
+    assert guesses == [400, 400, 403, 400, 400, 403, 400, 429, 429]
+
+
+def test_a_code_that_is_only_missing_uses_no_attempt_with_codes(
+    database: Database, settings: Settings, workspace: Workspace, clock: Clock
+) -> None:
+    add_person(database, workspace)
+    limits = {"sign_in_limit": RateLimit(3, timedelta(hours=1))}
+    with serving(database, settings, **limits) as client:
+        owner = Browser(client)
+        owner.sign_in()
+        phone, _ = switch_on(owner, clock)
+
+        statuses = [Browser(client).sign_in(**given).status_code for given in ({}, {}, {"code": phone.code()})]
+
+    assert statuses == [403, 403, 201]
 
 
 def test_a_stolen_cookie_does_not_help_to_guess_the_password(

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
+from persistence.accounts.limits import forgive_account
 from persistence.database import Database
 from persistence.tables.sign_ins import sign_in
 from persistence.users import remove_member
@@ -47,9 +48,11 @@ def test_a_password_signs_in_and_the_cookie_is_out_of_reach_of_pages(browser: Br
 
     assert response.status_code == 201
     assert (response.json()["method"], response.json()["current"]) == ("password", True)
-    cookie = response.headers["Set-Cookie"]
+    cookie, known = response.headers.get_list("Set-Cookie")
     assert cookie.startswith("relayboard_session=rbs_")
     assert {"Path=/", "HttpOnly", "SameSite=Strict", "Max-Age=1209600"} == set(cookie.split("; ")[1:])
+    assert known.startswith("relayboard_browser=")
+    assert {"HttpOnly", "SameSite=Strict"} < set(known.split("; ")[1:])
     assert browser.get(LABELS).status_code == 200
 
 
@@ -60,7 +63,7 @@ def test_over_https_the_cookie_is_secure(database: Database, settings: Settings,
         here.headers["Origin"] = "https://sms.example.org"
         response = here.post(SESSIONS, {"email": EMAIL, "password": PASSWORD})
 
-    assert "; Secure" in response.headers["Set-Cookie"]
+    assert [each.endswith("; Secure") for each in response.headers.get_list("Set-Cookie")] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -132,11 +135,11 @@ def test_personal_operations_need_the_cookie(api: Api, client: TestClient) -> No
 
 
 def test_signing_in_gives_another_cookie_and_ends_the_former_session(amina: Browser, client: TestClient) -> None:
-    former = dict(amina.cookies)
+    former = {"relayboard_session": amina.cookies["relayboard_session"]}
 
     amina.sign_in()
 
-    assert amina.cookies != former
+    assert amina.cookies["relayboard_session"] != former["relayboard_session"]
     thief = Browser(client)
     thief.cookies = former
     assert thief.get(LABELS).status_code == 401
@@ -176,7 +179,7 @@ def test_signing_out_ends_the_session_and_deletes_the_cookie(amina: Browser, cli
 
     response = amina.delete(SESSIONS)
 
-    assert (response.status_code, amina.cookies) == (204, {})
+    assert (response.status_code, list(amina.cookies)) == (204, ["relayboard_browser"])
     assert other_tab.post(LABELS, {"name": "X"}).status_code == 401
 
 
@@ -262,14 +265,17 @@ def test_an_operator_sets_how_long_sessions_last(
 class TestLimits:
     @pytest.fixture
     def attempt(self, database: Database, settings: Settings, workspace: Workspace) -> Iterator[Callable[..., Any]]:
-        """Tries to sign in at two nodes in turn, at most three times per account and five times per address."""
+        """Tries to sign in at two nodes in turn: at most three times per account and address, five times per address
+        and eight times per account, in a browser that nobody knows."""
         add_person(database, workspace)
-        limits = by_name(SIGN_IN_LIMIT="3/hour", ADDRESS_SIGN_IN_LIMIT="5/hour")
+        limits = by_name(SIGN_IN_LIMIT="3/hour", ADDRESS_SIGN_IN_LIMIT="5/hour", ACCOUNT_SIGN_IN_LIMIT="8/hour")
         with serving(database, settings, **limits) as one, serving(database, settings, **limits) as two:
             nodes = [Browser(one), Browser(two)]
 
-            def attempt(email: str = EMAIL, password: str = "wrong") -> Any:
+            def attempt(email: str = EMAIL, password: str = "wrong", address: str = "192.0.2.1", **more: str) -> Any:
                 nodes.reverse()
+                nodes[0].client._transport.client = (address, 50_000)  # type: ignore[attr-defined]
+                nodes[0].cookies = dict(more)
                 return nodes[0].post(SESSIONS, {"email": email, "password": password})
 
             yield attempt
@@ -284,6 +290,49 @@ class TestLimits:
         assert 0 < int(refused.headers["Retry-After"]) <= 3600
         clock.advance(hours=1)
         assert attempt(EMAIL, PASSWORD).status_code == 201
+
+    def test_guesses_from_elsewhere_lock_nobody_out(self, attempt: Callable[..., Any]) -> None:
+        assert [attempt().status_code for _ in range(4)] == [403, 403, 403, 429]
+
+        assert attempt(EMAIL, PASSWORD, "192.0.2.2").status_code == 201
+
+    def test_an_account_that_is_tried_from_everywhere_is_slow_but_not_closed(
+        self, attempt: Callable[..., Any], clock: Clock
+    ) -> None:
+        guesses = [attempt(address=f"192.0.2.{number}").status_code for number in range(9)]
+        refused = attempt(EMAIL, PASSWORD, "198.51.100.1")
+
+        assert (guesses, refused.status_code) == ([403] * 9, 429)
+        assert int(refused.headers["Retry-After"]) <= 450
+        clock.advance(seconds=450)
+        assert attempt(EMAIL, PASSWORD, "198.51.100.1").status_code == 201
+
+    def test_a_known_browser_gets_through(self, attempt: Callable[..., Any]) -> None:
+        known = dict(attempt(EMAIL, PASSWORD).cookies)["relayboard_browser"]
+        for number in range(9):
+            attempt(address=f"192.0.2.{number}")
+        stranger = attempt("joel@example.org", address="192.0.2.1", relayboard_browser=known)
+
+        right = attempt(EMAIL, PASSWORD, relayboard_browser=known)
+        guesses = [attempt(relayboard_browser=known).status_code for _ in range(4)]
+
+        assert (stranger.status_code, right.status_code, guesses) == (403, 201, [403, 403, 403, 429])
+
+    def test_what_an_operator_sets_lets_the_person_in_at_once(
+        self, attempt: Callable[..., Any], database: Database
+    ) -> None:
+        assert [attempt().status_code for _ in range(4)][-1] == 429
+        assert [attempt(f"{name}@example.org").status_code for name in "abc"][-1] == 429
+
+        with database.writing() as tx:
+            forgive_account(tx, EMAIL.upper())
+
+        assert attempt(EMAIL, PASSWORD).status_code == 201
+
+    def test_addresses_of_one_network_of_ipv6_are_one(self, attempt: Callable[..., Any]) -> None:
+        guesses = [attempt(address=f"2001:db8:1:2::{number}").status_code for number in range(4)]
+
+        assert (guesses, attempt(address="2001:db8:1:3::1").status_code) == ([403, 403, 403, 429], 403)
 
     def test_an_address_has_so_many_attempts_for_all_accounts(self, attempt: Callable[..., Any]) -> None:
         statuses = [attempt(f"{name}@example.org").status_code for name in "abcdef"]

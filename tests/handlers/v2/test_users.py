@@ -16,7 +16,7 @@ UNKNOWN = "00000000-0000-4000-8000-000000000000"
 @pytest.fixture
 def joel(database: Database, workspace: Workspace) -> str:
     with database.writing() as tx:
-        return add_member(tx, workspace.id, "Joel@Example.org", "editor", first_name="Joel", last_name="Otieno")
+        return add_member(tx, workspace.id, "Joel@Example.org", "editor", first_name="Joel", last_name="Otieno").uuid
 
 
 @pytest.fixture

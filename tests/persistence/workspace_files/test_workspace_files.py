@@ -72,7 +72,7 @@ def test_everything_that_the_api_lists_is_the_same_elsewhere(services: tuple[Any
     before = shown(api)
 
     written = write_workspace(source.database, KEYS, store, workspace, tmp_path / "w.zip", "")
-    uuid, read = read_workspace(target.database, other, tmp_path / "w.zip", "")
+    uuid, read, _ = read_workspace(target.database, other, tmp_path / "w.zip", "")
 
     with target.database.reading() as tx:
         moved = find_workspace_by_uuid(tx, uuid)
@@ -99,7 +99,7 @@ def test_rows_get_other_ids_where_those_are_taken(services: tuple[Any, Any], tmp
     store = FolderStore(f"file://{tmp_path / 'there' / 'media'}")
 
     write_workspace(source.database, KEYS, store, workspace, tmp_path / "w.zip", "https://old.example.org")
-    uuid, _ = read_workspace(target.database, store, tmp_path / "w.zip", "https://new.example.org")
+    uuid, *_ = read_workspace(target.database, store, tmp_path / "w.zip", "https://new.example.org")
 
     with target.database.reading() as tx:
         moved = find_workspace_by_uuid(tx, uuid)

@@ -1,8 +1,8 @@
 from collections.abc import Sequence
 
 from persistence.tickets.actions import NewTicket, open_ticket
+from persistence.tickets.assignees import find_assignee_of_flow
 from persistence.topics import find_topic
-from persistence.users import find_user
 from worker.flows.effects.effect import Recording
 from worker.flows.sprint_events import SprintEvent
 
@@ -22,7 +22,7 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
         new = NewTicket(
             each.contact_id,
             find_topic(tx, workspace.id, topic["uuid"]) if topic else None,
-            find_user(tx, assignee) if assignee else None,
+            find_assignee_of_flow(tx, workspace.id, assignee) if assignee else None,
             notes.get(opened["uuid"]),
             flow=(each.flow["uuid"], each.flow["name"]),
             uuid=opened["uuid"],

@@ -5,8 +5,8 @@ from persistence.errors import RecordMissing
 from persistence.sql.columns import is_uuid
 from persistence.tables.tickets import CLOSED, OPEN
 from persistence.tickets.actions import assign_tickets, change_topic, choose_tickets, close_tickets, reopen_tickets
+from persistence.tickets.assignees import find_assignee
 from persistence.topics import find_topic
-from persistence.users import find_member
 from persistence.workspaces import Workspace
 from relayboard.commands.kinds.kind import Writes
 from relayboard.refusal import CommandFailed
@@ -18,7 +18,8 @@ def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
         raise RecordMissing
     chosen = choose_tickets(tx, workspace.id, [given.uuid])
     if given.assignee is not None or given.unassign:
-        assign_tickets(tx, workspace.id, chosen, _find_assignee(tx, workspace, given), None)
+        assignee_id = None if given.unassign else find_assignee(tx, workspace.id, given.assignee)
+        assign_tickets(tx, workspace.id, chosen, assignee_id, None)
     if given.topic is not None:
         topic_id = find_topic(tx, workspace.id, given.topic) if is_uuid(given.topic) else None
         if topic_id is None:
@@ -30,13 +31,6 @@ def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
     elif given.status == OPEN and chosen[0].status == CLOSED and reopen_tickets(tx, workspace, chosen, None):
         raise CommandFailed("the contact has another open ticket")
     return chosen[0].id
-
-
-def _find_assignee(tx: Transaction, workspace: Workspace, given: Options) -> int | None:
-    user_id = None if given.unassign else find_member(tx, workspace.id, given.assignee)
-    if user_id is None and not given.unassign:
-        raise CommandFailed(f"{given.assignee} is not a user of this workspace")
-    return user_id
 
 
 WRITES = Writes(change=_change)

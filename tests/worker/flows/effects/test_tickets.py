@@ -1,9 +1,12 @@
 """The tickets that sprints recorded together open."""
 
+import pytest
 from sqlalchemy import select
 
 from persistence.sql.columns import new_uuid
 from persistence.tables.tickets import ticket, ticket_event
+from persistence.users import add_member
+from persistence.workspace_setup import create_workspace
 from tests.flows.engine.playing import node, play
 from tests.worker.flows.conftest import Stage
 from worker.flows.effects.effect import Recording
@@ -33,3 +36,22 @@ def test_each_contact_gets_its_ticket_with_the_note_of_that_ticket(stage: Stage)
         found = select(ticket.c.contact_id, ticket.c.uuid, ticket_event.c.note).join(ticket_event)
         rows = [tuple(row) for row in tx.execute(found.order_by(ticket.c.id))]
     assert rows == [(contact_id, uuids[contact_id], notes[contact_id]) for contact_id in people]
+
+
+@pytest.mark.parametrize(("role", "is_assigned"), [("agent", True), ("viewer", False), (None, False)])
+def test_a_ticket_goes_to_the_user_of_the_flow_who_can_act_on_it_here(
+    stage: Stage, role: str | None, is_assigned: bool
+) -> None:
+    """Without a role the user has left the workspace since the flow was written."""
+    contact_id = stage.add_contact("+254722000110")
+    with stage.database.writing() as tx:
+        elsewhere = create_workspace(tx, "Elsewhere")
+        added = add_member(tx, (elsewhere if role is None else stage.workspace).id, "joel@example.org", role or "agent")
+    opened = {"uuid": new_uuid(), "assignee": {"uuid": added.uuid}}
+    event = {"type": "ticket_opened", "ticket": opened}
+    session = play(node(1)).session
+    events = [SprintEvent(event, contact_id, session, {"uuid": new_uuid(), "name": "Wells"}, is_bulk=False)]
+
+    with stage.database.writing() as tx:
+        carry_out(Recording(tx, stage.workspace, {}, []), events)
+        assert tx.execute(select(ticket.c.assignee_id)).scalar_one() == (added.id if is_assigned else None)
