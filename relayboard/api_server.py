@@ -48,7 +48,7 @@ def serve(descriptor: int) -> int:
     """
     postpone_collection()
     settings = load_settings()
-    configure_logging(settings.log_format)
+    configure_logging(settings.log_format, level=settings.log_level)
     if not wait_for_begin():
         return 0
     follow_lifeline()

@@ -45,14 +45,15 @@ def call(
 
 
 def call_forked(
-    *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
+    *arguments: str, folder: Path, typed: str = "", environment: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """The same in a process that has the program loaded already, which saves most of its time: for commands that other
     tests run by their names."""
     with TemporaryDirectory() as place:
-        out, err = Path(place, "out"), Path(place, "err")
+        read, out, err = Path(place, "in"), Path(place, "out"), Path(place, "err")
+        read.write_text(typed)
         given = dict(make_environment() if environment is None else environment)
-        process = fork(_command, arguments, folder, out, err, environment=given)
+        process = fork(_command, arguments, folder, read, out, err, environment=given)
         try:
             status = process.wait(PATIENCE_SECONDS)
         finally:
@@ -60,8 +61,10 @@ def call_forked(
         return subprocess.CompletedProcess(arguments, status, out.read_text(), err.read_text())
 
 
-def _command(arguments: Sequence[str], folder: Path, out: Path, err: Path) -> int:
+def _command(arguments: Sequence[str], folder: Path, read: Path, out: Path, err: Path) -> int:
     os.chdir(folder)
+    os.dup2(os.open(read, os.O_RDONLY), 0)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # open until the process ends
     for descriptor, path in ((1, out), (2, err)):
         written = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
         os.dup2(written, descriptor)

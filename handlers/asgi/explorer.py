@@ -1,6 +1,7 @@
 """Serves the contract as documents, with pages to try it out and read about it, without any other server."""
 
 import copy
+import gzip
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,7 +15,8 @@ import orjson
 import yaml
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handlers.asgi.guides import guide_names, render_guide, render_list
+from handlers.asgi.compression import LEAST_BYTES, accepts_gzip
+from handlers.asgi.guides import EXAMPLES, INDEX, guide_names, guides_folder, render_guide, render_list
 from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse, header, wrong_method
 from openapi.bundle import Document, operations, parameters, published
 from relayboard.base.settings import Settings
@@ -45,6 +47,8 @@ PAGE_HEADERS = {
 }
 VERSIONED = "public, max-age=31536000, immutable"
 TAG_LENGTH = 32
+BEST = 9
+"""Each page is compressed once."""
 
 
 class Explorer:
@@ -52,15 +56,15 @@ class Explorer:
     layer.
 
     Contracts: `/api/{v1,v2}/openapi.json` and `.yaml`, `/relayers/relayer/openapi.json` and `.yaml`, without the
-    service's `x-` keys; with the setting BASE_URL the URL of their server is absolute. Explorers: `/api/{v1,v2}/docs`.
-    Guides: `/guides/`.
+    service's `x-` keys; with the setting BASE_URL the URL of their server is absolute. Explorers: `/api/{v1,v2}/docs`,
+    to which `/api/{v1,v2}/` leads. Guides: `/guides/`. All are compressed for clients that accept it.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.base_url = settings.base_url
         self._makers = self._routes()
-        self._pages: dict[str, PlainResponse] = {}
+        self._pages: dict[str, tuple[PlainResponse, PlainResponse]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] not in self._makers:
@@ -69,7 +73,9 @@ class Explorer:
         path = scope["path"]
         if path not in self._pages:  # takes a third of a second per document, and other requests should not wait
             self._pages[path] = await anyio.to_thread.run_sync(_tagged, self._makers[path])
-        page = wrong_method(scope) or _unless_known(scope, _as_versioned(scope, self._pages[path]))
+        plain, packed = self._pages[path]
+        is_packed = accepts_gzip((header(scope, b"accept-encoding") or b"").decode("latin-1"))
+        page = wrong_method(scope) or _unless_known(scope, _as_versioned(scope, packed if is_packed else plain))
         await page.send(send)
 
     def _routes(self) -> dict[str, Callable[[], PlainResponse]]:
@@ -80,12 +86,15 @@ class Explorer:
         for generation in WITH_EXPLORER:
             docs = f"{ROOTS[generation]}/docs"
             routes[docs] = partial(explorer_page, generation)
+            routes[ROOTS[generation]] = partial(_redirect, f"{generation}/docs")
+            routes[f"{ROOTS[generation]}/"] = partial(_redirect, "docs")
             routes[f"{docs}/"] = partial(_redirect, "../docs")
             routes[f"{docs}/openapi.json"] = partial(shown_document, generation, self.base_url)
             routes |= {f"{docs}/{name}": partial(asset, name) for name in ASSETS}
         routes["/guides"] = partial(_redirect, "guides/")
         routes["/guides/"] = guide_list
         routes |= {f"/guides/{name}": partial(guide_page, name) for name in guide_names()}
+        routes |= {f"/guides/{name}": partial(example_file, name) for name in EXAMPLES}
         return routes
 
 
@@ -117,11 +126,17 @@ def explorer_page(generation: str) -> PlainResponse:
 
 
 def guide_list() -> PlainResponse:
-    return _guide("Guides", render_list(), "")
+    title, content = render_guide(INDEX)
+    return _guide(title, content + render_list(), "")
 
 
 def guide_page(name: str) -> PlainResponse:
     return _guide(*render_guide(name), name)
+
+
+def example_file(name: str) -> PlainResponse:
+    """A file that a guide tells people to import."""
+    return _revalidated((guides_folder() / name).read_bytes(), JSON_TYPE, {"X-Content-Type-Options": "nosniff"})
 
 
 def _guide(title: str, content: str, name: str) -> PlainResponse:
@@ -174,9 +189,14 @@ def _tag(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:TAG_LENGTH]
 
 
-def _tagged(make: Callable[[], PlainResponse]) -> PlainResponse:
+def _tagged(make: Callable[[], PlainResponse]) -> tuple[PlainResponse, PlainResponse]:
+    """A page as it is, and compressed if it is worth it."""
     page = make()
-    return replace(page, headers={**page.headers, "ETag": f'"{_tag(page.body)}"'})
+    plain = replace(page, headers={**page.headers, "ETag": f'"{_tag(page.body)}"', "Vary": "Accept-Encoding"})
+    if len(page.body) < LEAST_BYTES or page.media_type.startswith("image/"):
+        return plain, plain
+    body = gzip.compress(page.body, BEST, mtime=0)
+    return plain, replace(plain, body=body, headers={**plain.headers, "Content-Encoding": "gzip"})
 
 
 def _as_versioned(scope: Scope, page: PlainResponse) -> PlainResponse:
@@ -197,7 +217,7 @@ def _unless_known(scope: Scope, page: PlainResponse) -> PlainResponse:
     asked = (header(scope, b"if-none-match") or b"").decode("latin-1")
     known = {tag.strip().removeprefix("W/") for tag in asked.split(",")}
     if page.status == 200 and (page.headers["ETag"] in known or "*" in known):
-        kept = {name: value for name, value in page.headers.items() if name in ("ETag", "Cache-Control")}
+        kept = {name: value for name, value in page.headers.items() if name in ("ETag", "Cache-Control", "Vary")}
         return PlainResponse(b"", "", 304, kept)
     return page
 

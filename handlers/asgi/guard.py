@@ -28,6 +28,8 @@ JSON_PREFIX = "/api/"
 JSON_TYPE = b"application/json"
 FORM_TYPE = b"multipart/form-data"
 PROBE_PREFIXES = ("/health/", "/metrics")
+STATIC_PREFIXES = ("/console/", "/guides/", "/api/v1/docs/", "/api/v2/docs/")
+CONSOLE = "/"
 UPLOAD_PATHS = frozenset({"/api/v2/media.json", "/api/v2/contact_imports.json"})
 PHONE_PREFIX = "/relayers/"
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
@@ -109,12 +111,13 @@ class Guard:
         return body.receive
 
     def _note(self, scope: Scope, method: str, path: str, status: int | None, seconds: float) -> None:
-        """Write the access log line and count the request; a client that disconnected counts as 499. Probes are not
-        logged."""
+        """Write the access log line and count the request; a client that disconnected counts as 499. Probes and files
+        that do not change are lines of the level debug, unless a file is refused."""
         is_probe = path.startswith(PROBE_PREFIXES)
         if self.has_metrics and not is_probe:
             count_request(method, path, status or 499, seconds)
-        level = logging.DEBUG if is_probe else logging.INFO
+        is_file = (path == CONSOLE or path.startswith(STATIC_PREFIXES)) and (status or 499) < 400
+        level = logging.DEBUG if is_probe or is_file else logging.INFO
         client = scope.get("client")
         extra = {"duration_ms": round(seconds * 1000, 1), "client": client[0] if client else None}
         write_line(access, level, f"{method} {hide_secret(path)[:LOGGED_PATH_LENGTH]} {status or 499}", extra)

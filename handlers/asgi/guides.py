@@ -10,6 +10,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+INDEX = "index"
+EXAMPLES = ("clinic.json",)
 INSTALLED = Path(sys.prefix) / "share" / "relayboard" / "docs"
 GUIDE_LINK = re.compile(r"(?:docs/)?([a-z_-]+)\.md(#[a-z0-9-]+)?\Z")
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
@@ -44,8 +46,11 @@ def render_guide(name: str) -> tuple[str, str]:
 
 
 def render_list() -> str:
-    items = (f'<li><a href="{name}">{html.escape(_title(_parse(name)))}</a></li>' for name in guide_names())
-    return f"<h1>Guides</h1>\n<ul>\n{chr(10).join(items)}\n</ul>"
+    """The guides by their titles, for the end of the index."""
+    items = (
+        f'<li><a href="{name}">{html.escape(_title(_parse(name)))}</a></li>' for name in guide_names() if name != INDEX
+    )
+    return f"<h2>All guides</h2>\n<ul>\n{chr(10).join(items)}\n</ul>"
 
 
 def _parse(name: str) -> list[Token]:

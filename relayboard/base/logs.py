@@ -13,6 +13,8 @@ from typing import Any, TextIO
 from relayboard.base.tracebacks import format_traceback
 
 FORMATS = ("text", "json")
+OURS = "relayboard"
+"""All loggers of the program are below this one."""
 
 current_request_id: ContextVar[str | None] = ContextVar("current_request_id", default=None)
 """The id of the request of this task or thread; the guard sets it."""
@@ -23,19 +25,22 @@ _CONTROL_CHARACTERS |= {0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def configure_logging(log_format: str, *, level: int = logging.INFO, stream: TextIO | None = None) -> None:
-    """Send all records to one stream (by default stderr) as `text` or `json`; replaces former handlers.
+    """Send all records from a level on to one stream (by default stderr) as `text` or `json`; replaces former handlers.
+    Below INFO only our own: what libraries tell then may hold secrets.
 
     Raises ValueError for another format.
     """
     if log_format not in FORMATS:
         raise ValueError(f"log format {log_format!r} is neither text nor json")
     handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setLevel(level)
     handler.setFormatter(JsonLines() if log_format == "json" else TextLines())
     root = logging.getLogger()
     for former in list(root.handlers):
         root.removeHandler(former)
     root.addHandler(handler)
-    root.setLevel(level)
+    root.setLevel(max(level, logging.INFO))
+    logging.getLogger(OURS).setLevel(level)
     # No line has these, and to find them out takes a fifth of its time.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     # The steps of a migration are not interesting at a successful start.

@@ -1,6 +1,7 @@
 """The values of settings, read from texts. Each function raises ValueError, which says what was expected."""
 
 import ipaddress
+import logging
 import math
 import re
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ PERIODS = {
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
 }
+LOG_LEVELS = ("debug", "info", "warning", "error")
 SWITCHES = {"on": True, "true": True, "1": True, "yes": True, "off": False, "false": False, "0": False, "no": False}
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -225,6 +227,12 @@ def read_log_format(text: str) -> str:
     if text not in ("text", "json"):
         raise ValueError("expected text or json")
     return text
+
+
+def read_log_level(text: str) -> int:
+    if text.lower() not in LOG_LEVELS:
+        raise ValueError(f"expected {', '.join(LOG_LEVELS)}")
+    return logging.getLevelNamesMapping()[text.upper()]
 
 
 def read_switch(text: str) -> bool:

@@ -28,6 +28,7 @@ from relayboard.base.setting_values import (
     read_endpoint,
     read_header_value,
     read_log_format,
+    read_log_level,
     read_media_url,
     read_networks,
     read_pooled_url,
@@ -291,6 +292,7 @@ class Settings:
         read_header_value, "", "key of this service, sent as `Authorization: Bearer`", is_secret=True
     )
     log_format: str = setting(read_log_format, "text", "or `json`: one object per line")
+    log_level: int = setting(read_log_level, "info", "the least important lines: `debug`, `info`, `warning` or `error`")
     metrics: bool = setting(read_switch, "on", "`off` hides `/metrics` and counts nothing")
     traces: bool = setting(
         read_switch, "off", "`on` sends traces by OpenTelemetry, see [monitoring](monitoring.md#traces)"

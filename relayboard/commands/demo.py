@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 
 import requests
 
+from persistence.channels.channels import list_channel_facts
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.database import Database, Transaction
 from persistence.field_writes import create_field
@@ -58,7 +59,7 @@ def run_demo(options: Options) -> int:
     """Serve on the port or the first free one, run the story once, and continue to serve until SIGINT or SIGTERM."""
     os.environ.setdefault("RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS", LOOPBACK)
     settings = load_settings()
-    configure_logging(settings.log_format, level=logging.WARNING)
+    configure_logging(settings.log_format, level=max(settings.log_level, logging.WARNING))
     prepare(settings)
     with bound(HOST, _free_port() if options.port is None else options.port) as listener:
         log = Path("var/demo.log")
@@ -96,8 +97,7 @@ def sample_workspace(settings: Settings) -> Sample:
         with database.writing() as tx:
             known = [workspace for workspace in list_workspaces(tx) if workspace.name == NAME]
             workspace = known[0] if known else _create_sample(tx)
-            user_id = find_member(tx, workspace.id, EMAIL)
-            assert user_id is not None
+            user_id = find_member(tx, workspace.id, EMAIL) or _add_administrator(tx, workspace)
             token = create_token(tx, workspace.id, user_id, settings.secret_key)
             return Sample(workspace, token, renew_password(tx, user_id), user_id, is_new=not known)
     finally:
@@ -107,10 +107,14 @@ def sample_workspace(settings: Settings) -> Sample:
 def _create_sample(tx: Transaction) -> Workspace:
     languages = ("eng", "kin")
     workspace = create_workspace(tx, NAME, country="RW", timezone="Africa/Kigali", languages=languages)
-    add_member(tx, workspace.id, EMAIL, "administrator", first_name="Demo", last_name="Administrator")
+    _add_administrator(tx, workspace)
     create_field(tx, workspace.id, "Due Date", "datetime")
     create_field(tx, workspace.id, "District", "text")
     return workspace
+
+
+def _add_administrator(tx: Transaction, workspace: Workspace) -> int:
+    return add_member(tx, workspace.id, EMAIL, "administrator", first_name="Demo", last_name="Administrator").id
 
 
 class Story:
@@ -122,41 +126,50 @@ class Story:
         self.stopping = stopping
         self.events: list[dict[str, Any]] = []
         self.changed = threading.Condition()
+        self.token = ""
         self.session = requests.Session()
         self.session.trust_env = False
 
     def tell(self) -> None:
-        """Run the story; if a step does not happen in time, it is reported."""
+        """Run the story; if a step does not happen in time, it is reported, and life goes on."""
         try:
             self._wait_until(self._is_ready, "the API to answer")
-            self._tell()
+            phone, people = self._begin()
         except (CommandFailed, requests.RequestException) as error:
-            say(f"The story stopped: {error}")
+            say(f"The demo could not begin: {error}")
+            return
+        try:
+            self._tell(phone)
+        except (CommandFailed, requests.RequestException, NoReply) as error:
+            say(f"The story stopped: {error}. The service continues to run, and so does the simulated phone.")
+        self._keep_syncing(phone, people)
 
-    def _tell(self) -> None:
+    def _begin(self) -> tuple[Phone, People]:
         sample = sample_workspace(self.settings)
-        token = sample.token
-        self.session.headers["Authorization"] = f"Token {token}"
+        self.token = sample.token
+        self.session.headers["Authorization"] = f"Token {self.token}"
         console = f"{self.url}/#/demo?{urlencode({'email': EMAIL, 'password': sample.password})}"
         say(f"\n  Console    {console}   (open it: you are signed in)")
         say(f"  API        {self.url}/api/v2/docs   (look at every operation and try it)")
-        say(f"  Token      {token}")
+        say(f"  Token      {self.token}")
         phone = self._connect_phone(sample.workspace)
         people = self._give_life(sample, phone)
         if sys.stdout.isatty() and (sys.platform == "darwin" or os.environ.keys() & {"DISPLAY", "WAYLAND_DISPLAY"}):
             webbrowser.open(console)
+        return phone, people
+
+    def _tell(self, phone: Phone) -> None:
         say(f'\n  1. {CALLER} sends an SMS to the phone: "{QUESTION}"')
         phone.receive_sms(CALLER, QUESTION)
         phone.sync()
-        self._wait_until(lambda: self._is_in_inbox(QUESTION), "the SMS to reach the inbox")
+        self._wait_until(lambda: self._has_come(QUESTION), "the SMS to reach the inbox")
         say("  2. It is in the inbox: GET /api/v2/messages.json?folder=inbox")
         self._wait_for_event("mo_sms")
         say("  3. The webhook receiver was told (event mo_sms)")
         self._answer(phone)
         say("\n  Everything works. The service continues to run (its log: var/demo.log); Ctrl-C stops it. Try:\n")
-        say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/messages.json")
-        say(f"    curl -H 'Authorization: Token {token}' {self.url}/api/v2/contacts.json\n")
-        self._keep_syncing(phone, people)
+        say(f"    curl -H 'Authorization: Token {self.token}' {self.url}/api/v2/messages.json")
+        say(f"    curl -H 'Authorization: Token {self.token}' {self.url}/api/v2/contacts.json\n")
 
     def _give_life(self, sample: Sample, phone: Phone) -> People:
         if sample.is_new:
@@ -172,15 +185,19 @@ class Story:
         phone = Phone(HttpTransport(self.url), state)
         phone.register()
         say(f"  Claim code {phone.state.claim_code}   (shown by the simulated phone, claimed below)")
-        if not self.session.get(f"{self.url}/api/v1/relayers.json", params={"phone": PHONE_NUMBER}).json()["results"]:
+        claimed = self.session.get(f"{self.url}/api/v1/relayers.json", params={"phone": PHONE_NUMBER}).json()["results"]
+        if phone.state.relayer_id not in {each["relayer"] for each in claimed}:
             body = {"claim_code": phone.state.claim_code, "phone": PHONE_NUMBER, "name": "Clinic phone"}
             self.session.post(f"{self.url}/api/v1/relayers.json", json=body).raise_for_status()
         phone.sync()
         receiver = self._receiver()
-        channels = self.session.get(f"{self.url}/api/v2/channels.json").json()["results"]
         database = Database(self.settings.database_url, keys=KeyRing.of(self.settings))
         with contextlib.closing(database), database.writing() as tx:
-            set_channel_webhook(tx, workspace.id, channels[0]["uuid"], receiver.url)
+            channels = {each["id"]: each["uuid"] for each in list_channel_facts(tx, workspace.id)}
+            mine = channels.get(phone.state.relayer_id)
+            if mine is None:
+                raise CommandFailed(f"the simulated phone is not claimed: delete {self._state_path()} and start again")
+            set_channel_webhook(tx, workspace.id, mine, receiver.url)
         phone.sync()
         say(f"  Phone      {PHONE_NUMBER}, claimed through POST /api/v1/relayers.json")
         say(f"  Webhooks   go to a small receiver at {receiver.url}")
@@ -190,7 +207,9 @@ class Story:
         contact = self.session.get(f"{self.url}/api/v2/contacts.json", params={"urn": f"tel:{CALLER}"}).json()
         body = {"contact": contact["results"][0]["uuid"], "text": ANSWER}
         headers = {"Idempotency-Key": new_uuid()}
-        message = self.session.post(f"{self.url}/api/v2/messages.json", json=body, headers=headers).json()
+        answered = self.session.post(f"{self.url}/api/v2/messages.json", json=body, headers=headers)
+        answered.raise_for_status()
+        message = answered.json()
         say(f'  4. We answer through POST /api/v2/messages.json: "{ANSWER}" ({message["status"]})')
         phone.sync()
         phone.sync()
@@ -235,8 +254,8 @@ class Story:
         except requests.RequestException:
             return False
 
-    def _is_in_inbox(self, text: str) -> bool:
-        page = self.session.get(f"{self.url}/api/v2/messages.json", params={"folder": "inbox"}).json()
+    def _has_come(self, text: str) -> bool:
+        page = self.session.get(f"{self.url}/api/v2/messages.json", params={"folder": "incoming"}).json()
         return any(message["text"] == text for message in page["results"])
 
     def _status(self, uuid: str) -> str:

@@ -45,14 +45,14 @@ def prepare(settings: Settings) -> None:
 
 def run_serve(options: Options) -> int:
     settings = load_settings()
-    configure_logging(settings.log_format)
+    configure_logging(settings.log_format, level=settings.log_level)
     with bound(options.host, options.port) as listener:
         supervisor = Supervisor(service_children(listener, options.workers, with_worker=not options.no_worker))
         url = url_of(options.host, listener.getsockname()[1])
         with supervisor.opened():
             supervisor.begin(partial(prepare, settings))
             with stopped_by_signals(supervisor):
-                print(f"Relayboard listens on {url} (try it at {url}/api/v2/docs)", file=sys.stderr)
+                print(f"Relayboard listens on {url} (console: {url}/ API: {url}/api/v2/docs)", file=sys.stderr)
                 return supervisor.run()
 
 
@@ -67,7 +67,7 @@ def bound(host: str, port: int) -> contextlib.closing[socket.socket]:
 
 def run_worker(options: Options) -> int:
     settings = load_settings()
-    configure_logging(settings.log_format)
+    configure_logging(settings.log_format, level=settings.log_level)
     with shared_counts(options.metrics_port):
         # It loads the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
         with loading():
@@ -107,7 +107,7 @@ def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextMana
 
 def run_migrate(options: Options) -> None:
     settings = load_settings()
-    configure_logging(settings.log_format)
+    configure_logging(settings.log_format, level=settings.log_level)
     with configured_database(settings) as database:
         if goes_back(database.engine, options.to):
             _confirm_way_back(options, database_name(database.engine))

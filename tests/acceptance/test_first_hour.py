@@ -11,6 +11,7 @@ from testbed.running import wait_until
 from tests.console_script import call_forked, make_environment, started
 from tests.documentation import ROOT, read_blocks
 
+EMAIL, PASSWORD = "you@example.org", "the river is wide in march"
 PRINTED = "http://127.0.0.1:8080"
 OUR_NAMES = {"workspace create": ("UUID", "uuid"), "phone register": ("CODE", "claim_code")}
 
@@ -25,14 +26,21 @@ def test_the_first_hour_works_as_printed(tmp_path: Path) -> None:
         url = running.wait_for(r"listens on (http://\S+)").group(1)
         wait_until(lambda: requests.get(f"{url}/health/ready", timeout=60).ok, "the service to be ready")
         for line in lines:
-            words = [names.get(word, word.replace(PRINTED, url)) for word in shlex.split(line)][1:]
-            done = call_forked(*words, folder=tmp_path, environment=environment)
+            program, *words = [names.get(word, word.replace(PRINTED, url)) for word in shlex.split(line)]
+            if program == "curl":
+                (tmp_path / words[1]).write_bytes(requests.get(words[2], timeout=60).content)
+                continue
+            done = call_forked(*words, folder=tmp_path, environment=environment, typed=PASSWORD + "\n")
             assert (done.returncode, done.stderr) == (0, ""), line
             action = " ".join(word for word in words if word.isalpha())
             said[action] = json.loads(done.stdout)
             for name, (placeholder, key) in OUR_NAMES.items():
                 if action.startswith(name):
                     names[placeholder] = said[action][key]
+        signed_in = requests.post(
+            f"{url}/api/v2/sessions.json", json={"email": EMAIL, "password": PASSWORD}, timeout=60
+        )
+        assert signed_in.status_code == 201
         assert running.stop() == 0
 
     messages = said["message list"]

@@ -51,3 +51,26 @@ def test_a_cursor_of_another_list_is_not_found(api: Api, operation: Operation) -
         response = api.get(url_of(operation), cursor=part["example"])
         assert response.status_code == 404
         assert follow(operation.body["responses"]["404"], document(operation.root))["description"]
+
+
+ALONE = {
+    "v1": ("write_contact", "write_field", "write_label", "create_broadcast"),
+    "v2": (
+        *("write_contact", "write_group", "write_field", "write_label", "write_global", "write_topic", "create_optin"),
+        *("write_saved_reply", "create_broadcast", "preview_broadcast", "create_export", "create_invitation"),
+        "change_workspace_settings",
+    ),
+}
+"""Operations whose first example, which the explorer shows, names no record and so works in every workspace."""
+
+
+@pytest.mark.parametrize(
+    "operation", [each for each in WITH_BODY if each.body["operationId"] in ALONE[each.generation]], ids=str
+)
+def test_the_first_example_works_in_a_new_workspace(api: Api, operation: Operation) -> None:
+    content = operation.body["requestBody"]["content"]["application/json"]
+    first = next(iter(content["examples"].values()))["value"]
+
+    response = api.as_role("administrator").post(url_of(operation), first)
+
+    assert response.status_code in (200, 201, 204), response.text

@@ -27,8 +27,11 @@ def test_a_line_names_method_path_and_status_but_no_query_header_or_body(guard, 
     assert "hidden" not in str([vars(record) for record in caplog.records])
 
 
-def test_probes_are_not_logged_at_the_usual_level(guard, caplog):
+@pytest.mark.parametrize(
+    "path", ["/health/live", "/", "/console/0123/main.js", "/guides/", "/api/v2/docs/swagger-ui-bundle.js"]
+)
+def test_probes_and_files_are_not_logged_at_the_usual_level(guard, caplog, path):
     with caplog.at_level(logging.INFO, "relayboard.access"):
-        exchange(guard, "GET", "/health/live")
+        exchange(guard, "GET", path)
 
     assert caplog.records == []

@@ -1,5 +1,6 @@
 """The served contract and its explorer."""
 
+import gzip
 import hashlib
 import json
 import re
@@ -14,7 +15,7 @@ from openapi_spec_validator import validate
 
 from handlers.asgi.console import Console
 from handlers.asgi.explorer import ASSETS, OWN_FILES, VENDORED_FILES, Explorer
-from handlers.asgi.guides import guide_names
+from handlers.asgi.guides import INDEX, guide_names
 from openapi.bundle import YAML_LOADER, operations, published
 from openapi.table import follow
 from relayboard.base.settings import Settings, load_settings
@@ -164,6 +165,31 @@ def test_the_vendored_files_are_those_of_the_release():
         assert hashlib.sha256((VENDORED_FILES / name).read_bytes()).hexdigest() == checksum, name
 
 
+@pytest.mark.parametrize("generation", ["v1", "v2"])
+@pytest.mark.parametrize("end", ["", "/"])
+def test_the_root_of_a_generation_leads_to_its_explorer(explorer, generation, end):
+    path = f"/api/{generation}{end}"
+
+    reply = exchange(explorer, "GET", path)
+
+    assert reply.status == 307
+    assert urljoin(path, reply.headers["location"]) == f"/api/{generation}/docs"
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/v2/openapi.json", "/api/v1/openapi.yaml", "/api/v2/docs/swagger-ui-bundle.js", "/guides/webhooks"]
+)
+def test_what_is_large_is_compressed_for_those_who_accept_it(explorer, path):
+    plain = exchange(explorer, "GET", path, headers=[("Accept-Encoding", "identity")])
+    packed = exchange(explorer, "GET", path, headers=[("Accept-Encoding", "gzip, br")])
+
+    assert ("content-encoding" in plain.headers, packed.headers["content-encoding"]) == (False, "gzip")
+    assert gzip.decompress(packed.body) == plain.body and len(packed.body) < len(plain.body) / 2
+    assert plain.headers["vary"] == packed.headers["vary"] == "Accept-Encoding"
+    known = [("Accept-Encoding", "gzip"), ("If-None-Match", packed.headers["etag"])]
+    assert exchange(explorer, "GET", path, headers=known).status == 304
+
+
 def test_the_phones_contract_is_served_too(explorer):
     reply = exchange(explorer, "GET", "/relayers/relayer/openapi.json")
 
@@ -182,7 +208,7 @@ class TestGuides:
         files = (Path(__file__).parents[3] / "docs").glob("*.md")
         listed = addresses(exchange(explorer, "GET", "/guides/").body.decode(), "/guides/")
 
-        assert {f"/guides/{path.stem}" for path in files} < set(listed)
+        assert {f"/guides/{path.stem}" for path in files if path.stem != INDEX} < set(listed)
 
     def test_notes_for_writers_are_not_shown(self, explorer):
         shown = [exchange(explorer, "GET", f"/guides/{name}").body.decode() for name in guide_names()]
@@ -193,6 +219,16 @@ class TestGuides:
         text = exchange(explorer, "GET", "/guides/webhooks").body.decode()
 
         assert "<table>" in text and "<pre><code>" in text and "<title>Webhooks - Relayboard</title>" in text
+
+    def test_they_open_on_their_index(self, explorer):
+        text = exchange(explorer, "GET", "/guides/").body.decode()
+
+        assert "<title>Relayboard" in text and 'href="first-hour"' in text and "All guides" in text
+
+    def test_the_example_that_guides_import_is_served(self, explorer):
+        page = exchange(explorer, "GET", "/guides/clinic.json")
+
+        assert (page.status, [each["name"] for each in page.json["flows"]]) == (200, ["Registration"])
 
     def test_an_unknown_guide_is_not_found(self, explorer):
         assert exchange(explorer, "GET", "/guides/../LICENSE").status == 404

@@ -22,7 +22,7 @@ def joel(database: Database, workspace: Workspace) -> str:
 @pytest.fixture
 def agent(database: Database, workspace: Workspace) -> str:
     with database.writing() as tx:
-        return add_member(tx, workspace.id, "zuri@example.org", "agent", first_name="Zuri")
+        return add_member(tx, workspace.id, "zuri@example.org", "agent", first_name="Zuri").uuid
 
 
 def found(api: Api, **query: Any) -> list[str]:

@@ -104,3 +104,17 @@ def test_configuring_again_replaces_the_former_configuration(stream):
 def test_another_format_is_refused():
     with pytest.raises(ValueError, match="neither text nor json"):
         configure_logging("xml")
+
+
+def test_a_level_hides_what_is_less_and_shows_of_libraries_nothing_below_info(stream):
+    configure_logging("text", level=logging.ERROR, stream=stream)
+    logging.getLogger("alembic").warning("of a library")
+    logging.getLogger("relayboard.access").info("a request")
+    logging.getLogger("relayboard.api").error("a failure")
+    assert [line.split()[1] for line in stream.getvalue().splitlines()] == ["ERROR"]
+
+    configure_logging("text", level=logging.DEBUG, stream=stream)
+    logging.getLogger("relayboard.access").debug("a probe")
+    logging.getLogger("httpcore").debug("a header with a secret")
+    assert [line.split()[1] for line in stream.getvalue().splitlines()] == ["ERROR", "DEBUG"]
+    configure_logging("text", stream=stream)

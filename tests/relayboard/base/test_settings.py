@@ -155,6 +155,7 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
         ("AIRTIME_URL", "https://airtime.example.org:port/"),
         ("AIRTIME_KEY", "hidden\nline"),
         ("LOG_FORMAT", "xml"),
+        ("LOG_LEVEL", "loud"),
         ("METRICS", "maybe"),
     ],
 )
