@@ -245,10 +245,10 @@ def test_the_image_takes_what_a_wheel_needs_and_no_more() -> None:
     first, *named = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith(("!", "*"))]
     taken = {line.removeprefix("!") for line in named if line.startswith("!")}
     pyproject = (ROOT / "pyproject.toml").read_text()
-    packages = re.findall(r'"(\w+)\*"', pyproject[pyproject.index("packages.find") :])
+    packages = re.findall(r'"(\w+)\*?"', pyproject[pyproject.index("packages.find") : pyproject.index("package-data")])
 
     assert first == "*"
-    assert {*packages, "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "deploy", "docs/*.md"} <= taken
+    assert {*packages, "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "deploy", "docs/*.md", "docs/clinic.json"} <= taken
     assert not {name for name in taken if name in ("tests", "var", ".env", ".git")}
 
 
