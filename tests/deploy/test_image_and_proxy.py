@@ -54,7 +54,8 @@ def caddy(service: RunningService, folder: Path) -> Iterator[str]:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     upstream = service.url.removeprefix("http://")
     file = folder / "Caddyfile"
-    file.write_text("{\n\tadmin off\n}\n" + CADDYFILE.read_text().replace("api:8080", upstream))
+    written = CADDYFILE.read_text().replace("{\n", "{\n\tadmin off\n", 1)
+    file.write_text(written.replace("api:8080", upstream))
     environment = {**os.environ, "RELAYBOARD_HOST": url, "HOME": str(folder)}
     words = [CADDY, "run", "--config", file]
     with subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
