@@ -248,7 +248,16 @@ def test_the_image_takes_what_a_wheel_needs_and_no_more() -> None:
     packages = re.findall(r'"(\w+)\*?"', pyproject[pyproject.index("packages.find") : pyproject.index("package-data")])
 
     assert first == "*"
-    assert {*packages, "pyproject.toml", "README.md", "LICENSE", "MANIFEST.in", "deploy", "docs/*.md", "docs/clinic.json"} <= taken
+    assert {
+        *packages,
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "MANIFEST.in",
+        "deploy",
+        "docs/*.md",
+        "docs/clinic.json",
+    } <= taken
     assert not {name for name in taken if name in ("tests", "var", ".env", ".git")}
 
 

@@ -9,8 +9,8 @@ import unicodedata
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0007"
-down_revision = "0006"
+revision = "0009"
+down_revision = "0008"
 works_for = "0001"
 branch_labels = None
 depends_on = None
