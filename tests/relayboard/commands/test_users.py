@@ -12,6 +12,7 @@ from persistence.accounts.limits import Visitor, count_attempt
 from persistence.accounts.sign_ins import Browser, create_sign_in
 from persistence.database import Database
 from persistence.media.folder import FolderStore
+from persistence.migrations import upgrade
 from persistence.users import add_member, find_member
 from persistence.workspace_files.reading import read_workspace
 from persistence.workspace_files.writing import write_workspace
@@ -86,6 +87,7 @@ def test_a_workspace_that_is_imported_does_not_open_to_an_unproven_account_and_s
 ) -> None:
     """Grace is an agent of the workspace in the file, and a ticket there is with somebody who may not act on it."""
     source = open_database(f"sqlite:///{tmp_path / 'source.db'}")
+    upgrade(source.engine)
     store = FolderStore(f"file://{tmp_path / 'media'}")
     with source.writing() as tx:
         clinic = create_workspace(tx, "Clinic")
