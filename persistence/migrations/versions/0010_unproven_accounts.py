@@ -9,8 +9,8 @@ import unicodedata
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0009"
-down_revision = "0008"
+revision = "0010"
+down_revision = "0009"
 works_for = "0001"
 branch_labels = None
 depends_on = None
