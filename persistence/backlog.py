@@ -16,7 +16,7 @@ from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
 from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
-from persistence.messages.states import ERRORED, IS_UNHANDLED, IS_UNSENT, QUEUED
+from persistence.messages.states import ERRORED, IS_UNCERTAIN, IS_UNHANDLED, IS_UNSENT, QUEUED
 from persistence.sessions.states import IS_WAITING
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
@@ -66,6 +66,7 @@ class Backlog:
     expired_leases: Mapping[str, int]
     phones: int
     silent_phones: int
+    uncertain: Sequence[ChannelQueue] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,9 @@ def read_backlog(tx: Transaction) -> Backlog:
     """Reads everything in at most 20 statements; about a dozen if little work waits."""
     phones, silent = count_phones(tx)
     kinds = _read_kinds(tx) | _read_small_kinds(tx)
-    return Backlog(kinds, _read_channels(tx), *_read_contacts_and_leases(tx), phones=phones, silent_phones=silent)
+    channels, (contacts, leases) = _read_channels(tx), _read_contacts_and_leases(tx)
+    uncertain = _read_uncertain(tx)
+    return Backlog(kinds, channels, contacts, leases, phones=phones, silent_phones=silent, uncertain=uncertain)
 
 
 def _read_kinds(tx: Transaction) -> dict[str, Waiting]:
@@ -172,6 +175,20 @@ def _read_channels(tx: Transaction) -> list[ChannelQueue]:
         ChannelQueue(uuid, type_, Waiting(count, _age(tx.now, oldest_on)))
         for uuid, type_, count, oldest_on in found
         if count
+    ]
+
+
+def _read_uncertain(tx: Transaction) -> list[ChannelQueue]:
+    """Messages of which nobody knows whether their gateway has them."""
+    its = (message.c.channel_id == channel.c.id) & (message.c.workspace_id == channel.c.workspace_id)
+    some = select(message.c.created_on).where(its, IS_UNCERTAIN).limit(MOST).correlate(channel).subquery()
+    count = select(func.count()).select_from(some).correlate(channel).scalar_subquery()
+    oldest = select(func.min(some.c.created_on, type_=UtcDateTime)).correlate(channel).scalar_subquery()
+    has_any = exists(select(literal(1)).where(its, IS_UNCERTAIN).correlate(channel))
+    rows = select(channel.c.uuid, channel.c.type, count, oldest).where(channel.c.is_active, has_any)
+    found = tx.execute(rows.order_by(channel.c.id).limit(MOST_CHANNELS))
+    return [
+        ChannelQueue(uuid, type_, Waiting(number, _age(tx.now, oldest_on))) for uuid, type_, number, oldest_on in found
     ]
 
 

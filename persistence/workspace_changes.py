@@ -16,13 +16,14 @@ from persistence.sql.names import check_name
 from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
 from persistence.workspaces import Workspace, find_workspace, hold_workspace
 
+AS_GIVEN = ("name", "country", "timezone", "date_style", "answer_limit")
 READ_BY = ("timezone", "date_style")
 """What dates in fields of contacts are read and compared with."""
 
 
 def read_changes(body: Mapping[str, Any]) -> dict[str, Any]:
     """The changes that a request asks for. Raises InvalidInput for a country, time zone or language that is none."""
-    changes = {name: body[name] for name in ("name", "country", "timezone", "date_style") if name in body}
+    changes = {name: body[name] for name in AS_GIVEN if name in body}
     country, timezone = changes.get("country", ""), changes.get("timezone", "UTC")
     if country and country not in phonenumbers.SUPPORTED_REGIONS:
         raise InvalidInput.on("country", f"{country} is not a country code of two letters, like RW.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
@@ -13,6 +13,7 @@ from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import as_text, json_record
 from persistence.tables.accounts import workspace
 
+USUAL_ANSWERS = 12
 DATE_STYLES = ("day_first", "month_first", "year_first")
 
 
@@ -77,7 +78,7 @@ def list_workspaces(tx: Transaction) -> list[Workspace]:
     return [workspace_from_row(row) for row in tx.execute(select(*WORKSPACE_COLUMNS).order_by(workspace.c.id))]
 
 
-def read_workspace(tx: Transaction, workspace_id: int) -> str:
+def read_workspace(tx: Transaction, workspace_id: int, *, in_v1: bool = False) -> str:
     """The workspace record of the API as JSON text."""
     languages = workspace.c.languages
     record = json_record(
@@ -90,6 +91,7 @@ def read_workspace(tx: Transaction, workspace_id: int) -> str:
             "timezone": workspace.c.timezone,
             "date_style": workspace.c.date_style,
             "anon": workspace.c.is_anonymous,
+            **({} if in_v1 else {"answer_limit": func.coalesce(workspace.c.answer_limit, USUAL_ANSWERS)}),
         }
     )
     return tx.execute(select(as_text(record)).where(workspace.c.id == workspace_id)).scalar_one()

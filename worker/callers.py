@@ -14,6 +14,8 @@ logger = logging.getLogger("relayboard.dispatcher")
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Ask = Callable[[Item], Awaitable[Item | None]]
+"""Asks whether a call may still be made, and takes down that it is; None if not."""
 
 
 @dataclass(frozen=True, slots=True)

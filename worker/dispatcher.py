@@ -9,7 +9,9 @@ import heapq
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from asyncio import wrap_future
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -18,7 +20,7 @@ from typing import Generic
 from persistence.database import Transaction
 from persistence.errors import DATABASE_AWAY
 from relayboard.base.tracing import Causes, causes, join_causes
-from worker.callers import Callers, Finished, Item, Result, ThreadCallers
+from worker.callers import Ask, Callers, Finished, Item, Result, ThreadCallers
 from worker.handover import HandOver
 from worker.mailbox import Mailbox
 from worker.receiver_slots import ReceiverSlots
@@ -51,12 +53,23 @@ class Woken:
     causes: Causes = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[Item]):
+    """A caller is about to write a request."""
+
+    item: Item
+    answer: Future[Item | None] = field(default_factory=Future)
+
+
 class CalledQueue(ABC, Generic[Item, Result]):
     """The queue of a dispatcher. Leasing and recording run in the dispatcher's transactions, calls outside of them."""
 
     name: str
     is_shared = False
     """Whether a sender does only what is much of it, and the process of jobs the rest."""
+
+    ask: Ask[Item]
+    """Set by the dispatcher, for callers of queues that take down which calls were begun."""
 
     @abstractmethod
     def list_due(self, tx: Transaction) -> list[str]:
@@ -69,6 +82,12 @@ class CalledQueue(ABC, Generic[Item, Result]):
     @abstractmethod
     def callers(self, total: int) -> Callers[Item, Result]:
         """Who calls the receivers, at most so many at a time."""
+
+    def take_down(self, tx: Transaction, items: Sequence[Item]) -> Mapping[int, Item]:
+        """Takes down which calls begin now, before their requests are written; by the `id` of Python of each item that
+        may begin.
+        """
+        return {id(item): item for item in items}
 
     def record_alone(self, finished: Finished[Item, Result]) -> AfterCommit | None:
         """Records a result that needs a transaction of its own; None for all others."""
@@ -102,11 +121,13 @@ class Dispatcher(Generic[Item, Result]):
         self._work = work
         self._slots = slots
         self._hand_over = HandOver(runtime, work.name)
+        work.ask = self._ask
         self._callers = work.callers(slots.total)
         self._thread = threading.Thread(target=self._run, name=f"{work.name} dispatcher", daemon=True)
-        self._news: Mailbox[Finished[Item, Result] | Woken] = Mailbox()
+        self._news: Mailbox[Finished[Item, Result] | Asked[Item] | Woken] = Mailbox()
         self._causes: Causes = ()
         self._unrecorded: list[Finished[Item, Result]] = []
+        self._asked: list[Asked[Item]] = []
         self._looks: list[datetime] = []
 
     def start(self) -> None:
@@ -128,6 +149,7 @@ class Dispatcher(Generic[Item, Result]):
         while not self._runtime.stopping.is_set() or self._slots.busy:
             self._collect()
             try:
+                self._answer()
                 self._record_those_alone()
                 self._record_and_lease()
             except Exception:
@@ -147,9 +169,28 @@ class Dispatcher(Generic[Item, Result]):
         for each in news:
             if isinstance(each, Woken):
                 self._causes = join_causes(self._causes, each.causes)
+            elif isinstance(each, Asked):
+                self._asked.append(each)
             else:
                 self._slots.release(each.receiver, has_answered=each.has_answered)
                 self._unrecorded.append(each)
+
+    async def _ask(self, item: Item) -> Item | None:
+        asked = Asked(item)
+        self._news.put(asked)
+        return await wrap_future(asked.answer)
+
+    def _answer(self) -> None:
+        """Lets requests be written, once it is taken down that they are; none begins while this process stops."""
+        if not self._asked:
+            return
+        items = [each.item for each in self._asked]
+        begun: Mapping[int, Item] = {}
+        if not self._runtime.stopping.is_set():
+            begun = self._runtime.database.write(lambda tx: self._work.take_down(tx, items))
+        asked, self._asked = self._asked, []
+        for each in asked:
+            each.answer.set_result(begun.get(id(each.item)))
 
     def _seconds_to_look(self) -> float | None:
         now = self._runtime.database.clock()

@@ -34,6 +34,7 @@ export function HealthCard({ uuid }) {
         <dl class="facts">
           <div><dt>${t("channels.pending")}</dt><dd>${number(health.pending)}</dd></div>
           ${health.oldest_pending_on && html`<div><dt>${t("channels.oldest")}</dt><dd>${duration((Date.now() - Date.parse(health.oldest_pending_on)) / 1000)}</dd></div>`}
+          ${health.uncertain > 0 && html`<div><dt>${t("channels.uncertain")}</dt><dd>${number(health.uncertain)}</dd></div>`}
         </dl>
         ${health.alarms.length === 0
           ? html`<p><${Badge} tone="good">${t("alarms.none")}<//></p>`

@@ -34,7 +34,7 @@ export function ContactPage({ uuid }) {
   if (contact === null) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="contacts" title=${t("contacts.gone")} text=${t("contacts.none_found_text")} /></main>`;
   if (!contact) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
   const name = displayName(contact.name, contact.urns[0]);
-  const act = (/** @type {"block" | "unblock" | "interrupt"} */ action) => () => attempt(() => post("contact_actions", { contacts: [uuid], action }).then(load), t("contacts.done"));
+  const act = (/** @type {"block" | "unblock" | "interrupt" | "answer_again"} */ action) => () => attempt(() => post("contact_actions", { contacts: [uuid], action }).then(load), t("contacts.done"));
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block") };
   const drop = { title: t("contacts.delete"), text: t("contacts.delete_text"), submit: t("act.delete"), onYes: async () => (await remove("contacts", { uuid }), go(["contacts"])) };
   return html`
@@ -44,10 +44,12 @@ export function ContactPage({ uuid }) {
         <${Avatar} name=${contact.name} id=${uuid} />
         <h1><bdi>${name}</bdi></h1>
         ${contact.status !== "active" && html`<${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//>`}
+        ${contact.answers_stopped_on && html`<${Badge} tone="bad">${t("contact.answers_stopped")}<//>`}
         <span class="grows"></span>
         <a class="button primary" href=${link(["inbox", uuid])}><${Icon} name="inbox" size=${18} /> ${t("contacts.conversation")}</a>
         ${may("write_contact") && html`<button type="button" onClick=${() => setEditing(true)}>${t("act.edit")}</button>`}
         ${may("act_on_contacts") && contact.flow && html`<button type="button" onClick=${act("interrupt")}>${t("flow.interrupt")}</button>`}
+        ${may("act_on_contacts") && contact.answers_stopped_on && html`<button type="button" onClick=${act("answer_again")}>${t("contact.answer_again")}</button>`}
         ${may("act_on_contacts") && html`<button type="button" onClick=${contact.blocked ? act("unblock") : () => confirmFirst(block)}>${t(contact.blocked ? "contact.unblock" : "contact.block")}</button>`}
         ${may("merge_contacts") && html`<button type="button" onClick=${() => setMerging(true)}>${t("contacts.merge_two")}</button>`}
         ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(drop)}>${t("act.delete")}</button>`}

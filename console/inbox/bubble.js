@@ -20,7 +20,9 @@ const MARKS = { queued: "clock", wired: "check", sent: "check", delivered: "doub
 export function Bubble({ message, reason, refresh }) {
   const [labels, setLabels] = useState(false);
   const isOut = message.direction === "out";
-  const bad = isOut && ["errored", "failed"].includes(message.status);
+  const isUncertain = message.status === "wired" && message.failed_reason === "uncertain";
+  const bad = isOut && (isUncertain || ["errored", "failed"].includes(message.status));
+  const canResend = bad && message.status !== "errored" && message.failed_reason !== "resent";
   return html`
     <li class=${classes("message", isOut ? "out" : "in", message.archived && "archived")}>
       <div class=${bad ? "bubble bad" : "bubble"}>
@@ -36,8 +38,10 @@ export function Bubble({ message, reason, refresh }) {
         <time datetime=${message.created_on} title=${fullTime(message.created_on)}>${clock(message.created_on)}</time>
         ${isOut &&
         html`<span class=${`state ${message.status}`}>
-          <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${message.status === "failed" && `: ${word("failed", reason ?? "unknown")}`}
+          <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${(message.status === "failed" || message.failed_reason) && `: ${word("failed", message.failed_reason ?? reason ?? "unknown")}`}
         </span>`}
+        ${canResend && may("act_on_messages") && message.visibility !== "deleted" &&
+        html`<button type="button" class="link" onClick=${() => askToResend(message, isUncertain, refresh)}>${t("message.resend")}</button>`}
         ${!isOut && may("act_on_messages") && message.visibility !== "deleted" &&
         html`<${Menu} label=${t("message.actions")} items=${actions(message, refresh, () => setLabels(true))} className="quiet tiny" />`}
       </p>
@@ -60,6 +64,16 @@ function actions({ id, archived }, refresh, label) {
       : { text: t("act.archive"), icon: "archive", onPick: () => attempt(act("archive")) },
     { text: t("act.delete"), icon: "trash", danger: true, onPick: () => confirmFirst(remove) },
   ];
+}
+
+/** What may have arrived is sent again only by those who know it. @param {Message} message @param {boolean} isUncertain @param {() => void} refresh */
+function askToResend({ id }, isUncertain, refresh) {
+  const resend = async () => {
+    await post("message_actions", { messages: [id], action: "resend" });
+    refresh();
+  };
+  if (!isUncertain) return attempt(resend);
+  return confirmFirst({ title: t("message.resend"), text: t("message.resend_text"), submit: t("message.resend"), onYes: resend });
 }
 
 /** @param {{file: {content_type: string, url: string}}} props */

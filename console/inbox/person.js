@@ -18,6 +18,7 @@ export function Person({ contact, onClose }) {
         <button type="button" class="quiet icon-only" aria-label=${t("act.close")} onClick=${onClose}><${Icon} name="close" /></button>
       </header>
       ${contact.status !== "active" && html`<p><${Badge} tone="warn">${word("contact_status", contact.status ?? "")}<//></p>`}
+      ${contact.answers_stopped_on && html`<p><${Badge} tone="bad">${t("contact.answers_stopped")}<//></p>`}
       <dl class="facts">
         ${contact.urns.map((urn) => html`<div><dt>${word("scheme", urn.split(":")[0])}</dt><dd><bdi>${addressOf(urn)}</bdi></dd></div>`)}
         ${contact.language && html`<div><dt>${t("contact.language")}</dt><dd>${languageName(contact.language)}</dd></div>`}

@@ -28,6 +28,7 @@ export function Workspace() {
           <div><dt>${t("settings.country")}</dt><dd>${shown.country ? nameOf("region", shown.country) : "–"}</dd></div>
           <div><dt>${t("settings.timezone")}</dt><dd>${shown.timezone}</dd></div>
           <div><dt>${t("settings.languages")}</dt><dd>${(shown.languages ?? []).map((code) => nameOf("language", code)).join(", ") || "–"}</dd></div>
+          <div><dt>${t("settings.answer_limit")}</dt><dd>${shown.answer_limit || "–"}</dd></div>
           <div><dt>${t("settings.date_style")}</dt><dd>${word("date_style", shown.date_style ?? "day_first")}</dd></div>
         </dl>
         ${shown.anon && html`<p><${Badge} tone="warn">${t("settings.anonymous")}<//></p>`}
@@ -52,6 +53,7 @@ function WorkspaceDialog({ shown, onClose }) {
       timezone: text("timezone"),
       languages: text("languages").split(/[\s,;]+/).filter(Boolean),
       date_style: /** @type {typeof STYLES[number]} */ (text("date_style")),
+      answer_limit: Number(text("answer_limit")),
     });
     await startSession();
     notify(t("settings.saved"));
@@ -69,6 +71,8 @@ function WorkspaceDialog({ shown, onClose }) {
       <${Field} label=${t("settings.date_style")} id="workspace-style"><select id="workspace-style" name="date_style">
         ${STYLES.map((style) => html`<option key=${style} value=${style} selected=${style === shown.date_style}>${word("date_style", style)}</option>`)}
       </select><//>
+      <${Field} label=${t("settings.answer_limit")} id="workspace-answers" help=${t("settings.answer_limit_help")}>
+        <input id="workspace-answers" name="answer_limit" type="number" required min="0" max="1000" defaultValue=${shown.answer_limit} aria-describedby="workspace-answers-help" /><//>
     <//>
   `;
 }

@@ -91,7 +91,12 @@ def _channels(backlog: Backlog) -> Iterator[Metric]:
     for queue in backlog.channels:
         count.add_metric([queue.uuid, queue.type], queue.waiting.count)
         oldest.add_metric([queue.uuid, queue.type], queue.waiting.oldest_seconds)
-    yield from (count, oldest)
+    uncertain = GaugeMetricFamily(
+        "relayboard_messages_uncertain", "Messages of which nobody knows whether the gateway has them.", labels=labels
+    )
+    for queue in backlog.uncertain:
+        uncertain.add_metric([queue.uuid, queue.type], queue.waiting.count)
+    yield from (count, oldest, uncertain)
 
 
 def _singles(reading: _Reading) -> Iterator[Metric]:

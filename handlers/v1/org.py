@@ -6,4 +6,4 @@ from persistence.workspaces import read_workspace
 
 
 def read_org(request: Request) -> Answer:
-    return ok(read_workspace(request.tx, request.workspace.id))
+    return ok(read_workspace(request.tx, request.workspace.id, in_v1=True))

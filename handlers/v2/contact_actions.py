@@ -9,6 +9,7 @@ from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.v2 import CONTACTS
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups, hold_contacts
+from persistence.messages.circles import answer_again
 from persistence.tokens import check_area
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
@@ -19,6 +20,7 @@ WITHOUT_GROUP = {
     "archive_messages": contact_actions.archive_messages_of,
     "archive": contact_actions.archive_messages_of,
     "delete": delete_contacts,
+    "answer_again": answer_again,
 }
 
 OTHER_AREAS = {"archive": "messages", "archive_messages": "messages", "interrupt": "flows"}

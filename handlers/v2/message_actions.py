@@ -11,6 +11,7 @@ WITHOUT_LABEL = {
     "archive": message_actions.archive_messages,
     "restore": message_actions.restore_messages,
     "delete": message_actions.delete_messages,
+    "resend": message_actions.resend_messages,
 }
 
 

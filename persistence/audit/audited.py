@@ -58,7 +58,7 @@ AUDITED: Mapping[str, Audited] = {
     "api_token": Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
     "invitation": Audited("invitations", "email", ("role",)),
     "workspace": Audited(
-        "workspace", "name", ("name", "country", "timezone", "languages", "date_style", "is_anonymous")
+        "workspace", "name", ("name", "country", "timezone", "languages", "date_style", "is_anonymous", "answer_limit")
     ),
     "channel": Audited(
         "channels",

@@ -9,6 +9,7 @@ from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_contact_assets
+from persistence.messages.circles import ANEW, NEUTRAL
 from persistence.messages.outgoing import Draft
 from persistence.sessions.contacts import ContactRow, complete_contacts
 from persistence.workspaces import Workspace
@@ -67,7 +68,9 @@ class Writer:
             text = self._texts.write(wording.text[language], self._contacts[one.id])
         files = wording.files.get(self._choose(wording.files, one), [])
         replies = wording.quick_replies.get(self._choose(wording.quick_replies, one), [])
-        return Draft(one.id, text, tuple(files), tuple(replies), broadcast_id=wording.broadcast_id, is_bulk=True)
+        automatic = ANEW if wording.is_evaluated else NEUTRAL
+        content = (text, tuple(files), tuple(replies))
+        return Draft(one.id, *content, broadcast_id=wording.broadcast_id, is_bulk=True, automatic=automatic)
 
     def _choose(self, translations: Mapping[str, Any], one: ContactRow) -> str:
         wanted = (one.language or "", self._workspace.default_language)

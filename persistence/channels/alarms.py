@@ -1,6 +1,7 @@
-"""Alarms of phones: lost contact, low battery, unsent backlog. There is one event when an alarm opens, and none
-while it lasts."""
+"""Alarms of phones: lost contact, low battery, unsent backlog; and of all channels: automatic answers in a circle.
+There is one event when an alarm opens, and none while it lasts."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,6 +15,7 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    true,
     update,
 )
 
@@ -21,18 +23,19 @@ from persistence.channels.event_form import ALARM, EventChannel, PhoneState, ala
 from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.database import Transaction
 from persistence.deliveries.outbox import record_channel_event
-from persistence.messages.states import DELIVERED, IS_UNSENT, PENDING_COUNT, READ, SENT
+from persistence.messages.states import CIRCLE, DELIVERED, IS_UNSENT, IS_WATCHED, PENDING_COUNT, READ, SENT
 from persistence.sql.columns import columns_for
 from persistence.tables.channels import channel, channel_alarm
 from persistence.tables.messages import message
 
-BATTERY, LOST_CONTACT, BACKLOG = "battery", "lost_contact", "backlog"
+BATTERY, LOST_CONTACT, BACKLOG, IN_CIRCLE = "battery", "lost_contact", "backlog", "circle"
 
-BATTERY_LEVEL = 25
+BATTERY_LEVEL, CHARGED_LEVEL = 25, 50
 DRAINING_STATUSES = ("DIS", "UNK", "NOT")
 CHARGED_STATUSES = ("CHA", "FUL")
 UNSENT_AFTER, UNSENT_UNTIL = timedelta(minutes=30), timedelta(hours=24)
 KEPT_FOR = timedelta(days=90)
+CIRCLE_ENDS_AFTER = timedelta(hours=1)
 QUIET_FOR = timedelta(hours=6)
 """A backlog opens an alarm if for this long nothing was sent and no alarm of any kind was opened."""
 
@@ -41,7 +44,7 @@ def note_power_report(tx: Transaction, workspace_id: int, channel_id: int) -> No
     """Open or close the battery alarm after a phone's status report; call it after the report is stored in the
     channel row."""
     is_this = and_(channel.c.workspace_id == workspace_id, channel.c.id == channel_id)
-    _close(tx, BATTERY, and_(is_this, channel.c.power_status.in_(CHARGED_STATUSES)))
+    _close(tx, BATTERY, and_(is_this, _is_charged()))
     _open(tx, BATTERY, and_(is_this, _is_draining()))
 
 
@@ -61,17 +64,39 @@ def close_alarms(tx: Transaction, channel_id: int) -> None:
 def check_alarms(tx: Transaction) -> int:
     """Closes and opens the alarms of all phones by their conditions; returns the number opened. Safe to run twice."""
     is_unsent = _has_unsent(tx.now)
-    _close(tx, BATTERY, channel.c.power_status.in_(CHARGED_STATUSES))
+    _close(tx, BATTERY, _is_charged())
     _close(tx, LOST_CONTACT, channel.c.last_seen > channel_alarm.c.opened_on)
     _close(tx, BACKLOG, not_(is_unsent))
+    _close(tx, IN_CIRCLE, not_(_is_in_circle(tx.now)))
     opened = _open(tx, BATTERY, _is_draining())
     opened += _open(tx, LOST_CONTACT, func.coalesce(channel.c.last_seen, channel.c.created_on) < tx.now - LOST_AFTER)
     return opened + _open(tx, BACKLOG, and_(is_unsent, _is_quiet(tx.now)))
 
 
+def open_circle_alarms(tx: Transaction, workspace_id: int, channel_ids: Collection[int]) -> None:
+    """Automatic answers by these channels have just failed, because they go in a circle. The alarm ends an hour after
+    the last one.
+    """
+    if channel_ids:
+        is_one = and_(channel.c.workspace_id == workspace_id, channel.c.id.in_(sorted(channel_ids)))
+        _open(tx, IN_CIRCLE, is_one, of_phones=False)
+
+
+def _is_in_circle(now: datetime) -> ColumnElement[bool]:
+    rows = message.c
+    its = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
+    failed = IS_WATCHED & (rows.failed_reason == CIRCLE) & (rows.created_on > now - CIRCLE_ENDS_AFTER)
+    return exists().where(its, failed)
+
+
 def _is_draining() -> ColumnElement[bool]:
     level = channel.c.power_level
     return and_(channel.c.power_status.in_(DRAINING_STATUSES), level >= 0, level < BATTERY_LEVEL)
+
+
+def _is_charged() -> ColumnElement[bool]:
+    """Also by the level: a phone may be charged between two reports that both say that it is not charging."""
+    return or_(channel.c.power_status.in_(CHARGED_STATUSES), channel.c.power_level >= CHARGED_LEVEL)
 
 
 def _has_unsent(now: datetime) -> ColumnElement[bool]:
@@ -108,10 +133,12 @@ def _close(tx: Transaction, kind: str, is_over: ColumnElement[bool]) -> None:
     tx.execute(update(channel_alarm).where(open_ones, ended).values(closed_on=tx.now))
 
 
-def _open(tx: Transaction, kind: str, condition: ColumnElement[bool]) -> int:
-    """Opens alarms for the phones that meet this condition and queues their events; returns the number opened."""
+def _open(tx: Transaction, kind: str, condition: ColumnElement[bool], *, of_phones: bool = True) -> int:
+    """Opens alarms for the phones that meet this condition, or for channels of all types, and queues their events;
+    returns the number opened.
+    """
     is_open = exists().where(_is_alarm_of_channel(), channel_alarm.c.kind == kind, channel_alarm.c.closed_on.is_(None))
-    is_phone = and_(IS_RELAYER, channel.c.is_active, channel.c.workspace_id.is_not(None))
+    is_phone = and_(IS_RELAYER if of_phones else true(), channel.c.is_active, channel.c.workspace_id.is_not(None))
     phones = select(
         channel.c.workspace_id, channel.c.id, literal(kind), literal(tx.now, channel_alarm.c.opened_on.type)
     ).where(is_phone, condition, not_(is_open))

@@ -31,7 +31,7 @@ from persistence.channels.gateway_sends import BULK, CONVERSATION
 from persistence.channels.states import IS_GATEWAY
 from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
-from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, WIRED
+from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, UNCERTAIN, WIRED
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import Share, has_row, is_in_share
@@ -70,8 +70,8 @@ class QueuedPart:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewaySend(QueuedPart):
     """One part of a message (`part` counts from 1) that a worker has leased until `due_on`, with everything that its
-    gateway needs. `config` is None if it cannot be decrypted. `is_uncertain` says that a worker died after it began the
-    previous part.
+    gateway needs. `config` is None if it cannot be decrypted. `is_uncertain` says that a worker died after it began
+    this part, or the one before it if the gateway does not recognize repeats.
     """
 
     channel_type: str
@@ -79,17 +79,26 @@ class GatewaySend(QueuedPart):
     config: Mapping[str, Any] | None
     part: int
     due_on: datetime
+    parts_begun: int = 0
     is_uncertain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SendOutcome:
-    """The outcome of a part: accepted or not, whether the message has further parts, and the call for the log."""
+    """The outcome of a part: accepted or not, whether the message has further parts, and the call for the log. One that
+    was not begun leaves the part as it was.
+    """
 
     send: GatewaySend
     is_accepted: bool
     has_more: bool = False
     call: GatewayCall | None = None
+    is_begun: bool = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it says of a message in one part that the gateway has it."""
+        return self.is_accepted and self.is_begun and self.send.part == 1 and not self.has_more
 
 
 @dataclass(slots=True)
@@ -153,7 +162,7 @@ def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> 
     sendable = _drop_others(tx, rows)
     gateways = _find_gateways(tx, {row.channel_id for row in sendable})
     leased = LeasedSends([_read(row, gateways[row.channel_id], tx.now + lease) for row in sendable])
-    _begin(tx, leased.sends, tx.now + lease)
+    _keep(tx, leased.sends, tx.now + lease)
     charge_pace(tx, paces, [send.channel_id for send in leased.sends])
     leased.look_again_on = _next_look(paces, rooms, allowed)
     return leased
@@ -273,26 +282,56 @@ def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
         config=gateway.config,
         part=row.parts_begun if repeats else row.parts_begun + 1,
         due_on=due_on,
+        parts_begun=row.parts_begun,
         is_uncertain=is_uncertain,
     )
 
 
-def _begin(tx: Transaction, sends: Sequence[GatewaySend], due_on: datetime) -> None:
-    """Counts parts as begun before their requests are sent, so that none is sent twice if a worker dies."""
-    by_part: dict[int, list[int]] = {}
+def _keep(tx: Transaction, sends: Sequence[GatewaySend], until: datetime) -> None:
+    """Leases parts, which does not begin them. A part that a dead worker had begun is passed over, and its message says
+    that nobody knows whether the gateway has it.
+    """
+    if sends:
+        _KEEPING.run_later(tx, {"until": until, "ids": [send.id for send in sends]})
+    passed = [send for send in sends if send.is_uncertain and send.part > send.parts_begun]
+    if not passed:
+        return
+    rows = gateway_send.c
+    tx.execute(
+        update(gateway_send).where(rows.id.in_([each.id for each in passed])).values(parts_accepted=rows.parts_begun)
+    )
+    for workspace_id, message_ids in _by_workspace(passed):
+        unconfirmed = message.c.id.in_(message_ids) & message.c.status.in_((QUEUED, ERRORED, WIRED))
+        mine = (message.c.workspace_id == workspace_id) & unconfirmed
+        marked = update(message).where(mine).values(failed_reason=UNCERTAIN, modified_on=later(tx, message))
+        note_messages(tx, workspace_id, tx.execute(marked.returning(message.c.id)).scalars())
+
+
+def begin_sends(tx: Transaction, sends: Sequence[GatewaySend], lease: timedelta) -> dict[int, datetime]:
+    """Counts parts as begun, right before the bytes of their requests are written, so that none is sent twice if a
+    worker dies. Returns until when each is leased now; those whose lease is over are missing and must not be sent.
+    """
+    alike: dict[tuple[int, datetime], list[int]] = {}
     for send in sends:
-        by_part.setdefault(send.part, []).append(send.id)
-    for part, ids in by_part.items():
-        _BEGINNING.run_later(tx, {"accepted": part - 1, "begun": part, "until": due_on, "ids": ids})
+        alike.setdefault((send.part, send.due_on), []).append(send.id)
+    until = tx.now + lease
+    begun: dict[int, datetime] = {}
+    for (part, due_on), ids in sorted(alike.items()):
+        values = {"begun": part, "until": until, "ids": sorted(ids), "held": due_on, "now": tx.now}
+        begun |= {part_id: until for (part_id,) in _BEGINNING.rows(tx, values)}
+    return begun
 
 
 def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     """Updates messages by the responses of their gateways; an outcome counts only while the lease is held. A message is
     wired when all parts are accepted. After an error it is errored and tried again after five minutes times the number
-    of errors; after the third error it is failed with a reason. Accepted parts are not sent again.
+    of errors; after the third error it is failed with a reason. Accepted parts are not sent again. What was not begun
+    is due again.
     """
     held = _lock_held(tx, [outcome.send for outcome in outcomes])
-    mine = [outcome for outcome in outcomes if outcome.send.id in held]
+    _give_back(tx, [each.send.id for each in outcomes if not each.is_begun and each.send.id in held])
+    mine = [outcome for outcome in outcomes if outcome.is_begun and outcome.send.id in held]
+    _confirm(tx, [each.send for each in outcomes if each.send.id not in held and each.is_whole])
     finished = [outcome.send for outcome in mine if outcome.is_accepted and not outcome.has_more]
     for workspace_id, message_ids in _by_workspace(finished):
         _wire(tx, workspace_id, message_ids)
@@ -303,6 +342,22 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(going_on)).values(**again))
     _note_errors(tx, [outcome.send for outcome in mine if not outcome.is_accepted])
     record_calls(tx, [outcome.call for outcome in outcomes if outcome.call is not None])
+
+
+def _give_back(tx: Transaction, ids: Sequence[int]) -> None:
+    if ids:
+        rows = gateway_send.c
+        tx.execute(update(gateway_send).where(rows.id.in_(ids)).values(due_on=rows.created_on))
+
+
+def _confirm(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
+    """The worker that was taken for dead knows that the gateway has these messages."""
+    for workspace_id, message_ids in _by_workspace(sends):
+        rows = message.c
+        mine = (rows.workspace_id == workspace_id) & rows.id.in_(message_ids)
+        known = update(message).where(mine, rows.failed_reason == UNCERTAIN).values(failed_reason=None)
+        confirmed = known.values(modified_on=later(tx, message)).returning(rows.id)
+        note_messages(tx, workspace_id, tx.execute(confirmed).scalars())
 
 
 def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
@@ -358,9 +413,15 @@ def _wire_messages(is_sqlite: bool) -> Executable:
     return update(message).where(among(message.c.id, "ids"), *waits).values(values).returning(message.c.id)
 
 
+def _keep_parts(_is_sqlite: bool) -> Executable:
+    return update(gateway_send).where(_THESE).values(due_on=param("until", UtcDateTime))
+
+
 def _begin_parts(_is_sqlite: bool) -> Executable:
-    values = {"parts_accepted": param("accepted"), "parts_begun": param("begun"), "due_on": param("until", UtcDateTime)}
-    return update(gateway_send).where(_THESE).values(values)
+    rows = gateway_send.c
+    is_held = (rows.due_on == param("held", UtcDateTime)) & (rows.due_on > param("now", UtcDateTime))
+    values = {"parts_begun": param("begun"), "due_on": param("until", UtcDateTime)}
+    return update(gateway_send).where(_THESE, is_held).values(values).returning(rows.id)
 
 
 def _hold_parts(_is_sqlite: bool) -> Executable:
@@ -376,6 +437,6 @@ _THESE = among(gateway_send.c.id, "ids")
 # Those that read the queue are not prepared: a plan of the time when it was short would be slow in a flood.
 _LISTING = {share: Fixed(partial(_list_due, share), is_prepared=False) for share in Share}
 _LOCKING, _HOLDING = Fixed(_lock_picked, is_prepared=False), Fixed(_hold_parts, is_prepared=False)
-_BEGINNING = Fixed(_begin_parts, is_prepared=False)
+_KEEPING, _BEGINNING = Fixed(_keep_parts, is_prepared=False), Fixed(_begin_parts, is_prepared=False)
 _LEAVING = Fixed(lambda _is_sqlite: delete(gateway_send).where(_THESE), is_prepared=False)
 _FINDING, _WIRING = Fixed(_find_settings), Fixed(_wire_messages)

@@ -10,7 +10,7 @@ from persistence.channels.types import GATEWAYS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, belongs_to
-from persistence.messages.states import IS_UNSENT, WIRED
+from persistence.messages.states import IS_UNCERTAIN, IS_UNSENT, WIRED
 from persistence.sql.columns import time_text
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
@@ -50,6 +50,7 @@ def read_health(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, Any]
         "channel": {"uuid": channel_uuid, "name": name},
         "pending": pending,
         "oldest_pending_on": None if oldest is None else time_text(oldest),
+        "uncertain": _count_uncertain(tx, workspace_id, channel_id),
         "alarms": _list_open(tx, workspace_id, channel_id),
         "hours": _list_hours(tx, workspace_id, channel_id),
     }
@@ -65,6 +66,11 @@ def _count_waiting(
     found = select(func.count(), func.min(message.c.created_on)).where(its, IS_UNSENT, message.c.visibility == VISIBLE)
     number, oldest = tx.execute(found.where(here)).one()
     return number, oldest
+
+
+def _count_uncertain(tx: Transaction, workspace_id: int, channel_id: int) -> int:
+    its = (message.c.workspace_id == workspace_id) & (message.c.channel_id == channel_id)
+    return tx.execute(select(func.count()).select_from(message).where(its, IS_UNCERTAIN)).scalar_one()
 
 
 def _list_open(tx: Transaction, workspace_id: int, channel_id: int) -> list[dict[str, Any]]:

@@ -150,6 +150,7 @@ def _build_record(*, masked: bool, for_agent: bool) -> ColumnElement[Any]:
             "created_on": contact.c.created_on,
             "modified_on": contact.c.modified_on,
             "last_seen_on": contact.c.last_seen_on,
+            "answers_stopped_on": contact.c.answers_stopped_on,
             "blocked": status_flag(BLOCKED),
             "stopped": status_flag(STOPPED),
         }

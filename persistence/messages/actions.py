@@ -1,4 +1,4 @@
-"""The bulk actions on incoming messages."""
+"""The bulk actions on messages."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,8 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.labels import change_count, hold_messages, recount_after
 from persistence.media.media import note_former_owners
-from persistence.messages.states import INCOMING, OUTGOING
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.states import FAILED, INCOMING, OUTGOING, RESENT, UNCERTAIN, WIRED
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
@@ -190,6 +191,39 @@ def _move(
     return missing
 
 
+def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int | str]) -> list[int | str]:
+    """Sends messages again that failed, or of which nobody knows whether they were sent: each as a message of its own,
+    and once. Returns the references without a message. Raises InvalidInput for one that cannot be sent again.
+    """
+    named, rows = _named_by(workspace_id, references), message.c
+    these = rows.id.in_(named["ids"]) | rows.uuid.in_(named.get(UUIDS, ()))
+    columns = (rows.id, rows.uuid, rows.direction, rows.status, rows.failed_reason)
+    content = (rows.contact_id, rows.text, rows.attachments, rows.quick_replies)
+    found = tx.execute(_holding([*columns, *content], rows.workspace_id == workspace_id, these, _NOT_DELETED)).all()
+    known = {key: row for row in found for key in (row.id, row.uuid)}
+    missing: list[int | str] = []
+    for reference in references:
+        row = known.get(int(reference) if _is_number(reference) else str(reference).lower())
+        if row is None:
+            missing.append(reference)
+        elif row.direction != OUTGOING:
+            raise InvalidInput.on("messages", f"Message {reference} is not outgoing.")
+        elif row.failed_reason == RESENT:
+            raise InvalidInput.on("messages", f"Message {reference} was sent again before.")
+        elif row.status != FAILED and (row.status, row.failed_reason) != (WIRED, UNCERTAIN):
+            raise InvalidInput.on("messages", f"Message {reference} has not failed, and it is known that it was sent.")
+    create_outgoing(
+        tx,
+        workspace_id,
+        [Draft(row.contact_id, row.text, tuple(row.attachments), tuple(row.quick_replies)) for row in found],
+    )
+    ids = [row.id for row in found]
+    again = update(message).where(rows.workspace_id == workspace_id, rows.id.in_(ids))
+    tx.execute(again.values(failed_reason=RESENT, modified_on=later(tx, message)))
+    note_messages(tx, workspace_id, ids)
+    return missing
+
+
 def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     """Locks messages that the caller has selected. Raises LostRace if one was deleted since."""
     if hold_messages(tx, _mine(workspace_id, message_ids)) < len(message_ids):
@@ -250,8 +284,9 @@ def _touch_messages(is_sqlite: bool) -> Executable:
 
 _NAMING = (message.c.id, message.c.uuid, message.c.direction)
 _BY_UUID = or_(among(message.c.id, "ids"), among(message.c.uuid, UUIDS, "UUID"))
-_HOLDING = _held(_NAMING, _THESE, message.c.visibility != DELETED)
-_HOLDING_NAMED = _held(_NAMING, _OF_OWNER, _BY_UUID, message.c.visibility != DELETED)
+_NOT_DELETED = message.c.visibility != DELETED
+_HOLDING = _held(_NAMING, _THESE, _NOT_DELETED)
+_HOLDING_NAMED = _held(_NAMING, _OF_OWNER, _BY_UUID, _NOT_DELETED)
 _CHOOSING = _held((message.c.id, message.c.created_on, message.c.visibility), _THESE, _LIVING)
 _MOVING, _MOVING_NAMED = _choose_and_move(_THESE), _choose_and_move(_OF_OWNER, _BY_UUID)
 _IS_OLD = message.c.visibility == param("old", Text)

@@ -1,6 +1,7 @@
 """Outgoing messages: creation with a route, and changes of their status."""
 
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -10,12 +11,14 @@ from sqlalchemy import ColumnElement, Executable, and_, false, func, literal, li
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import note_messages
+from persistence.channels.alarms import open_circle_alarms
 from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.messages.states import ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED
+from persistence.messages.circles import ANSWERS, GOING_ON, channels_in_circle, find_circles
+from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED
 from persistence.messages.storing import insert_outgoing
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.fixed_statements import Fixed, among, param
@@ -40,10 +43,15 @@ class Route(NamedTuple):
     failed_reason: str | None = None
     is_by_gateway: bool = False
 
+    @property
+    def goes_by_gateway(self) -> bool:
+        return self.is_by_gateway and self.failed_reason is None
+
 
 class Draft(NamedTuple):
     """A message to create: its contact and content; `route` is given if it is decided already. `is_bulk` messages, for
-    example of broadcasts, are sent after conversations if both wait.
+    example of broadcasts, are sent after conversations if both wait. `automatic` says what made it (`circles`), None if
+    a person did.
     """
 
     contact_id: int
@@ -54,11 +62,12 @@ class Draft(NamedTuple):
     flow_id: int | None = None
     route: Route | None = None
     is_bulk: bool = False
+    automatic: int | None = None
 
     @property
     def is_by_person(self) -> bool:
-        """Whether somebody wrote it to this contact: neither a flow nor a broadcast made it."""
-        return self.flow_id is None and self.broadcast_id is None and not self.is_bulk
+        """Whether somebody wrote it to this contact: neither a flow nor a broadcast made it, nor a webhook."""
+        return self.automatic is None and self.flow_id is None and self.broadcast_id is None and not self.is_bulk
 
     @property
     def is_empty(self) -> bool:
@@ -205,17 +214,20 @@ def add_outgoing(
     """
     undecided = sorted({draft.contact_id for draft in drafts if draft.route is None})
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
+    answered = {draft.contact_id for draft in drafts if draft.automatic in ANSWERS}
+    circles = find_circles(tx, workspace_id, answered)
     made = [
         (draft, route, _row(tx, workspace_id, draft, route))
         for draft in drafts
-        for route in [draft.route or routes.get(draft.contact_id)]
+        for route in [_stop_circle(draft, draft.route or routes.get(draft.contact_id), circles)]
         if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
     ]
     if not made:
         return {}
     ids = insert_outgoing(tx, workspace_id, [row for _, _, row in made])
+    open_circle_alarms(tx, workspace_id, channels_in_circle(row for _, _, row in made) if circles else ())
     note_replies(tx, workspace_id, [each.contact_id for each, _, _ in made if each.is_by_person])
-    for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.is_by_gateway]
+    for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.goes_by_gateway]
     if for_gateways:
         sends = [
             (row["channel_id"], ids[row["uuid"]], BULK if draft.is_bulk else CONVERSATION)
@@ -224,6 +236,14 @@ def add_outgoing(
         queue_sends(tx, workspace_id, sends)
         tx.wake("sending")
     return {row["uuid"]: ids[row["uuid"]] for _, _, row in made}
+
+
+def _stop_circle(draft: Draft, route: Route | None, circles: AbstractSet[int]) -> Route | None:
+    """The route of a message; an automatic answer in a circle fails with it."""
+    if route is None or route.failed_reason is not None:
+        return route
+    is_stopped = draft.automatic in ANSWERS and draft.contact_id in circles
+    return route._replace(failed_reason=CIRCLE) if is_stopped else route
 
 
 def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -245,7 +265,9 @@ _REPLYING = Fixed(_reply)
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:
     if route is None:
         # The contact was deleted after it was looked up: the message ends as if it had been created just before.
-        draft = Draft(draft.contact_id, broadcast_id=draft.broadcast_id, flow_id=draft.flow_id)
+        draft = Draft(
+            draft.contact_id, broadcast_id=draft.broadcast_id, flow_id=draft.flow_id, automatic=draft.automatic
+        )
     visibility = VISIBLE if route is not None else DELETED
     route = route or Route(failed_reason=CONTACT_INACTIVE)
     return {
@@ -265,6 +287,7 @@ def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) 
         "quick_replies": [dict(reply) for reply in draft.quick_replies],
         "failed_reason": route.failed_reason,
         "error_count": 0,
+        "automatic": draft.automatic,
         "created_on": tx.now,
         "modified_on": tx.now,
     }
@@ -290,7 +313,7 @@ def send_event_reply(
         return []
     owners = ensure_owners(tx, workspace_id, [parse(urn) for urn in urns], channel_id=channel_id)
     recipients = dict.fromkeys([*named, *(owner.contact_id for owner in owners.values())])
-    drafts = [Draft(contact_id, text) for contact_id in recipients]
+    drafts = [Draft(contact_id, text, automatic=GOING_ON) for contact_id in recipients]
     return create_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
 
 

@@ -10,6 +10,9 @@ from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, message
 INCOMING, OUTGOING = "in", "out"
 QUEUED, HANDLED, WIRED, SENT = "queued", "handled", "wired", "sent"
 DELIVERED, READ, ERRORED, FAILED = "delivered", "read", "errored", "failed"
+UNCERTAIN, RESENT, CIRCLE = "uncertain", "resent", "circle"
+"""Reasons of messages: nobody knows whether the gateway has it, because the worker that sent it died; a person has sent
+it again as another message; it and others were automatic answers in a circle."""
 STATUSES = (QUEUED, HANDLED, WIRED, SENT, DELIVERED, READ, ERRORED, FAILED)
 
 
@@ -24,6 +27,8 @@ IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) 
 )
 RARE = (QUEUED, WIRED, ERRORED, FAILED)
 IS_RARE = _listed(*RARE)
+IS_WATCHED = message.c.failed_reason.in_([literal_column(f"'{reason}'") for reason in (UNCERTAIN, CIRCLE)])
+IS_UNCERTAIN = IS_WATCHED & (message.c.failed_reason == literal_column(f"'{UNCERTAIN}'"))
 IS_ARCHIVED = message.c.visibility == literal_column(f"'{ARCHIVED}'")
 IS_VOICE = message.c.type == literal_column("'voice'")
 IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])

@@ -17,7 +17,7 @@ _OUTGOING = inserting(
     (
         *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "broadcast_id", "flow_id", "direction", "type"),
         *("status", "visibility", "text", "attachments", "quick_replies", "failed_reason", "error_count"),
-        *("created_on", "modified_on"),
+        *("automatic", "created_on", "modified_on"),
     ),
     (_rows.id, _rows.uuid, _rows.folder),
 )

@@ -46,6 +46,7 @@ MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
     "direction": message.c.direction,
     "type": message.c.type,
     "status": message.c.status,
+    "failed_reason": message.c.failed_reason,
     "visibility": message.c.visibility,
     "archived": (message.c.visibility == ARCHIVED),
     "text": message.c.text,

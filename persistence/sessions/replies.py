@@ -9,6 +9,7 @@ from sqlalchemy import Executable, select
 from flows.urns import UrnError, parse
 from persistence.channels.types import GATEWAYS
 from persistence.database import Transaction
+from persistence.messages.circles import NEUTRAL
 from persistence.messages.outgoing import Draft, Route, add_outgoing
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.tables.channels import channel
@@ -25,13 +26,15 @@ REASONS = {
 
 class FlowMessage(NamedTuple):
     """A message of a flow as in the engine's event (`msg`: urn, channel, text, attachments, quick_replies). `is_bulk`
-    messages were sent because the flow was started for many contacts, not because the contact wrote.
+    messages were sent because the flow was started for many contacts, not because the contact wrote. `automatic` says
+    what made it (`persistence.messages.circles`).
     """
 
     contact_id: int
     flow_id: int | None
     content: Mapping[str, Any]
     is_bulk: bool = False
+    automatic: int = NEUTRAL
 
 
 def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[FlowMessage]) -> None:
@@ -69,6 +72,7 @@ def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draf
         flow_id=reply.flow_id,
         route=_route(content, channels),
         is_bulk=reply.is_bulk,
+        automatic=reply.automatic,
     )
 
 

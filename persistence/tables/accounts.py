@@ -64,6 +64,7 @@ class WorkspaceColumns(UuidColumns):
     is_anonymous: Named[bool] = Column(Boolean, default=False)
     archiving: Named[Any] = Column(Json, nullable=True)
     created_on: Named[datetime] = Column(UtcDateTime)
+    answer_limit: Named[int | None] = Column(Integer)
 
 
 workspace = numbered_table("workspace", WorkspaceColumns)

@@ -119,6 +119,8 @@ class ChannelColumns(UuidColumns):
     webhook_secret = sealed_column("channel", "webhook_secret")
     webhook_previous_secret = sealed_column("channel", "webhook_previous_secret")
     webhook_rotated_on: Named[datetime | None] = Column(UtcDateTime)
+    refused_on: Named[datetime | None] = Column(UtcDateTime)
+    refused_reason: Named[str | None] = Column(String(16))
 
 
 channel = numbered_table(

@@ -45,6 +45,7 @@ class ContactColumns(RecordColumns):
     last_seen_on: Named[datetime | None] = Column(UtcDateTime)
     handling_until: Named[datetime | None] = Column(UtcDateTime)
     merged_into_id: Named[int | None] = Column(BigId)
+    answers_stopped_on: Named[datetime | None] = Column(UtcDateTime)
 
 
 contact = numbered_table(
@@ -55,7 +56,8 @@ contact = numbered_table(
 )
 """`fields` maps a field's UUID to the types as which its value was read: {"text", "number", "datetime", "state",
 "district", "ward"}. Only flows set `timezone`. `handling_until` is when a worker's lease of the contact ends.
-`merged_into_id` is the contact that took over what a deleted one had."""
+`merged_into_id` is the contact that took over what a deleted one had. `answers_stopped_on` is since when it gets no
+automatic answers, because it and a flow answered each other in a circle."""
 
 
 class ContactUrnColumns(OwnedColumns):

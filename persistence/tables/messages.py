@@ -118,9 +118,9 @@ gateway_send = numbered_table(
     UniqueConstraint("message_id", "workspace_id"),
     Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id"),
 )
-"""`due_on` is when the next part may be sent; a worker leases a part by moving this time into the future and
-counting the part as begun. An expired lease with more parts begun than accepted means that a worker died: it is
-unknown whether the gateway has that part."""
+"""`due_on` is when the next part may be sent; a worker leases a part by moving this time into the future, and counts
+it as begun right before it writes the request. An expired lease with more parts begun than accepted means that a worker
+died: it is unknown whether the gateway has that part."""
 
 
 class LabelColumns(NamedRecordColumns):
@@ -207,6 +207,7 @@ class MessageColumns(RecordColumns):
     external_id: Named[str | None] = Column(String(255))
     failed_reason: Named[str | None] = Column(String(16))
     error_count: Named[int] = Column(Integer, default=0)
+    automatic: Named[int | None] = Column(Integer)
     offered_on: Named[datetime | None] = Column(UtcDateTime)
     reported_on: Named[datetime | None] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
@@ -248,6 +249,13 @@ message = numbered_table(
         "broadcast_id",
         where="broadcast_id IS NOT NULL AND status NOT IN ('delivered', 'read')",
     ),
+    partial_index(
+        "ix_message_watched",
+        "channel_id",
+        "failed_reason",
+        "created_on",
+        where="failed_reason IN ('uncertain', 'circle')",
+    ),
     partial_index("ix_message_archived", "workspace_id", "created_on", "id", where="visibility = 'archived'"),
     partial_index("ix_message_voice", "workspace_id", "created_on", "id", where="type = 'voice'"),
     partial_index(
@@ -264,8 +272,10 @@ message = numbered_table(
 )
 """`external_id` is the sender's own key for a message (for a phone: a hash of number, time and text), unique per
 channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
-failed. `stored_on` is our time of storing if `created_on` is the channel's time, otherwise null. `offered_on` is
-when a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
+failed, or that it is `uncertain` whether a wired one was sent. `automatic` says what made it by itself
+(`persistence.messages.circles`), null if a person did. `stored_on` is our time of storing if `created_on` is the
+channel's time, otherwise null. `offered_on` is when a phone was first asked to send it, `reported_on` the phone's
+time of its last report about it."""
 
 
 class SavedReplyColumns(NamedRecordColumns):

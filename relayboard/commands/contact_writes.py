@@ -1,4 +1,4 @@
-"""`relayboard contact create|change|delete`."""
+"""`relayboard contact create|change|delete|answer`."""
 
 from collections.abc import Iterable
 
@@ -40,6 +40,14 @@ def run_delete(options: Options) -> None:
         ids = find_contacts(tx, workspace, options.contact, field="contact")
         delete_contacts(tx, workspace.id, ids)
     print_json({"deleted": options.contact})
+
+
+def run_answer(options: Options) -> None:
+    from persistence.messages.circles import answer_again  # noqa: PLC0415  # the other commands need none of it
+
+    with writing_in(options) as (tx, workspace):
+        answer_again(tx, workspace.id, find_contacts(tx, workspace, options.contact, field="contact"))
+    print_json({"answered": options.contact})
 
 
 def _read_change(tx: Transaction, workspace: Workspace, given: Options) -> ContactChange:

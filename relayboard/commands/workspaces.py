@@ -61,6 +61,7 @@ def run_change(options: Options) -> None:
         "languages": _read_languages(options.language) or None,
         "date_style": options.date_style,
         "is_anonymous": None if options.anon is None else options.anon == "yes",
+        "answer_limit": options.answer_limit,
     }
     changes = {name: value for name, value in given.items() if value is not None}
     if not changes:

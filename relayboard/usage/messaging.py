@@ -71,6 +71,14 @@ CONTACT = Noun(
         destroys="these contacts and all their messages are deleted, which cannot be undone",
         examples=(f"{IN} {ID} --yes",),
     ),
+    Action(
+        "answer",
+        "contact_writes.run_answer",
+        "let contacts have automatic answers again that were stopped as a circle",
+        workspace(),
+        argument("contact", "the UUID or the URN of a contact", several=True),
+        examples=(f"{IN} {NUMBER}",),
+    ),
     *CONTACT_DATA,
 )
 MESSAGE = Noun(
@@ -97,6 +105,15 @@ MESSAGE = Noun(
         option("--text", "the text"),
         option("--attachment", "UUID of an uploaded file; repeat", several=True, metavar="UUID"),
         examples=(f"{IN} --contact {NUMBER} --text 'The clinic is open.'",),
+    ),
+    Action(
+        "resend",
+        "messages.run_resend",
+        "send messages again that failed, or of which it is uncertain whether they were sent",
+        workspace(),
+        argument("message", "the UUID of a message", several=True),
+        more="Each is sent as a new message, by the best channel now. A message is sent again once.",
+        examples=(f"{IN} {ID}",),
     ),
 )
 BROADCAST = Noun(

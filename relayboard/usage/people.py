@@ -55,6 +55,9 @@ WORKSPACE = Noun(
         option("--timezone", "IANA name, for example Africa/Kigali"),
         option("--language", "ISO 639-3 code; repeat, the default first; replaces all", several=True),
         option("--date-style", "how dates are written", choices=DATE_STYLES),
+        option(
+            "--answer-limit", "automatic answers to one contact in five minutes; 0: no limit", kind=WholeNumber(0, 1000)
+        ),
         option("--anon", "whether the URNs of contacts are hidden from API clients", choices=("yes", "no")),
         more="What is not given stays as it is. With another time zone or date style, smart groups and the times of "
         "campaigns are worked out again; the next time of a schedule stays, and those after it follow the new zone.",

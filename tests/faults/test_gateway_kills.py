@@ -6,13 +6,15 @@ from pathlib import Path
 from sqlalchemy import select, update
 
 from persistence.database import Database
-from persistence.tables.messages import gateway_send
+from persistence.tables.messages import gateway_send, message
 from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
 from testbed.running import forked_service, wait_until
 from tests.gateways import Parts
 from tests.worker.receivers import Received, Reply, receiving
+from worker.channels.sending import MOST_SLOTS
 
 MESSAGES = 6
+FLOOD, KILLS = 300, 4
 TIMEOUT_SECONDS = 60
 
 
@@ -26,6 +28,37 @@ def end_leases(database: Database) -> None:
     """Lets the time of all leases pass."""
     with database.writing() as tx:
         tx.execute(update(gateway_send).values(due_on=gateway_send.c.created_on))
+
+
+def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_uncertain(
+    database_url: str, tmp_path: Path
+) -> None:
+    parts = Parts(slow)
+    with receiving(parts) as receiver, forked_service(database_url, tmp_path) as service:
+        gateway = add_gateway(service.database, service.workspace, receiver.url)
+        ids = queue_messages(service.database, service.workspace, gateway, FLOOD)
+        with service.database.reading() as tx:
+            names = {key: uuid for key, uuid in tx.execute(select(message.c.id, message.c.uuid))}
+        uncertain = 0
+        for kill in range(1, KILLS + 1):
+            reached = FLOOD * kill // (KILLS + 2)
+            wait_until(lambda reached=reached: parts.counts.total() >= reached, "messages")  # type: ignore[misc]
+            service.kill("worker")
+            uncertain += parts_under_way(service.database)
+            end_leases(service.database)
+            service.start("worker")
+        wait_until(lambda: {status for status, _ in states_of(service.database, ids)} == {"wired"}, "all messages")
+
+    states = dict(zip(ids, states_of(service.database, ids), strict=True))
+    unsent = {each for each in ids if not any(key.startswith(names[each]) for key in parts.counts)}
+    marked = {each for each, (_, reason) in states.items() if reason == "uncertain"}
+    assert parts.doubled == []
+    assert unsent <= marked and len(marked) == uncertain <= KILLS * MOST_SLOTS
+
+
+def slow(_request: Received) -> Reply:
+    threading.Event().wait(0.02)
+    return Reply(200)
 
 
 def test_killed_workers_leave_no_part_out_and_send_none_twice(database_url: str, tmp_path: Path) -> None:
@@ -58,6 +91,8 @@ def test_killed_workers_leave_no_part_out_and_send_none_twice(database_url: str,
                 service.start(name)
         wait_until(lambda: parts.counts.total() >= MESSAGES * 3, "the last parts")
         answers.set()
-        wait_until(lambda: set(states_of(service.database, ids)) == {("wired", None)}, "all messages to be wired")
+        wait_until(
+            lambda: set(states_of(service.database, ids)) == {("wired", "uncertain")}, "all messages to be wired"
+        )
 
     assert (len(parts.counts), parts.doubled) == (MESSAGES * 3, [])

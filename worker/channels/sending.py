@@ -2,12 +2,20 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
-from persistence.channels.gateway_leases import GatewaySend, SendOutcome, lease_sends, list_due_gateways, record_sends
+from persistence.channels.gateway_leases import (
+    GatewaySend,
+    SendOutcome,
+    begin_sends,
+    lease_sends,
+    list_due_gateways,
+    record_sends,
+)
 from persistence.database import Transaction
-from worker.callers import Finished
+from worker.callers import Ask, Finished
 from worker.channels.call_log import CallSampler, describe_call, outcome_of
 from worker.channels.senders import sender_of
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, Leased, LeasedQueue, begin_dispatching, do_nothing
@@ -48,15 +56,27 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
         return Leased([(f"{send.workspace_id} {send.channel_id}", send) for send in leased.sends], leased.look_again_on)
 
     def call(self, item: GatewaySend) -> tuple[SendOutcome, bool]:
-        return hand_over(self._http, item, self._sampler)
+        return hand_over(self._http, item, self._sampler, self.ask)
+
+    def take_down(self, tx: Transaction, items: Sequence[GatewaySend]) -> Mapping[int, GatewaySend]:
+        begun = begin_sends(tx, items, self._lease)
+        return {id(each): replace(each, due_on=begun[each.id]) for each in items if each.id in begun}
 
     def record(self, tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
         record_sends(tx, [each.result or SendOutcome(each.item, is_accepted=False) for each in finished])
         return do_nothing
 
 
-def hand_over(http: SafeHttp, send: GatewaySend, sampler: CallSampler) -> tuple[SendOutcome, bool]:
-    """Sends one part to its gateway, and returns whether there was a response."""
+class NotBegun(Exception):
+    """The part is not this worker's any more, or the worker stops: nothing was written."""
+
+
+def hand_over(
+    http: SafeHttp, send: GatewaySend, sampler: CallSampler, ask: Ask[GatewaySend]
+) -> tuple[SendOutcome, bool]:
+    """Sends one part to its gateway, and returns whether there was a response. `ask` says right before the request is
+    written whether it may be, and until when the part is leased then.
+    """
     if send.config is None:
         logger.warning("message %s cannot be sent: the settings of its gateway cannot be read", send.message_id)
         return SendOutcome(send, is_accepted=False), False
@@ -67,12 +87,25 @@ def hand_over(http: SafeHttp, send: GatewaySend, sampler: CallSampler) -> tuple[
     if send.part > len(requests):  # the lease of the last part belonged to a worker that died
         return SendOutcome(send, is_accepted=True), True
     request = requests[send.part - 1]
+    leased = send
+
+    async def begin() -> None:
+        nonlocal send
+        begun = await ask(leased)
+        if begun is None:
+            raise NotBegun
+        send = begun
+
     started, response, failure = time.monotonic(), None, None
     try:
-        response = http.send(request.method, request.url, headers=request.headers, body=request.body)
+        response = http.send(
+            request.method, request.url, headers=request.headers, body=request.body, before_writing=begin
+        )
         is_accepted = sender.is_accepted(send.config, response.status, response.body)
         if not is_accepted:
             logger.warning("message %s was refused with status %s", send.message_id, response.status)
+    except NotBegun:
+        return SendOutcome(send, is_accepted=False, is_begun=False), True
     except SendFailed as error:
         is_accepted, failure = False, str(error)
         logger.warning("message %s could not be handed over: %s", send.message_id, error)

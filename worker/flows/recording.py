@@ -196,7 +196,7 @@ def _list_events(outcome: Outcome) -> Iterator[SprintEvent]:
     session, task = _session(outcome), outcome.task
     for event, flow in flows_of_events(session, task.state, outcome.events):
         if event["type"] in TYPES:
-            yield SprintEvent(event, task.contact_id, session, flow, is_bulk=task.start_id is not None)
+            yield SprintEvent(event, task.contact_id, session, flow, task.start_id is not None, task.automatic)
 
 
 def _flow_id(outcome: Outcome, assets: DatabaseAssets) -> int | None:

@@ -10,7 +10,8 @@ FlowReference = Mapping[str, Any]
 
 class SprintEvent(NamedTuple):
     """An event, the contact and the session of its sprint, and the flow by UUID and name. `is_bulk` events happened
-    because the flow was started for many contacts, not because the contact wrote.
+    because the flow was started for many contacts, not because the contact wrote. `automatic` says what causes their
+    messages (`persistence.messages.circles`).
     """
 
     event: Event
@@ -18,6 +19,7 @@ class SprintEvent(NamedTuple):
     session: Session
     flow: FlowReference
     is_bulk: bool
+    automatic: int
 
 
 def first_flow(session: Session, state: Mapping[str, Any] | None) -> FlowReference:

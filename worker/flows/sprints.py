@@ -25,6 +25,7 @@ from flows.engine import (
 )
 from flows.engine.services import Services
 from flows.environment import Environment
+from persistence.messages.circles import ANEW, GOING_ON, NEUTRAL
 from worker.flows.asset_cache import DatabaseAssets
 
 
@@ -72,8 +73,9 @@ def derive_uuid(name: str) -> str:
 class Task(NamedTuple):
     """The work for one contact: a trigger starts a session, or a resume continues the waiting one. `state` is the
     waiting session's stored form and `session_id` its row. `message_id` is the incoming message that caused it,
-    `start_id` the flow start, `run_uuid` the run that was created ahead for it. `cause` is the UUID of the message, the
-    call or the start. With `is_passive` the contact's waiting session is not interrupted.
+    `start_id` the flow start, `run_uuid` the run that was created ahead for it. `cause` is the UUID of the message,
+    the call or the start. With `is_passive` the contact's waiting session is not interrupted; `is_by_flow` says
+    that a flow asked for the start.
     """
 
     contact_id: int
@@ -86,6 +88,14 @@ class Task(NamedTuple):
     run_uuid: str | None = None
     cause: str = ""
     is_passive: bool = False
+    is_by_flow: bool = False
+
+    @property
+    def automatic(self) -> int:
+        """What causes the messages that are sent."""
+        if self.start_id is not None and not self.is_by_flow:
+            return NEUTRAL
+        return GOING_ON if self.trigger is None else ANEW
 
     @property
     def is_sprint(self) -> bool:

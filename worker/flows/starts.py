@@ -136,6 +136,7 @@ def plan_batch(
             run_uuid=made.get(contact_id),
             cause=batch.start_uuid,
             is_passive=is_passive,
+            is_by_flow=batch.start_type == FLOW_ACTION,
         )
         if contact_id not in begun | left_out and _may_start(context, contact_id) and trigger is not None
         else Task(contact_id)

@@ -8,7 +8,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -31,6 +31,7 @@ RESPONSE_LIMIT_BYTES = 256 * 1024
 DIALERS = 256
 """Connections that are opened at a time."""
 
+BeforeWriting = Callable[[], Awaitable[None]]
 Dialed = tuple[socket.socket, ssl.SSLContext | None]
 
 
@@ -90,10 +91,21 @@ class SafeHttp:
         with span("POST", CLIENT) as call:
             return await self._send("POST", url, headers, body, call)
 
-    def send(self, method: str, url: str, *, headers: Mapping[str, str], body: bytes | None = None) -> HttpResponse:
-        """One request and its response, with any status. Raises SendFailed if there is no response."""
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        body: bytes | None = None,
+        before_writing: BeforeWriting | None = None,
+    ) -> HttpResponse:
+        """One request and its response, with any status. Raises SendFailed if there is no response, and what
+        `before_writing` raises, which is awaited when the connection stands and nothing is written yet; the time that
+        it takes is not the receiver's.
+        """
         with span(method, CLIENT) as call:
-            return self.wait_for(self._send(method, url, headers, body, call))
+            return self.wait_for(self._send(method, url, headers, body, call, before_writing))
 
     def begin(self, works: Iterable[Work[None]]) -> None:
         """Begins work in the thread of the exchanges, where it must not wait for anything else."""
@@ -119,13 +131,19 @@ class SafeHttp:
         return self._thread
 
     async def _send(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None, call: Span
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        call: Span,
+        before_writing: BeforeWriting | None = None,
     ) -> HttpResponse:
         started = time.monotonic()
         reading = Reading(self.response_limit_bytes, has_body=method.upper() != "HEAD")
         try:
             target = read_target(url)
-            await self._exchange(target, write_request(method.upper(), target, headers, body), reading)
+            await self._exchange(target, write_request(method.upper(), target, headers, body), reading, before_writing)
         except SendFailed:
             raise
         except TimeoutError as error:
@@ -139,17 +157,32 @@ class SafeHttp:
         seconds = time.monotonic() - started
         return HttpResponse(reading.status, reading.headers, reading.body, reading.is_complete, seconds)
 
-    async def _exchange(self, target: Target, request: bytes, reading: Reading) -> None:
+    async def _exchange(
+        self, target: Target, request: bytes, reading: Reading, before_writing: BeforeWriting | None
+    ) -> None:
         ends_at = time.monotonic() + self.total_timeout_seconds
         kept = self._here.kept
-        if (connection := kept.take(target.origin)) is None:
-            # To dial has its own time limits, and tells what took so long.
-            sock, context = await asyncio.wrap_future(self._dialers.submit(self._dial, target, ends_at))
+        connection = kept.take(target.origin) or await self._connect(target, ends_at, kept)
+        if before_writing is not None:
+            asked_at = time.monotonic()
+            try:
+                await before_writing()
+            except BaseException:
+                connection.close()
+                raise
+            ends_at += time.monotonic() - asked_at
+            if not connection.can_be_used:  # it was kept, and the other side has just ended it
+                connection.close()
+                connection = await self._connect(target, ends_at, kept)
         async with asyncio.timeout(max(ends_at - time.monotonic(), 0.0)):
-            if connection is None:
-                connection = await self._begin(target, sock, context, kept)
             if await connection.exchange(request, reading):
                 kept.keep(target.origin, connection)
+
+    async def _connect(self, target: Target, ends_at: float, kept: KeptConnections) -> Connection:
+        # To dial has its own time limits, and tells what took so long.
+        sock, context = await asyncio.wrap_future(self._dialers.submit(self._dial, target, ends_at))
+        async with asyncio.timeout(max(ends_at - time.monotonic(), 0.0)):
+            return await self._begin(target, sock, context, kept)
 
     async def _begin(
         self, target: Target, sock: socket.socket, context: ssl.SSLContext | None, kept: KeptConnections

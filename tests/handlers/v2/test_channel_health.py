@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, update
 
+from persistence.backlog import read_backlog
 from persistence.channels import gateway_calls
 from persistence.channels.alarms import check_alarms
 from persistence.channels.channels import Source
@@ -61,6 +62,18 @@ def test_calls_of_a_gateway_are_told_newest_first(
     assert [each["id"] for each in api.results(CALLS, channel=uuid_of(database, channel_id), outcome="accepted")] == [
         first["id"]
     ]
+
+
+def test_messages_of_which_nobody_knows_whether_the_gateway_has_them_are_counted(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    channel_id, contact_id = add_channel(database, workspace), add_contact(database, workspace)
+    for reason in ("uncertain", "uncertain", "resent", None):
+        add_outgoing(database, workspace, channel_id, contact_id, database.clock(), "wired", failed_reason=reason)
+
+    assert api.get(HEALTH, uuid=uuid_of(database, channel_id)).json()["uncertain"] == 2
+    with database.reading() as tx:
+        assert [queue.waiting.count for queue in read_backlog(tx).uncertain] == [2]
 
 
 def test_an_anonymous_workspace_is_not_told_whom_a_call_was_for(

@@ -216,3 +216,36 @@ class TestActOnMessages:
 
         assert (response.status_code, response.json()) == (200, {"failures": ids})
         assert len(api.results(MESSAGES)) == 3
+
+
+class TestSendingAgain:
+    @pytest.mark.parametrize(("status", "reason"), [("failed", "gateway_failed"), ("wired", "uncertain")])
+    def test_what_failed_or_is_uncertain_is_sent_again_once_as_a_new_message(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, status: str, reason: str
+    ) -> None:
+        content = {"direction": "out", "text": "Your results are here.", "quick_replies": [{"text": "Thanks"}]}
+        (old,) = make_messages(database, workspace, amina, status=status, failed_reason=reason, **content)
+        assert api.results(MESSAGES, id=old)[0]["failed_reason"] == reason
+
+        assert act(api, "resend", [old, old]) == 204
+        again = api.post(PATH, {"messages": [old], "action": "resend"})
+
+        new, former = api.results(MESSAGES, contact=amina)
+        assert (former["id"], former["status"], former["failed_reason"]) == (old, status, "resent")
+        assert (new["text"], new["quick_replies"]) == (former["text"], former["quick_replies"])
+        assert (again.status_code, again.json()) == (400, {"messages": [f"Message {old} was sent again before."]})
+
+    def test_one_that_cannot_be_sent_again_keeps_the_others_from_it(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, ids: list[int]
+    ) -> None:
+        outgoing = {"direction": "out", "text": "Hello"}
+        (failed,) = make_messages(database, workspace, amina, status="failed", **outgoing)
+        (sent,) = make_messages(database, workspace, amina, status="wired", **outgoing)
+
+        for other in (sent, ids[0]):
+            assert act(api, "resend", [failed, other]) == 400
+        assert len(api.results(MESSAGES, contact=amina)) == 5
+
+        missing = api.post(PATH, {"messages": [failed, UNKNOWN], "action": "resend"})
+        assert (missing.status_code, missing.json()) == (200, {"failures": [UNKNOWN]})
+        assert len(api.results(MESSAGES, contact=amina)) == 6

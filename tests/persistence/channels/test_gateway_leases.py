@@ -1,10 +1,18 @@
 """The queue of gateways: order, limits in messages per second, and who is left out."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 
-from persistence.channels.gateway_leases import GatewaySend, lease_sends, list_due_gateways
+from persistence.channels.gateway_leases import (
+    GatewaySend,
+    SendOutcome,
+    begin_sends,
+    lease_sends,
+    list_due_gateways,
+    record_sends,
+)
 from persistence.channels.gateway_pace import Pace
 from persistence.database import Database
 from persistence.tables.channels import channel
@@ -21,6 +29,17 @@ URL = "http://127.0.0.1:1/"
 def lease(database: Database, gateway: int, room: int) -> list[GatewaySend]:
     with database.writing() as tx:
         return lease_sends(tx, {gateway: room}, LEASE).sends
+
+
+def begin(database: Database, sends: list[GatewaySend]) -> list[GatewaySend]:
+    with database.writing() as tx:
+        begun = begin_sends(tx, sends, LEASE)
+    return [replace(send, due_on=begun[send.id]) for send in sends if send.id in begun]
+
+
+def record(database: Database, sends: list[GatewaySend], *, is_accepted: bool, is_begun: bool = True) -> None:
+    with database.writing() as tx:
+        record_sends(tx, [SendOutcome(send, is_accepted=is_accepted, is_begun=is_begun) for send in sends])
 
 
 def test_conversations_go_before_broadcasts_and_each_in_its_order(database: Database, workspace: Workspace) -> None:
@@ -82,6 +101,98 @@ def test_a_message_that_failed_meanwhile_leaves_the_queue(database: Database, wo
     assert lease(database, gateway, 5) == []
     with database.reading() as tx:
         assert tx.execute(select(gateway_send)).first() is None
+
+
+class TestWorkersThatDie:
+    def test_what_was_leased_but_not_begun_is_sent_by_the_next_worker(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        ids = queue_messages(database, workspace, gateway, 3)
+        lease(database, gateway, 3)
+        clock.advance(minutes=6)
+        again = lease(database, gateway, 3)
+
+        assert [(send.message_id, send.part, send.is_uncertain) for send in again] == [(each, 1, False) for each in ids]
+        assert states_of(database, ids) == [("queued", None)] * 3
+
+    def test_what_was_begun_is_uncertain_and_shown_as_such(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        ids = queue_messages(database, workspace, gateway, 2)
+        begin(database, lease(database, gateway, 2)[:1])
+        clock.advance(minutes=6)
+        again = lease(database, gateway, 2)
+        record(database, again, is_accepted=True)
+
+        found = {send.message_id: (send.part, send.is_uncertain) for send in again}
+        assert [found[each] for each in ids] == [(2, True), (1, False)]
+        assert states_of(database, ids) == [("wired", "uncertain"), ("wired", None)]
+
+    def test_a_gateway_that_recognizes_repeats_gets_the_part_again(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL, recognizes_repeats=True)
+        ids = queue_messages(database, workspace, gateway)
+        begin(database, lease(database, gateway, 1))
+        for _died_again in range(2):
+            clock.advance(minutes=6)
+            again = lease(database, gateway, 1)
+            assert [(send.part, send.is_uncertain) for send in again] == [(1, True)]
+        record(database, begin(database, again), is_accepted=True)
+
+        assert states_of(database, ids) == [("wired", None)]
+
+    def test_a_worker_that_was_frozen_may_not_begin_what_another_one_has_now(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        queue_messages(database, workspace, gateway, 2)
+        frozen = lease(database, gateway, 2)
+        clock.advance(minutes=6)
+        assert begin(database, frozen[:1]) == []
+        other = lease(database, gateway, 2)
+
+        assert begin(database, frozen) == []
+        assert [send.id for send in begin(database, other)] == [send.id for send in other]
+
+    def test_a_request_that_is_begun_late_has_a_whole_lease(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        ids = queue_messages(database, workspace, gateway)
+        leased = lease(database, gateway, 1)
+        clock.advance(minutes=4)
+        begun = begin(database, leased)
+        clock.advance(minutes=4)
+        assert lease(database, gateway, 1) == []
+        record(database, begun, is_accepted=True)
+
+        assert states_of(database, ids) == [("wired", None)]
+
+    def test_a_worker_that_was_taken_for_dead_says_that_the_gateway_has_it(
+        self, database: Database, workspace: Workspace, clock: Clock
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        ids = queue_messages(database, workspace, gateway)
+        frozen = begin(database, lease(database, gateway, 1))
+        clock.advance(minutes=6)
+        record(database, lease(database, gateway, 1), is_accepted=True)
+        assert states_of(database, ids) == [("wired", "uncertain")]
+        record(database, frozen, is_accepted=True)
+
+        assert states_of(database, ids) == [("wired", None)]
+
+    def test_what_a_stopping_worker_did_not_begin_is_due_at_once(
+        self, database: Database, workspace: Workspace
+    ) -> None:
+        gateway = add_gateway(database, workspace, URL)
+        ids = queue_messages(database, workspace, gateway)
+        record(database, lease(database, gateway, 1), is_accepted=False, is_begun=False)
+
+        assert [send.message_id for send in lease(database, gateway, 1)] == ids
+        assert states_of(database, ids) == [("queued", None)]
 
 
 class TestPace:

@@ -111,6 +111,8 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("contact", "cancel-import"): ("--workspace {workspace} {import}",),
     ("message", "send"): ("--workspace {workspace} --contact tel:+250788000444 --text Hello",),
     ("message", "list"): ("--workspace {workspace}", "--workspace {workspace} --folder outbox --limit 1"),
+    ("contact", "answer"): ("--workspace {workspace} tel:+250788000444",),
+    ("message", "resend"): ("--workspace {workspace} {failed_message}",),
     ("message", "show"): ("--workspace {workspace} {message}",),
     ("broadcast", "create"): (
         "--workspace {workspace} --text 'Hello @contact.name' --contact {contact} --group Mothers "

@@ -32,7 +32,7 @@ from persistence.global_writes import create_global
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
 from persistence.media.folder import FolderStore
-from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.outgoing import NO_ROUTE, Draft, Route, create_outgoing
 from persistence.messages.v2 import MESSAGES
 from persistence.optins import OPTINS, create_optin
 from persistence.resthooks.resthooks import ensure_resthook
@@ -139,6 +139,9 @@ def _write_elsewhere(database: Database, folder: Path) -> Path:
     return folder / "elsewhere.zip"
 
 
+NOWHERE = Route(failed_reason=NO_ROUTE)
+
+
 def _make_records(database: Database, workspace: Workspace, names: dict[str, str]) -> None:
     """One of each record that commands show by its UUID; its own person has the ticket."""
     contact_id = add_contact(database, workspace, "+254722000222", "Bea")
@@ -158,6 +161,10 @@ def _make_records(database: Database, workspace: Workspace, names: dict[str, str
             "template": (TEMPLATES, set_translation(tx, workspace.id, "welcome", translation)),
             "ticket": (TICKETS, ticket_id),
             "message": (MESSAGES, create_outgoing(tx, workspace.id, [Draft(contact_id, text="Hello")])[0]),
+            "failed_message": (
+                MESSAGES,
+                create_outgoing(tx, workspace.id, [Draft(contact_id, "Hello", route=NOWHERE)])[0],
+            ),
         }
         form = read_form(tx, workspace, {"text": "Hello", "urns": ["tel:+254722000222"]})
         made["broadcast"] = (BROADCASTS, create_broadcast(tx, workspace.id, form))

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from persistence.changes import ERRORS
-from persistence.channels.gateway_leases import lease_sends
+from persistence.channels.gateway_leases import GatewaySend, lease_sends
 from persistence.database import Database
 from persistence.sql.due_work import MUCH, Share
 from persistence.tables.changes import day_count
@@ -272,11 +272,26 @@ class TestIsolation:
             assert not any(state == WIRED for state in states_of(database, waiting))
 
 
+async def may_begin(send: GatewaySend) -> GatewaySend:
+    return send
+
+
+def test_what_may_not_begin_is_not_written_and_stays_as_it_was(receiver: Receiver) -> None:
+    http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
+
+    async def may_not(_send: GatewaySend) -> None:
+        return None
+
+    outcome, _ = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_not)
+
+    assert (outcome.is_begun, outcome.is_accepted, outcome.call, receiver.received) == (False, False, None, [])
+
+
 def test_a_part_for_a_gateway_that_is_away_is_neither_accepted_nor_answered(receiver: Receiver) -> None:
     http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
     receiver.stop()
 
-    outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler())
+    outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_begin)
 
     assert (outcome.is_accepted, outcome.has_more, is_answered) == (False, False, False)
     assert outcome.call is not None and outcome.call.outcome == "unanswered"
@@ -290,7 +305,7 @@ def test_a_refused_message_is_logged(
     receiver.respond = lambda _request: Reply(status)
 
     with caplog.at_level(logging.WARNING, "relayboard.sending"):
-        outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler())
+        outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_begin)
 
     assert (outcome.is_accepted, outcome.has_more, is_answered) == (not told, False, True)
     assert outcome.call is not None and 0 <= outcome.call.duration_ms < PATIENCE_SECONDS * 1000
@@ -316,7 +331,7 @@ def test_a_part_that_needs_no_call_is_decided_without_one(
     send = replace(send_with(send_url=receiver.url), **changed)
 
     with caplog.at_level(logging.WARNING, "relayboard.sending"):
-        outcome, is_answered = hand_over(http, send, CallSampler())
+        outcome, is_answered = hand_over(http, send, CallSampler(), may_begin)
 
     assert (outcome.is_accepted, outcome.has_more, outcome.call, is_answered) == (accepted, False, None, answered)
     assert receiver.received == []

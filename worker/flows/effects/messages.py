@@ -14,8 +14,9 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
     """Queues the messages that flows send or speak in calls; those for blocked contacts fail at once."""
     flow_ids, workspace_id = recording.flow_ids, recording.workspace.id
     replies = [
-        FlowMessage(each.contact_id, flow_ids.get(each.flow.get("uuid", "")), each.event["msg"], each.is_bulk)
+        FlowMessage(each.contact_id, flow_id, each.event["msg"], each.is_bulk, each.automatic)
         for each in events
+        for flow_id in [flow_ids.get(each.flow.get("uuid", ""))]
         if each.event["type"] != STATUS
     ]
     send_replies(recording.tx, workspace_id, replies)

@@ -37,7 +37,7 @@ class Hooks:
         """Each sprint is of another session."""
         sessions: list[Session] = [play(node(1)).session for _ in sprints]
         events = [
-            SprintEvent(as_read(event), 1, session, {}, is_bulk=False)
+            SprintEvent(as_read(event), 1, session, {}, is_bulk=False, automatic=0)
             for session, sprint in zip(sessions, sprints, strict=True)
             for event in sprint
         ]

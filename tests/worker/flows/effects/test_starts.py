@@ -18,7 +18,14 @@ def test_a_start_of_a_flow_that_is_not_here_keeps_no_other_from_starting(stage: 
     session = playing.play(playing.node(1)).session
     asked: dict[str, Any] = {"type": "session_triggered", "create_contact": True, "run_summary": {}, "history": {}}
     events = [
-        SprintEvent({**asked, "flow": {"uuid": each, "name": "Told"}}, amina, session, {"uuid": uuid}, is_bulk=False)
+        SprintEvent(
+            {**asked, "flow": {"uuid": each, "name": "Told"}},
+            amina,
+            session,
+            {"uuid": uuid},
+            is_bulk=False,
+            automatic=0,
+        )
         for each in (new_uuid(), uuid)
     ]
     with stage.database.writing() as tx:

@@ -20,7 +20,7 @@ def test_each_contact_gets_its_ticket_with_the_note_of_that_ticket(stage: Stage)
     notes = dict(zip(people, ["Dry", None, "Broken"], strict=True))
     session = play(node(1)).session
     events = [
-        SprintEvent(event, contact_id, session, {"uuid": new_uuid(), "name": "Wells"}, is_bulk=False)
+        SprintEvent(event, contact_id, session, {"uuid": new_uuid(), "name": "Wells"}, is_bulk=False, automatic=0)
         for contact_id in people
         for event in (
             {"type": "ticket_opened", "ticket": {"uuid": uuids[contact_id]}},
