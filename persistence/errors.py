@@ -13,6 +13,8 @@ DATABASE_AWAY = (OperationalError, PoolTimeout)
 """Errors that mean that the database cannot be reached or used now; nothing is wrong with the statement."""
 QUERY_CANCELED = "57014"
 SERIALIZATION_CODES = ("40001", "40P01")
+FROZEN = "25P03"
+"""The server ended a transaction in which nothing had happened for too long, and thus before its commit."""
 LOCK_NOT_AVAILABLE = "55P03"
 
 
@@ -105,7 +107,7 @@ def lost_a_race(error: DBAPIError | LostRace) -> bool:
     """Whether a unit of work failed only because another one came first."""
     if isinstance(error, LostRace):
         return True
-    return isinstance(error, IntegrityError) or getattr(error.orig, "pgcode", None) in SERIALIZATION_CODES
+    return isinstance(error, IntegrityError) or getattr(error.orig, "pgcode", None) in (*SERIALIZATION_CODES, FROZEN)
 
 
 def has_broken(error: DatabaseError) -> bool:

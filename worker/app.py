@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from persistence.sql.engines import postgres_dsn
+from persistence.sql.engines import queue_dsn
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import sqlite_file
 from relayboard.base.tracing import Causes, caused_by
@@ -58,7 +58,7 @@ def create_queue(queue_url: str) -> Huey:
         return SqliteHuey(QUEUE_NAME, filename=str(file), fsync=False, **options)
     if queue_url.startswith("postgres"):
         load_postgresql()
-        return PostgresHuey(QUEUE_NAME, storage_class=TablesInTurn, dsn=postgres_dsn(queue_url), **options)
+        return PostgresHuey(QUEUE_NAME, storage_class=TablesInTurn, dsn=queue_dsn(queue_url), **options)
     raise ValueError(f"a queue can be in SQLite, PostgreSQL or Redis, not in {queue_url.partition('://')[0]}")
 
 

@@ -30,13 +30,30 @@ IDLE_UNCHECKED_SECONDS = 1.0
 TAKEN = "is_counted"
 POSTGRES_SESSION = {
     "lock_timeout": "20s",
+    "idle_in_transaction_session_timeout": "5s",
     "timezone": "UTC",
     "jit": "off",
     "random_page_cost": "1.1",
     "plan_cache_mode": "force_generic_plan",
 }
 """What is prepared has one plan that is good for all values; otherwise PostgreSQL plans again for each list of ids, of
-which it expects ten."""
+which it expects ten. A process that is frozen within a transaction loses it, and with it the locks that others wait
+for; what our processes do between two statements takes milliseconds."""
+LOST_CLIENT = {
+    "tcp_user_timeout": "10s",
+    "tcp_keepalives_idle": "10",
+    "tcp_keepalives_interval": "3",
+    "tcp_keepalives_count": "3",
+}
+"""With these the server sees in time that it does not reach a client any more, which may hold locks; the same for
+clients. A pooler has such settings of its own."""
+LOST_SERVER = {
+    "connect_timeout": 10,
+    "tcp_user_timeout": 10_000,
+    "keepalives_idle": 10,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+}
 UUID_TYPE = 2950
 """The number of PostgreSQL's type of UUIDs."""
 PROGRAM_NAME = "relayboard"
@@ -92,15 +109,21 @@ def create_pooled_engine(
     # Statements for many rows are sent together: a round trip costs more than a row.
     options |= {"executemany_mode": "values_plus_batch", "executemany_batch_page_size": 500}
     if is_behind_pooler:
-        engine = create_transaction_engine(parsed, own, {"fallback_application_name": PROGRAM_NAME}, **options)
+        engine = create_transaction_engine(parsed, own, _arguments_of(parsed), **options)
     else:
-        arguments = {"options": _as_options(parsed, own), "fallback_application_name": PROGRAM_NAME}
+        arguments = {"options": _as_options(parsed, own | LOST_CLIENT), **_arguments_of(parsed)}
         engine = create_engine(parsed, connect_args=arguments, **options)
         end_together(engine)
     event.listen(engine, "connect", _read_uuids_as_texts)
     event.listen(engine, "checkout", _check_idle_connection)
     event.listen(engine, "checkin", _note_idle)
     return engine
+
+
+def _arguments_of(url: URL) -> dict[str, Any]:
+    """How the driver connects, unless the URL says otherwise."""
+    given = {name: value for name, value in LOST_SERVER.items() if name not in url.query}
+    return {"fallback_application_name": PROGRAM_NAME, **given}
 
 
 def _with_driver(url: URL) -> URL:
@@ -131,7 +154,7 @@ def create_patient_engine(engine: Engine, direct_url: str | None = None) -> Engi
     if engine.dialect.name != "sqlite":
         url = engine.url if direct_url is None else _with_driver(make_url(direct_url))
         options = " ".join([*options_of(url), PATIENT_SESSION])
-        return create_engine(url, poolclass=NullPool, connect_args={"options": options})
+        return create_engine(url, poolclass=NullPool, connect_args={**_arguments_of(url), "options": options})
     arguments = {"check_same_thread": False, "isolation_level": None}
     patient = create_engine(engine.url, poolclass=NullPool, connect_args=arguments)
     event.listen(patient, "connect", _prepare_sqlite)
@@ -153,6 +176,16 @@ def database_name(engine: Engine) -> str:
 def postgres_dsn(url: str) -> str:
     """The URL of a PostgreSQL database for libpq, without the name of a driver."""
     return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def queue_dsn(url: str) -> str:
+    """The URL of a queue in PostgreSQL for the other driver, whose connections give up as those of the database do."""
+    parsed = make_url(url).set(drivername="postgresql")
+    own = {name: POSTGRES_SESSION[name] for name in ("lock_timeout", "idle_in_transaction_session_timeout")}
+    limits = {"statement_timeout": "30s", **own, **LOST_CLIENT}
+    given = {name: str(value) for name, value in LOST_SERVER.items() if name not in parsed.query}
+    known = parsed.update_query_dict({**given, "options": _as_options(parsed, limits)})
+    return known.render_as_string(hide_password=False)
 
 
 def _note_idle(_connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:

@@ -1,0 +1,183 @@
+"""`python -m bench.frozen`: what others wait for while a worker is frozen in the middle of a transaction.
+
+Contacts write all the time, and a flow answers them by a gateway with a rate limit, whose row all workers lock. Of two
+workers one is stopped (SIGSTOP) when it has a transaction open, and goes on after a while (SIGCONT); in each
+round the other one in turn. Prints JSON: the longest time in which no reply reached the gateway, and what was lost or
+came twice. Fails (status 1) if that pause is ten seconds or longer, or if anything was lost or doubled. On PostgreSQL.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import requests
+from sqlalchemy import select, text, update
+
+from bench.fairness.tenants import GREETING, Tenant, service
+from bench.gateways import Gateway
+from persistence.tables.channels import channel
+from persistence.tables.messages import message
+from testbed.running import RunningService, wait_until
+
+WORKERS = ("worker one", "worker two")
+CONTACTS = 400
+TO = re.compile(rb"\bto=%2B25078(\d{7})")
+PER_GATEWAY = 100.0
+LONGEST_PAUSE_SECONDS = 10.0
+PATIENCE_SECONDS = 300.0
+HITTING_SECONDS = 120.0
+OPEN = """SELECT count(*) FROM pg_stat_activity
+WHERE application_name = :name AND xact_start IS NOT NULL AND state LIKE 'idle in transaction%'"""
+
+
+class Replies:
+    """When the gateway got replies, and how many for each contact."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
+        self.times: list[float] = []
+
+    def hear(self, call: bytes) -> None:
+        found = TO.search(call)
+        if found is not None:
+            self.counts[int(found.group(1))] += 1
+            self.times.append(time.monotonic())
+
+    def longest_pause(self, begin: float, end: float) -> float:
+        inside = [begin, *(each for each in list(self.times) if begin <= each <= end), end]
+        return max(later - earlier for earlier, later in itertools.pairwise(inside))
+
+
+class Writers:
+    """Contacts that write at a pace, until they are told to end; how often each has."""
+
+    def __init__(self, tenant: Tenant, per_second: float) -> None:
+        self.counts: Counter[int] = Counter()
+        self._tenant = tenant
+        self._pause = 1 / per_second
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._ending.set()
+            self._thread.join()
+
+    def _run(self) -> None:
+        own = replace(self._tenant, session=requests.Session())
+        for number in itertools.count():
+            if self._ending.wait(self._pause):
+                return
+            own.write(number % CONTACTS, GREETING)
+            self.counts[number % CONTACTS] += 1
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.frozen", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long a worker is frozen (default 60)")
+    parser.add_argument("--per-second", type=float, default=10.0, help="messages of contacts per second")
+    options = parser.parse_args(arguments)
+    if options.rounds < 1 or min(options.seconds, options.per_second) <= 0:
+        parser.error("--rounds, --seconds and --per-second must be greater than 0")
+    result = measure(options.rounds, options.seconds, options.per_second)
+    print(json.dumps(result, indent=1))
+    is_fine = max(result["pauses"]) < LONGEST_PAUSE_SECONDS and not result["lost"] and not result["doubled"]
+    return 0 if is_fine else 1
+
+
+def measure(rounds: int, seconds: float, per_second: float) -> dict[str, Any]:
+    replies = Replies()
+    with service("postgresql") as running:
+        running.stop("worker")
+        for name in WORKERS:
+            start_named(running, name)
+        tenant = Tenant.begin(running, "A", Gateway(0.02, hear=replies.hear).url)
+        with running.database.writing() as tx:
+            tx.execute(update(channel).where(channel.c.id == tenant.channel_id).values(messages_per_second=PER_GATEWAY))
+        tenant.greet()
+        writers = Writers(tenant, per_second)
+        pauses = []
+        with writers.writing():
+            wait_until(lambda: len(replies.times) > per_second, "the first replies", PATIENCE_SECONDS)
+            for number in range(rounds):
+                pauses.append(round(freeze(running, WORKERS[number % 2], replies, seconds), 2))
+        wait_until(
+            lambda: count_outgoing(running, tenant, "wired") >= writers.counts.total(), "all replies", PATIENCE_SECONDS
+        )
+        lost = sum((writers.counts - replies.counts).values())
+        doubled = sum((replies.counts - writers.counts).values())
+        return {
+            "rounds": rounds,
+            "frozen_seconds": seconds,
+            "messages": writers.counts.total(),
+            "pauses": pauses,
+            "longest_pause": max(pauses),
+            "lost": lost,
+            "doubled": doubled,
+            "uncertain": count_uncertain(running, tenant),
+        }
+
+
+def start_named(running: RunningService, name: str) -> None:
+    """A worker whose connections bear its name."""
+    usual = running.environment["RELAYBOARD_DATABASE_URL"]
+    mark = "&" if "?" in usual else "?"
+    running.environment["RELAYBOARD_DATABASE_URL"] = f"{usual}{mark}application_name={name.replace(' ', '_')}"
+    running.start(name)
+    running.environment["RELAYBOARD_DATABASE_URL"] = usual
+
+
+def freeze(running: RunningService, name: str, replies: Replies, seconds: float) -> float:
+    """Stops a worker in an open transaction for a while; the longest pause of the others meanwhile."""
+    group = os.getpgid(running.processes[name].pid)
+    ends = time.monotonic() + HITTING_SECONDS
+    while True:
+        os.killpg(group, signal.SIGSTOP)
+        began = time.monotonic()
+        # What it has just sent is answered first; then it is the worker's turn, which does nothing.
+        time.sleep(0.05)
+        with running.database.reading() as tx:
+            if tx.execute(text(OPEN), {"name": name.replace(" ", "_")}).scalar_one():
+                break
+        os.killpg(group, signal.SIGCONT)
+        if time.monotonic() > ends:
+            raise AssertionError(f"{name} was in no open transaction for {HITTING_SECONDS:g} s")
+        time.sleep(0.013)
+    time.sleep(seconds)
+    pause = replies.longest_pause(began, time.monotonic())
+    os.killpg(group, signal.SIGCONT)
+    return pause
+
+
+def count_outgoing(running: RunningService, tenant: Tenant, status: str) -> int:
+    rows = message.c
+    mine = (rows.workspace_id == tenant.workspace.id) & (rows.direction == "out") & (rows.status == status)
+    with running.database.reading() as tx:
+        return len(tx.execute(select(rows.id).where(mine)).all())
+
+
+def count_uncertain(running: RunningService, tenant: Tenant) -> int:
+    rows = message.c
+    with running.database.reading() as tx:
+        mine = (rows.workspace_id == tenant.workspace.id) & (rows.failed_reason == "uncertain")
+        return len(tx.execute(select(rows.id).where(mine)).all())
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
