@@ -11,8 +11,8 @@ from alembic import op
 
 from persistence.migrations.large_tables import add_index, remove_index
 
-revision = "0009"
-down_revision = "0008"
+revision = "0011"
+down_revision = "0010"
 works_for = "0001"
 branch_labels = None
 depends_on = None
