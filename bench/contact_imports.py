@@ -99,7 +99,7 @@ def import_file(database: Database, workspace: Workspace, store: FolderStore, pa
             shown: dict[str, object] = orjson.loads(read_record(tx, CONTACT_IMPORTS, workspace, number))
         if shown["status"] == "ready":
             with database.writing() as tx:
-                start_import(tx, workspace, str(shown["uuid"]), {}, "Imported")
+                start_import(tx, workspace, str(shown["uuid"]), (), "Imported")
         elif held is None:
             return shown
 

@@ -17,6 +17,10 @@ import { isGoing, TONES } from "./page.js";
 
 const SCHEMES = ["tel", "whatsapp", "telegram", "facebook", "mailto"];
 const TYPES = ["text", "number", "datetime", "state", "district", "ward"];
+const ENCODINGS = /** @type {const} */ (["utf-8", "utf-16", "cp1252", "cp1250", "cp1254", "mac_roman", "cp850", "cp1251", "koi8-r", "cp866", "cp1253", "cp1255", "cp1256", "cp874", "gb18030", "big5", "cp949", "cp932"]);
+const STYLES = /** @type {const} */ (["day_first", "month_first", "year_first"]);
+const SIGNS = /** @type {const} */ ([".", ","]);
+const UNREAD = /** @type {const} */ (["keep", "reject", "refuse"]);
 
 /** @param {{uuid: string}} props */
 export function ImportPage({ uuid }) {
@@ -39,7 +43,7 @@ export function ImportPage({ uuid }) {
       ${file === undefined && !problem && html`<${Waiting} />`}
       ${file === null && html`<${Empty} icon="contacts" title=${t("imports.gone")} text=${t("imports.gone_text")} />`}
       ${file?.status === "reading" && html`<p class="waiting" role="status"><span class="spinner" aria-hidden="true"></span>${t("imports.reading")}</p>`}
-      ${file?.status === "ready" && html`<${Columns} file=${file} onStarted=${setFile} />`}
+      ${file?.status === "ready" && html`<${Columns} key=${JSON.stringify(file.reading)} file=${file} onStarted=${setFile} />`}
       ${file && !["reading", "ready"].includes(file.status) && html`<${Course} file=${file} />`}
     </main>
   `;
@@ -56,13 +60,20 @@ function Columns({ file, onStarted }) {
   const fields = useAll("fields");
   const groups = useAll("groups").filter((group) => !group.query && !group.system);
   const names = targets.some((target) => target === "uuid" || target.startsWith("urn:"));
+  const [unread, setUnread] = useState(/** @type {typeof UNREAD[number]} */ ("keep"));
+  const leftOut = file.columns.filter(({ header, filled }, at) => targets[at] === "ignore" && (header || filled)).map(({ header, place }) => header || `#${place}`);
+  const reading = file.reading ?? {};
   const start = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const group = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("group") ?? "");
-    const columns = file.columns.map(({ header }, at) => ({ header, target: targets[at] }));
+    await act({ action: "start", columns: chosen(), unread, ...(group ? { group } : {}) });
+  };
+  const chosen = () => file.columns.map((_, at) => ({ place: at + 1, target: targets[at] }));
+  /** @param {Omit<import("../shared/contract.js").Sent<"contact_import_actions">, "import">} what */
+  const act = async (what) => {
     setBusy(true);
     try {
-      const started = await post("contact_import_actions", { import: file.uuid, action: "start", columns, ...(group ? { group } : {}) }, undefined, key.current);
+      const started = await post("contact_import_actions", { import: file.uuid, ...what }, undefined, key.current);
       drop();
       onStarted(started);
     } catch (error) {
@@ -78,15 +89,29 @@ function Columns({ file, onStarted }) {
       <div class="table-box" tabindex="0" role="region" aria-label=${t("imports.columns")}>
         <table class="table">
           <thead><tr><th scope="col">${t("imports.column")}</th><th scope="col">${t("imports.means")}</th><th scope="col">${t("imports.examples")}</th></tr></thead>
-          <tbody>${file.columns.map(({ header, examples }, at) => html`<tr key=${at}>
-            <th scope="row" dir="auto">${header}</th>
+          <tbody>${file.columns.map(({ header, examples, suggested }, at) => html`<tr key=${at}>
+            <th scope="row" dir="auto">${header || `#${at + 1}`}</th>
             <td><select name=${`column-${at}`} aria-label=${t("imports.meaning_of", { name: header })}
               onChange=${(/** @type {any} */ event) => choose(at, event.target.value)}>
-              ${choices(header, file.columns[at].target, fields).map(([value, text]) => html`<option key=${value} value=${value} selected=${value === targets[at]}>${text}</option>`)}
-            </select></td>
-            <td dir="auto" class="examples">${examples.slice(0, 3).join(" · ")}</td></tr>`)}</tbody>
+              ${choices(newName(targets[at]) ?? newName(suggested) ?? header, file.columns[at].target, fields).map(([value, text]) => html`<option key=${value} value=${value} selected=${value === targets[at]}>${text}</option>`)}
+            </select>
+            ${newName(targets[at]) !== null && html`<input name=${`new-${at}`} value=${newName(targets[at])} maxlength="36" required dir="auto" aria-label=${t("imports.field_name", { name: header })}
+              onChange=${(/** @type {any} */ event) => choose(at, `new:${event.target.value.trim()}:${newType(targets[at])}`)} />`}</td>
+            <td dir="auto" class="examples">${examples.slice(0, 3).join(" · ")}<${Unread} column=${file.columns[at]} target=${targets[at]} fields=${fields} /></td></tr>`)}</tbody>
         </table>
       </div>
+      ${leftOut.length > 0 && html`<p class="help" dir="auto">${t("imports.left_out", { names: leftOut.join(", ") })}</p>`}
+      ${reading.encoding && html`<${Field} label=${t("imports.encoding")} id="encoding"><select id="encoding" name="encoding" disabled=${busy}
+        onChange=${(/** @type {any} */ event) => act({ action: "read", encoding: event.target.value })}>
+        ${ENCODINGS.map((each) => html`<option key=${each} value=${each} selected=${each === reading.encoding}>${each}</option>`)}</select><//>`}
+      <${Field} label=${t("imports.dates")} id="dates"><select id="dates" name="dates" disabled=${busy}
+        onChange=${(/** @type {any} */ event) => act({ action: "read", columns: chosen(), date_style: event.target.value })}>
+        ${STYLES.map((each) => html`<option key=${each} value=${each} selected=${each === reading.date_style}>${word("date_style", each)}</option>`)}</select><//>
+      <${Field} label=${t("imports.decimal")} id="decimal"><select id="decimal" name="decimal" disabled=${busy}
+        onChange=${(/** @type {any} */ event) => act({ action: "read", columns: chosen(), decimal_sign: event.target.value })}>
+        ${SIGNS.map((each) => html`<option key=${each} value=${each} selected=${each === reading.decimal_sign}>${`1${each}5`}</option>`)}</select><//>
+      <${Field} label=${t("imports.unread")} id="unread"><select id="unread" name="unread" onChange=${(/** @type {any} */ event) => setUnread(event.target.value)}>
+        ${UNREAD.map((each) => html`<option key=${each} value=${each} selected=${each === unread}>${word("import_unread", each)}</option>`)}</select><//>
       <${Field} label=${t("imports.group")} id="group">
         <select id="group" name="group"><option value="">–</option>${groups.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select>
       <//>
@@ -97,21 +122,41 @@ function Columns({ file, onStarted }) {
   `;
 }
 
+const newName = (/** @type {string | null | undefined} */ target) => (target?.startsWith("new:") ? target.slice(4, target.lastIndexOf(":")) : null);
+const newType = (/** @type {string} */ target) => target.slice(target.lastIndexOf(":") + 1);
+
+/**
+ * How many values of a column the type of its field does not understand: as the file was read, or, for another target, by
+ * what its values can be.
+ * @param {{column: Import["columns"][number], target: string, fields: import("../shared/contract.js").Listed<"fields">[]}} props
+ */
+function Unread({ column, target, fields }) {
+  const type = target.startsWith("new:") ? newType(target) : fields.find(({ key }) => target === `field:${key}`)?.type;
+  const filled = column.filled ?? 0;
+  const read = type === "number" ? column.numbers : type === "datetime" ? column.dates : undefined;
+  const count = target === column.target ? column.unread ?? 0 : filled - (read ?? filled);
+  if (!count) return null;
+  const some = target === column.target ? column.unread_examples ?? [] : [];
+  return html`<p class="problem">${t("imports.not_understood", { count: number(count), total: number(filled) })} ${some.map((each) => `“${each}”`).join(", ")}</p>`;
+}
+
 /**
  * What a column can mean, with the texts for it.
- * @param {string} header @param {string} guessed @param {import("../shared/contract.js").Listed<"fields">[]} fields
+ * @param {string} name @param {string} guessed @param {import("../shared/contract.js").Listed<"fields">[]} fields
  * @returns {[string, string][]}
  */
-function choices(header, guessed, fields) {
+function choices(name, guessed, fields) {
   /** @type {[string, string][]} */
   const known = [
     ["ignore", t("imports.ignore")],
     ["name", t("contact.name")],
+    ["first_name", t("imports.first_name")],
+    ["last_name", t("imports.last_name")],
     ["language", t("contact.language")],
     ["uuid", "UUID"],
     ...SCHEMES.map((scheme) => /** @type {[string, string]} */ ([`urn:${scheme}`, word("scheme", scheme)])),
-    ...fields.map(({ key, name }) => /** @type {[string, string]} */ ([`field:${key}`, t("imports.field", { name: name ?? key ?? "" })])),
-    ...TYPES.map((type) => /** @type {[string, string]} */ ([`new:${header}:${type}`, t("imports.new_field", { type: word("field_type", type) })])),
+    ...fields.map(({ key, name: named }) => /** @type {[string, string]} */ ([`field:${key}`, t("imports.field", { name: named ?? key ?? "" })])),
+    ...TYPES.map((type) => /** @type {[string, string]} */ ([`new:${name}:${type}`, t("imports.new_field", { type: word("field_type", type) })])),
   ];
   return known.some(([value]) => value === guessed) ? known : [[guessed, guessed], ...known];
 }
@@ -126,6 +171,7 @@ function Course({ file }) {
         <progress max=${Math.max(file.row_count, 1)} value=${file.done} aria-label=${t("imports.title")}></progress>`}
       ${file.error && html`<p class="problem" role="alert">${file.error}</p>`}
       <dl class="facts">${counts.map(([text, count]) => html`<div key=${text}><dt>${t(text)}</dt><dd>${number(count)}</dd></div>`)}</dl>
+      ${file.columns.filter(({ unread }) => unread).map((column) => html`<p key=${column.place} class="problem" dir="auto">${column.header || `#${column.place}`}: ${t("imports.not_understood", { count: number(column.unread ?? 0), total: number(column.filled ?? 0) })} ${(column.unread_examples ?? []).map((each) => `“${each}”`).join(", ")}</p>`)}
       ${file.rejects_url && html`<p><a class="button" href=${file.rejects_url} download><${Icon} name="download" size=${16} /> ${t("imports.rejects")}</a></p>
         <p class="help">${t("imports.rejects_help")}</p>`}
       ${file.status === "completed" && html`<p><a href=${link(["contacts"])}>${t("imports.see")}</a></p>`}

@@ -13,7 +13,7 @@ import { ImportPage } from "./import.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contact_imports">} Import */
 
-const FILES = ".xlsx,.xls,.ods,.csv";
+const FILES = ".xlsx,.xls,.xlsb,.ods,.csv,.tsv,.txt";
 const GOING = ["reading", "pending", "running"];
 /** @type {Record<string, "good" | "bad" | "warn">} */
 export const TONES = { completed: "good", failed: "bad", ready: "warn", cancelled: "bad" };

@@ -2,16 +2,18 @@
 chunk of rows. Rows that break a rule are rejected, each with its reason; the others are written.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Text, bindparam, func, insert, select, update
 
+from flows.environment import Environment
 from flows.urns import Urn
 from persistence.contacts.addresses import BAD_URN, find_urns
 from persistence.contacts.owners import hold_owners, is_one_of
-from persistence.contacts.values import LEVELS, Places, Value, load_places, read_value
+from persistence.contacts.values import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
@@ -33,6 +35,8 @@ UNKNOWN_UUID = "No contact has this UUID."
 TWO_CONTACTS = "The URNs of this row belong to different contacts."
 HIDDEN_URNS = "URNs cannot be changed in an anonymous workspace."
 NOT_ACTIVE = "Only active contacts can be in groups."
+CELL_ERROR = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|DIV/0!|NULL!|NUM!|SPILL!|CALC!)\Z")
+"""What a spreadsheet shows in place of a value."""
 BAD_TEXT = "The character with the code 0 is not allowed."
 
 
@@ -51,11 +55,14 @@ class ContactRow:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a row; `reason` says why it was rejected."""
+    """What became of a row; `reason` says why it was rejected. `unread` are values that the types of their fields do
+    not understand, with the keys of these; they are stored as texts."""
 
     number: int
     result: str
     reason: str = ""
+    contact_id: int | None = None
+    unread: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(slots=True)
@@ -67,10 +74,24 @@ class _Read:
     language: str | None
     contact_id: int | None = None
     values: dict[str, Value] = field(default_factory=dict)
+    unread: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How values are read: with the formats of an environment, that of the workspace if none is given; and whether a
+    row is rejected for a value that the type of its field does not understand."""
+
+    environment: Environment | None = None
+    refuses_unread: bool = False
 
 
 def write_contacts(
-    tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow], group_ids: Sequence[int] = ()
+    tx: Transaction,
+    workspace: Workspace,
+    rows: Sequence[ContactRow],
+    group_ids: Sequence[int] = (),
+    reading: Reading = Reading(),
 ) -> list[Outcome]:
     """Create or change the contacts of rows, in their order, and add them to manual groups. A row means the contact
     with its UUID, otherwise the owner of one of its URNs, otherwise a new contact. Run it by `Database.write`: raises
@@ -78,7 +99,7 @@ def write_contacts(
     """
     outcomes: dict[int, Outcome] = {}
     rest = _read_rows(tx, workspace, rows, outcomes)
-    values = _Values.load(tx, workspace, rows)
+    values = _Values.load(tx, workspace, rows, reading)
     while rest:
         # A contact that two rows name is written twice, one row after the other.
         some, rest = _before_repeat(rest)
@@ -140,24 +161,48 @@ class _Values:
     workspace: Workspace
     known: Mapping[str, tuple[str, str, str]]
     places: Places | None
+    reading: Reading
 
     @classmethod
-    def load(cls, tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow]) -> "_Values":
+    def load(cls, tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow], reading: Reading) -> "_Values":
         known = find_fields(tx, workspace.id, sorted({key for row in rows for key in row.fields}))
         has_places = any(kind in LEVELS for _, kind, _ in known.values())
-        return cls(workspace, known, load_places(tx, workspace) if has_places else None)
+        return cls(workspace, known, load_places(tx, workspace) if has_places else None, reading)
 
-    def read(self, tx: Transaction, row: ContactRow, stored: Mapping[str, Any]) -> dict[str, Value]:
-        """The values of a row by the UUID of their field. Raises ValueError for a key that no field has."""
+    def read(
+        self, tx: Transaction, row: ContactRow, stored: Mapping[str, Any]
+    ) -> tuple[dict[str, Value], list[tuple[str, str]]]:
+        """The values of a row by the UUID of their field, and those that are not understood by key. Raises ValueError
+        for a key that no field has, a value that is too long, and one that is not understood if that is a reason.
+        """
         values: dict[str, Value] = {}
         kinds: dict[str, str] = {}
+        keys: dict[str, str] = {}
         for key, text in row.fields.items():
             if key not in self.known:
                 raise ValueError(f'No contact field "{key[:36]}".')
             uuid, kind, _ = self.known[key]
-            values[uuid] = read_value(self.workspace, text, tx.now)
-            kinds[uuid] = kind
-        return values if self.places is None else self.places.read(stored, values, kinds)
+            if len((text or "").strip()) > VALUE_LENGTH:
+                raise ValueError(f"{key}: At most {VALUE_LENGTH} characters.")
+            values[uuid] = read_value(self.workspace, text, tx.now, self.reading.environment)
+            kinds[uuid], keys[uuid] = kind, key
+        found = values if self.places is None else self.places.read(stored, values, kinds)
+        unread = [
+            (keys[uuid], value["text"])
+            for uuid, value in found.items()
+            if value is not None and self._is_unread(kinds[uuid], value)
+        ]
+        if unread and self.reading.refuses_unread:
+            key, text = unread[0]
+            raise ValueError(f'{key}: "{text[:64]}" is not understood.')
+        return found, unread
+
+    def _is_unread(self, kind: str, value: Mapping[str, Any]) -> bool:
+        """Without boundaries nobody knows which places there are."""
+        if CELL_ERROR.match(value["text"]):
+            return True
+        is_known = kind == "text" or (kind in LEVELS and self.places is None)
+        return not is_known and kind not in value
 
 
 def _write_some(
@@ -179,7 +224,7 @@ def _write_some(
         try:
             each.contact_id = _choose(workspace, each, by_uuid, owner_of, stored, has_groups=bool(group_ids))
             before = stored[each.contact_id].fields if each.contact_id is not None else {}
-            each.values = values.read(tx, each.row, before)
+            each.values, each.unread = values.read(tx, each.row, before)
         except ValueError as error:
             outcomes[each.row.number] = Outcome(each.row.number, REJECTED, str(error))
             continue
@@ -252,8 +297,10 @@ def _write(
         add_members(tx, workspace.id, group_id, everybody)
     touch_contacts(tx, workspace.id, sorted(changed))
     follow_contacts(tx, workspace.id, sorted(changed | new_ids))
-    outcomes |= {each.row.number: Outcome(each.row.number, CREATED) for each in created}
-    outcomes |= {each.row.number: Outcome(each.row.number, UPDATED) for each in present}
+    for result, some in ((CREATED, created), (UPDATED, present)):
+        for each in some:
+            number = each.row.number
+            outcomes[number] = Outcome(number, result, contact_id=each.contact_id, unread=each.unread)
 
 
 def _create(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> None:

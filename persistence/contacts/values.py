@@ -50,7 +50,9 @@ def environment_of(workspace: Workspace) -> Environment:
     )
 
 
-def read_value(workspace: Workspace, text: str | None, now: datetime) -> dict[str, Any] | None:
+def read_value(
+    workspace: Workspace, text: str | None, now: datetime, environment: Environment | None = None
+) -> dict[str, Any] | None:
     """The stored form of a field value: its text, and the number and the datetime as which it can be read. None for an
     empty string, which clears the field. Numbers are plain decimal strings; datetimes are ISO 8601 in the workspace's
     time zone (contract reference, contact field values).
@@ -59,7 +61,7 @@ def read_value(workspace: Workspace, text: str | None, now: datetime) -> dict[st
     if not text:
         return None
     stored = {"text": text}
-    environment = environment_of(workspace)
+    environment = environment or environment_of(workspace)
     with contextlib.suppress(NumberError):
         stored["number"] = render_decimal(parse_decimal(text, environment.number_format))
     moment = parse_datetime(environment, FixedClock(now), text, fill_time=False)

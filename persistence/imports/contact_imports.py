@@ -3,6 +3,7 @@ what its columns mean."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import case, literal, select, update
@@ -11,7 +12,7 @@ from persistence.data_jobs import PENDING_AGAIN, WAKE
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.groups.members import find_manual_groups
-from persistence.imports.columns import Column, choose_targets, make_fields
+from persistence.imports.columns import Choice, Column, choose_targets, make_fields
 from persistence.lists import ListSpec, equals
 from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import declare_record
@@ -23,6 +24,9 @@ from persistence.workspaces import Workspace, hold_workspace
 
 rows = contact_import.c
 UNFINISHED_LIMIT = 20
+TEXTS = ("examples", "unread_examples")
+KEEP, REJECT, REFUSE = UNREAD = ("keep", "reject", "refuse")
+"""What is done with values that are not understood: they are kept as texts, reject their row, or the whole file."""
 FILENAME_LENGTH = 255
 FINISHED = "This import has ended."
 NOT_READY = "This import has not been read yet, or was started already."
@@ -35,6 +39,7 @@ CONTACT_IMPORTS = ListSpec(
             "filename": rows.filename,
             "status": case((rows.finished_on.is_(None) & rows.cancelled_on.is_not(None), CANCELLED), else_=rows.status),
             "columns": rows.columns,
+            "reading": rows.reading,
             "group": rows.group_uuid,
             "row_count": rows.row_count,
             "done": case((rows.last_row > literal(1), rows.last_row - literal(1)), else_=literal(0)),
@@ -73,19 +78,47 @@ def create_import(tx: Transaction, workspace: Workspace, filename: str, source: 
 
 
 def start_import(
-    tx: Transaction, workspace: Workspace, uuid: str, chosen: Mapping[str, str], group_reference: str | None
+    tx: Transaction,
+    workspace: Workspace,
+    uuid: str,
+    chosen: Sequence[Choice],
+    group_reference: str | None,
+    how: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
-    """Let a worker import a file that was read; returns the import's id. `chosen` are targets of columns by header,
-    instead of the guessed ones; their new fields are made now. Raises Refused, InvalidInput.
+    """Let a worker import a file that was read; returns the import's id. `chosen` are targets of columns instead of the
+    guessed ones; their new fields are made now. `how` says how it is read. Raises Refused, InvalidInput.
     """
     hold_workspace(tx, workspace.id)
+    row = _hold_ready(tx, workspace, uuid)
+    columns = make_fields(tx, workspace, choose_targets(read_columns(row.columns), chosen))
+    found: int = row.id
+    start_read(tx, workspace, found, columns, row.row_count, group_reference, {**(row.reading or {}), **how})
+    return found
+
+
+def read_again(
+    tx: Transaction, workspace: Workspace, uuid: str, chosen: Sequence[Choice], how: Mapping[str, str]
+) -> int:
+    """Let a worker read a file again: with another encoding or other formats, and with the columns that were chosen, so
+    that people see which values are not understood then. Raises Refused, InvalidInput.
+    """
+    row = _hold_ready(tx, workspace, uuid)
+    columns = choose_targets(read_columns(row.columns), chosen) if chosen else []
+    mine = (rows.workspace_id == workspace.id) & (rows.id == row.id)
+    # Only what people have said stays when the file is read again; the rest is guessed once more.
+    said = {**{name: row.reading[name] for name in (row.reading or {}).get("said", ())}, **how}
+    values = {"status": READING, "columns": show_columns(columns), "reading": {**said, "said": sorted(said)}}
+    tx.execute(update(contact_import).where(mine).values(attempts=0, **values))
+    tx.wake(WAKE)
+    found: int = row.id
+    return found
+
+
+def _hold_ready(tx: Transaction, workspace: Workspace, uuid: str) -> Any:
     row = _hold_import(tx, workspace, uuid)
     if row.status != READY or row.cancelled_on is not None:
         raise Refused(NOT_READY)
-    columns = make_fields(tx, workspace, choose_targets(read_columns(row.columns), chosen))
-    found: int = row.id
-    start_read(tx, workspace, found, columns, row.row_count, group_reference)
-    return found
+    return row
 
 
 def cancel_import(tx: Transaction, workspace: Workspace, uuid: str) -> int:
@@ -115,12 +148,14 @@ def start_read(
     columns: Sequence[Column],
     row_count: int,
     group_reference: str | None,
+    reading: Mapping[str, Any],
 ) -> None:
     """Start an import whose file was read: its columns have their final targets. Raises InvalidInput."""
     mine = (rows.workspace_id == workspace.id) & (rows.id == import_id)
     group_uuid = _find_group(tx, workspace.id, group_reference)
     values = {"columns": show_columns(columns), "row_count": row_count, "group_uuid": group_uuid}
-    tx.execute(update(contact_import).where(mine).values(status=PENDING, **values))
+    started = {"status": PENDING, "reading": dict(reading), "attempts": 0}
+    tx.execute(update(contact_import).where(mine).values(**started, **values))
     tx.wake(WAKE)
 
 
@@ -134,8 +169,12 @@ def _find_group(tx: Transaction, workspace_id: int, reference: str | None) -> st
 
 
 def read_columns(stored: Sequence[Mapping[str, Any]]) -> list[Column]:
-    return [Column(each["header"], tuple(each["examples"]), each["target"]) for each in stored]
+    """Those of imports of older programs have fewer properties."""
+    return [
+        Column(**{"place": place, **each, **{name: tuple(each.get(name, ())) for name in TEXTS}})
+        for place, each in enumerate(stored, 1)
+    ]
 
 
 def show_columns(columns: Sequence[Column]) -> list[dict[str, Any]]:
-    return [{**asdict(each), "examples": list(each.examples)} for each in columns]
+    return [{**asdict(each), **{name: list(getattr(each, name)) for name in TEXTS}} for each in columns]

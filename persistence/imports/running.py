@@ -4,27 +4,31 @@ of rows in a transaction with the progress. After a crash the next worker contin
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import BinaryIO
+from functools import lru_cache
+from typing import Any, BinaryIO
 
 from sqlalchemy import delete, insert, select
 
-from persistence.contacts.bulk import CREATED, REJECTED, UPDATED, Outcome, write_contacts
+from persistence.contacts.bulk import CREATED, REJECTED, UPDATED, Outcome, Reading, write_contacts
+from persistence.contacts.values import read_value
 from persistence.data_jobs import Held, IsStopping, Stopped, finish, keep, kept
 from persistence.database import Database, Transaction
-from persistence.exports.sheets import CsvSheet, defuse_cell
+from persistence.errors import InvalidInput
+from persistence.exports.sheets import CLEARED, CsvSheet, defuse_cell
 from persistence.groups.members import find_manual_groups
-from persistence.imports.columns import Column, guess_columns, make_fields, read_rows
-from persistence.imports.contact_imports import read_columns, show_columns
-from persistence.imports.reading import COLUMNS_LIMIT, BadFile, Row, opened_rows
+from persistence.imports.columns import Column, add_unread, find_kinds, guess_columns, make_fields, read_rows
+from persistence.imports.contact_imports import KEEP, REFUSE, REJECT, read_columns, show_columns
+from persistence.imports.reading import COLUMNS_LIMIT, BadFile, Row, Rows, opened_rows
+from persistence.imports.survey import EXAMPLES, Formats, Survey, formats_of, give_examples
 from persistence.media.store import MediaStore
 from persistence.tables.data_jobs import CANCELLED, COMPLETED, READY, rejected_row
 from persistence.workspaces import Workspace
 
 CHUNK_ROWS = 500
-EXAMPLES = 3
 ROWS_LIMIT = 1_048_575
 REJECTS_AT_ONCE = 1000
 
@@ -32,7 +36,7 @@ Numbered = tuple[int, Row]
 
 
 @contextmanager
-def stored_rows(store: MediaStore, location: str) -> Iterator[Iterator[Row]]:
+def stored_rows(store: MediaStore, location: str, encoding: str | None = None) -> Iterator[Rows]:
     """The rows of a file in the media store; it is copied, because a bucket cannot be read from any place. Raises
     BadFile.
     """
@@ -43,42 +47,108 @@ def stored_rows(store: MediaStore, location: str) -> Iterator[Iterator[Row]]:
         with stored.stream:
             shutil.copyfileobj(stored.stream, copy)
         copy.seek(0)
-        with opened_rows(copy) as rows:
+        with opened_rows(copy, encoding) as rows:
             yield rows
 
 
 def preview(database: Database, store: MediaStore, held: Held, workspace: Workspace) -> None:
     """Reads the header and the first rows of an uploaded file, and counts its rows. Raises BadFile, InvalidInput."""
     row = held.row
-    with stored_rows(store, row.source) as rows, kept(database, held):
-        header, first, count = read_beginning(rows)
-    with database.reading() as tx:
-        columns = guess_columns(tx, workspace, header, first)
-    shown = show_columns(columns)
-    database.write(lambda tx: _end_preview(tx, held, shown, count))
+    said = dict(row.reading or {})
+
+    def rows() -> AbstractContextManager[Rows]:
+        return stored_rows(store, row.source, said.get("encoding"))
+
+    with kept(database, held):
+        looked = look_at(database, workspace, rows, said, read_columns(row.columns))
+
+    def end(tx: Transaction) -> None:
+        values = {"columns": show_columns(looked.columns), "row_count": looked.count}
+        reading = {**looked.reading, "said": said.get("said", [])}
+        finish(tx, held, status=READY, reading=reading, finished_on=None, attempts=0, **values)
+
+    database.write(end)
 
 
-def _end_preview(tx: Transaction, held: Held, columns: list[dict[str, object]], count: int) -> None:
-    finish(tx, held, status=READY, columns=columns, row_count=count, finished_on=None)
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a file has: its columns, how many rows, and how it is read."""
+
+    columns: list[Column]
+    count: int
+    reading: dict[str, Any]
 
 
-def read_beginning(rows: Iterator[Row]) -> tuple[Row, list[Row], int]:
-    """The header, the first rows below it that are not empty, and the number of all rows below it. Raises BadFile for
-    too many.
+def look_at(
+    database: Database,
+    workspace: Workspace,
+    opened: Callable[[], AbstractContextManager[Rows]],
+    said: Mapping[str, Any],
+    chosen: Sequence[Column] = (),
+) -> Looked:
+    """Reads a whole file: what its columns probably mean, unless they were chosen, and which of their values are not
+    understood. `said` is how it is to be read; the rest is what its values suggest. Raises BadFile, InvalidInput.
     """
-    header = next(filter(None, rows), [])
-    if len(header) > COLUMNS_LIMIT:
-        raise BadFile(f"A file may have {COLUMNS_LIMIT} columns.")
-    first: list[Row] = []
-    last = 0
-    for number, row in enumerate(rows, 1):
-        if row:
-            last = number
-            if len(first) < EXAMPLES:
-                first.append(row)
-        if last > ROWS_LIMIT:
-            raise BadFile(f"A file may have {ROWS_LIMIT} rows.")
-    return header, first, last
+    survey = Survey(workspace, database.clock())
+    with opened() as rows:
+        header = next(filter(None, rows), [])
+        if len(header) > COLUMNS_LIMIT:
+            raise BadFile(f"A file may have {COLUMNS_LIMIT} columns.")
+        last = 0
+        for number, row in enumerate(rows, 1):
+            if row:
+                last = number
+                survey.look(row)
+            if last > ROWS_LIMIT:
+                raise BadFile(f"A file may have {ROWS_LIMIT} rows.")
+        encoding = rows.encoding
+    best = survey.suggest_formats(formats_of(workspace))
+    formats = Formats(said.get("date_style", best.date_style), said.get("decimal_sign", best.decimal_sign))
+    with database.reading() as tx:
+        columns = guess_columns(tx, workspace, header, survey, formats)
+        if len(chosen) == len(columns):
+            columns = [replace(each, target=old.target) for each, old in zip(columns, chosen, strict=True)]
+        kinds = find_kinds(tx, workspace, columns)
+    if any(has_misfits(each, kind) for each, kind in zip(columns, kinds, strict=True)):
+        with opened() as rows:
+            columns = count_unread(database, workspace, columns, kinds, formats, rows)
+    reading = {"encoding": encoding, "date_style": formats.date_style, "decimal_sign": formats.decimal_sign}
+    return Looked(columns, last, {**reading, "unread": said.get("unread", KEEP)})
+
+
+def has_misfits(column: Column, kind: str) -> bool:
+    read = {"number": column.numbers, "datetime": column.dates}.get(kind, column.filled)
+    return read < column.filled
+
+
+def count_unread(
+    database: Database,
+    workspace: Workspace,
+    columns: Sequence[Column],
+    kinds: Sequence[str],
+    formats: Formats,
+    rows: Iterator[Row],
+) -> list[Column]:
+    """The columns with those of their values that are no number or time as which their fields read them."""
+    environment, now = formats.environment_of(workspace), database.clock()
+    found: list[tuple[int, Sequence[str]]] = [(0, ()) for _ in columns]
+
+    @lru_cache(maxsize=50_000)
+    def is_read(text: str, kind: str) -> bool:
+        return kind in (read_value(workspace, text, now, environment) or {})
+
+    typed = [place for place, each in enumerate(columns) if has_misfits(each, kinds[place])]
+    next(filter(None, rows), [])
+    for row in rows:
+        for place in typed:
+            cell = row[place] if place < len(row) else ""
+            if cell and cell != CLEARED and not is_read(cell, kinds[place]):
+                count, texts = found[place]
+                found[place] = (count + 1, give_examples([*texts, cell]) if len(texts) < EXAMPLES else texts)
+    return [
+        replace(each, unread=count, unread_examples=tuple(texts))
+        for each, (count, texts) in zip(columns, found, strict=True)
+    ]
 
 
 def run_import(
@@ -93,14 +163,42 @@ def run_import(
     InvalidInput, LeaseLost, Stopped.
     """
     row = held.row
-    columns = read_columns(row.columns)
-    with stored_rows(store, row.source) as rows:
+    columns: Sequence[Column] = read_columns(row.columns)
+    if not row.last_row:
+        columns = [replace(each, unread=0, unread_examples=()) for each in columns]
+    said = dict(row.reading or {})
+    if said.get("unread") == REFUSE and not row.last_row:
+        with stored_rows(store, row.source, said.get("encoding")) as rows, kept(database, held):
+            _refuse_unread(database, workspace, columns, rows, said)
+    with stored_rows(store, row.source, said.get("encoding")) as rows:
         for chunk in chunks_of(rows, row.last_row):
             if is_stopping():
                 raise Stopped
-            write_chunk(database, held, workspace, columns, chunk)
+            columns = write_chunk(database, held, workspace, columns, chunk)
             note(chunk[-1][0] - 1, row.row_count)
     _end(database, store, held, columns, COMPLETED)
+
+
+def reading_of(workspace: Workspace, said: Mapping[str, Any]) -> Reading:
+    """How the values of a file are read; with the workspace's formats if nobody said."""
+    own = formats_of(workspace)
+    formats = Formats(said.get("date_style", own.date_style), said.get("decimal_sign", own.decimal_sign))
+    return Reading(formats.environment_of(workspace), refuses_unread=said.get("unread") == REJECT)
+
+
+def _refuse_unread(
+    database: Database, workspace: Workspace, columns: Sequence[Column], rows: Iterator[Row], said: Mapping[str, Any]
+) -> None:
+    """Raises InvalidInput if a value of a file is not understood."""
+    counted = add_unread(columns, try_rows(database, workspace, columns, rows, said))
+    faults = [
+        f"{each.title}: {each.unread} of {each.filled} values are not understood, such as "
+        + ", ".join(f'"{text[:64]}"' for text in each.unread_examples)
+        for each in counted
+        if each.unread
+    ]
+    if faults:
+        raise InvalidInput.across(f"Nothing was imported. {'. '.join(faults)}.")
 
 
 def end_cancelled(database: Database, store: MediaStore, held: Held) -> None:
@@ -126,28 +224,40 @@ def chunks_of(rows: Iterator[Row], last_row: int) -> Iterator[list[Numbered]]:
 
 def write_chunk(
     database: Database, held: Held, workspace: Workspace, columns: Sequence[Column], chunk: Sequence[Numbered]
-) -> None:
-    """One transaction: the contacts of a chunk, its rejected rows and the progress. Raises InvalidInput if the group is
-    gone.
+) -> Sequence[Column]:
+    """One transaction: the contacts of a chunk, its rejected rows, what was not understood, and the progress. Returns
+    the columns with their new counts. Raises InvalidInput if the group is gone.
     """
     contacts, refused = read_rows(columns, chunk)
     cells_of = dict(chunk)
     last = chunk[-1][0]
+    reading = reading_of(workspace, held.row.reading or {})
 
-    def write(tx: Transaction) -> datetime:
-        outcomes = [*write_contacts(tx, workspace, contacts, _groups_of(tx, held, workspace)), *refused]
-        until = keep(tx, held, last_row=last, attempts=0, **_counts(held, outcomes))
-        rejected = [each for each in outcomes if each.result == REJECTED]
-        if rejected:
+    def write(tx: Transaction) -> tuple[datetime, Sequence[Column]]:
+        outcomes = [*write_contacts(tx, workspace, contacts, _groups_of(tx, held, workspace), reading), *refused]
+        counted = add_unread(columns, outcomes)
+        changed = {} if counted == columns and last > CHUNK_ROWS + 1 else {"columns": show_columns(counted)}
+        until = keep(tx, held, last_row=last, attempts=0, **changed, **_counts(held, outcomes))
+        told = [each for each in outcomes if each.result == REJECTED or each.unread]
+        if told:
             owner = {"workspace_id": workspace.id, "import_id": held.row.id}
             made = [
-                {**owner, "number": each.number, "reason": each.reason, "cells": _storable(cells_of[each.number])}
-                for each in rejected
+                {**owner, "number": each.number, "reason": _reason(each), "cells": _storable(cells_of[each.number])}
+                for each in told
             ]
             tx.execute(insert(rejected_row), made)
-        return until
+        return until, counted
 
-    held.until = database.write(write)
+    held.until, counted = database.write(write)
+    return counted
+
+
+def _reason(outcome: Outcome) -> str:
+    """Why a row is in the file of rejected rows: it was rejected, or imported with values that are only texts."""
+    if outcome.result == REJECTED:
+        return outcome.reason
+    unread = ", ".join(f'{key}: "{text[:64]}"' for key, text in outcome.unread)
+    return f"Imported, but not understood: {unread}."
 
 
 def _groups_of(tx: Transaction, held: Held, workspace: Workspace) -> list[int]:
@@ -219,22 +329,29 @@ def _read_rejects(tx: Transaction, held: Held, last: int) -> list[tuple[int, str
 
 
 def try_rows(
-    database: Database, workspace: Workspace, columns: Sequence[Column], rows: Iterator[Row]
+    database: Database,
+    workspace: Workspace,
+    columns: Sequence[Column],
+    rows: Iterator[Row],
+    said: Mapping[str, Any],
 ) -> Iterator[Outcome]:
     """What an import would do with each row; nothing is stored. A chunk does not see the ones before it."""
-    for chunk in chunks_of(rows, 1):
-        yield from _try_chunk(database, workspace, columns, chunk)
+    reading = reading_of(workspace, said)
+    for chunk in chunks_of(rows, 0):
+        yield from _try_chunk(database, workspace, columns, chunk, reading)
 
 
 def _try_chunk(
-    database: Database, workspace: Workspace, columns: Sequence[Column], chunk: Sequence[Numbered]
+    database: Database, workspace: Workspace, columns: Sequence[Column], chunk: Sequence[Numbered], reading: Reading
 ) -> list[Outcome]:
     found: list[Outcome] = []
     try:
         with database.writing() as tx:
             made = make_fields(tx, workspace, columns)
             contacts, refused = read_rows(made, chunk)
-            found = sorted([*write_contacts(tx, workspace, contacts), *refused], key=lambda each: each.number)
+            found = sorted(
+                [*write_contacts(tx, workspace, contacts, (), reading), *refused], key=lambda each: each.number
+            )
             raise _Undone
     except _Undone:
         return found

@@ -38,6 +38,7 @@ class ContactImportColumns(DataJobColumns):
     filename: Named[str] = Column(String(255))
     source: Named[str | None] = Column(Text)
     columns: Named[Any] = Column(Json, nullable=False)
+    reading: Named[Any] = Column(Json, nullable=True)
     group_uuid: Named[str | None] = Column(UuidText)
     row_count: Named[int] = Column(Integer, default=0)
     last_row: Named[int] = Column(Integer, default=0)
@@ -54,8 +55,9 @@ contact_import = numbered_table(
     Index("ix_contact_import_age", "created_on", "id"),
     partial_index("ix_contact_import_due", "workspace_id", "id", where=DUE),
 )
-"""`source` is the uploaded file in the media store, `location` the file of rejected rows. `columns` is a list of
-{"header", "examples", "target"}. Rows up to `last_row` are done, committed together with their contacts. After
+"""`source` is the uploaded file in the media store, `location` the file of rejected rows. `columns` is a list of what
+`persistence.imports.columns.Column` holds; `reading` has "encoding", "date_style", "decimal_sign", "unread", and in
+"said" which of them people chose. Rows up to `last_row` are done, committed together with their contacts. After
 `cancelled_on` a worker only ends the import."""
 
 

@@ -3,9 +3,11 @@
 import os
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,13 +15,11 @@ import orjson
 
 from persistence.contacts.bulk import REJECTED, Outcome
 from persistence.data_jobs import Held, take
-from persistence.database import Database, Transaction
-from persistence.errors import InvalidInput
-from persistence.field_writes import check_field_name
-from persistence.imports.columns import IGNORE, NEW, URN, Column, choose_targets, guess_columns, make_fields
-from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, show_columns, start_read
-from persistence.imports.reading import BadFile, opened_rows
-from persistence.imports.running import read_beginning, try_rows
+from persistence.database import Database
+from persistence.imports.columns import IGNORE, OURS, URN, Choice, Column, add_unread, choose_targets, make_fields
+from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, read_columns, show_columns, start_read
+from persistence.imports.reading import BadFile, ReaderDied, Rows, opened_rows
+from persistence.imports.running import CHUNK_ROWS, Looked, look_at, try_rows
 from persistence.lists import read_record
 from persistence.media.media import place_of_import
 from persistence.media.opening import open_store
@@ -49,7 +49,7 @@ def run_import(options: Options) -> None:
                 print_json(_try(database, workspace, options))
                 return
             print_json(_import(database, open_store(settings), workspace, options))
-    except BadFile as error:
+    except (BadFile, ReaderDied) as error:
         raise CommandFailed(f"{options.file}: {error}") from error
 
 
@@ -81,47 +81,67 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _read_columns(tx: Transaction, workspace: Workspace, options: Options) -> tuple[list[Column], int]:
-    """The columns of the file as they will be used, and the number of its rows. Raises BadFile, InvalidInput."""
-    with _opened(options.file) as file, opened_rows(file) as rows:
-        header, first, count = read_beginning(rows)
-    guessed = guess_columns(tx, workspace, header, first)
-    chosen = dict(_read_target(text) for text in options.targets)
-    columns = choose_targets(guessed, chosen)
-    return [_made_new(each, chosen) for each in columns] if options.new_fields else columns, count
+@contextmanager
+def _opened_rows(options: Options) -> Iterator[Rows]:
+    with _opened(options.file) as file, opened_rows(file, options.encoding) as rows:
+        yield rows
 
 
-def _read_target(text: str) -> tuple[str, str]:
-    """A header and its target. Raises CommandFailed."""
+def _look(database: Database, workspace: Workspace, options: Options) -> Looked:
+    """The columns of the file as they will be used, and how it is read. Raises BadFile, InvalidInput."""
+    names = ("encoding", "date_style", "decimal_sign", "unread")
+    said = {name: value for name in names if (value := getattr(options, name)) is not None}
+    looked = look_at(database, workspace, partial(_opened_rows, options), said)
+    chosen = [_read_target(text) for text in options.targets]
+    columns = choose_targets(looked.columns, chosen)
+    if options.new_fields:
+        columns = [_made_new(each, chosen) for each in columns]
+    return replace(looked, columns=columns)
+
+
+def _read_target(text: str) -> Choice:
+    """A column and its target. Raises CommandFailed."""
     header, sign, target = text.rpartition("=")
     if not sign:
-        raise CommandFailed(f"{text} does not say what a column means, like Mobile=urn:tel")
-    return header, target
+        raise CommandFailed(f"{text} does not say what a column means, like Mobile=urn:tel or '#3=urn:tel'")
+    if header.startswith("#") and header[1:].isdecimal():
+        return Choice(target, place=int(header[1:]))
+    return Choice(target, header)
 
 
-def _made_new(column: Column, chosen: dict[str, str]) -> Column:
-    """A column that nobody knows as a new field, if its header can be the name of one."""
-    if column.target != IGNORE or column.header in chosen or column.header.lower().startswith(f"{URN}:"):
+def _made_new(column: Column, chosen: list[Choice]) -> Column:
+    """A column that nobody knows as a new field."""
+    is_chosen = any(each.place == column.place or each.header == column.header for each in chosen)
+    is_ours = " ".join(column.header.lower().split()) in OURS or column.header.lower().startswith(f"{URN}:")
+    if column.target != IGNORE or is_chosen or is_ours or column.suggested is None:
         return column
-    try:
-        return replace(column, target=f"{NEW}:{check_field_name(column.header)}")
-    except InvalidInput:
-        return column
+    return replace(column, target=column.suggested)
+
+
+def _left_out(columns: Sequence[Column]) -> list[str]:
+    return [each.title for each in columns if each.target == IGNORE and (each.header or each.filled)]
 
 
 def _try(database: Database, workspace: Workspace, options: Options) -> dict[str, Any]:
-    with database.reading() as tx:
-        columns, count = _read_columns(tx, workspace, options)
-    with _opened(options.file) as file, opened_rows(file) as rows:
-        outcomes = try_rows(database, workspace, columns, rows)
-        counts: Counter[str] = Counter()
-        shown: list[Outcome] = []
-        for each in outcomes:
-            counts[each.result] += 1
-            if each.result == REJECTED and len(shown) < SHOWN_REASONS:
-                shown.append(each)
+    looked = _look(database, workspace, options)
+    columns = [replace(each, unread=0, unread_examples=()) for each in looked.columns]
+    counts: Counter[str] = Counter()
+    shown: list[Outcome] = []
+    with _opened_rows(options) as rows:
+        for some in batched(try_rows(database, workspace, columns, rows, looked.reading)):
+            columns = add_unread(columns, some)
+            for each in some:
+                counts[each.result] += 1
+                if each.result == REJECTED and len(shown) < SHOWN_REASONS:
+                    shown.append(each)
     reasons = [{"row": each.number, "reason": each.reason} for each in shown]
-    return {"columns": show_columns(columns), "rows": count, **_all(counts), "first_rejected": reasons}
+    found = {"columns": show_columns(columns), "reading": looked.reading, "left_out": _left_out(columns)}
+    return {**found, "rows": looked.count, **_all(counts), "first_rejected": reasons}
+
+
+def batched(outcomes: Iterator[Outcome]) -> Iterator[list[Outcome]]:
+    while some := list(islice(outcomes, CHUNK_ROWS)):
+        yield some
 
 
 def _all(counts: Counter[str]) -> dict[str, int]:
@@ -137,6 +157,7 @@ def _import(database: Database, store: MediaStore, workspace: Workspace, options
     if done["error"] is not None:
         raise CommandFailed(done["error"])
     rejects = done.pop("rejects_url")
+    done["left_out"] = _left_out(read_columns(done["columns"]))
     if options.output is not None:
         _copy_rejects(store, rejects, options.output)
     return done
@@ -151,10 +172,11 @@ def _start(database: Database, store: MediaStore, workspace: Workspace, options:
     try:
         with _opened(options.file) as file, store.receiving(file_uuid) as copy:
             shutil.copyfileobj(file, copy)
+        looked = _look(database, workspace, options)
         with database.writing() as tx:
-            columns, count = _read_columns(tx, workspace, options)
             number = create_import(tx, workspace, options.file.name, place, None)
-            start_read(tx, workspace, number, make_fields(tx, workspace, columns), count, options.group)
+            columns = make_fields(tx, workspace, looked.columns)
+            start_read(tx, workspace, number, columns, looked.count, options.group, looked.reading)
             held = take(tx, contact_import, workspace.id, number)
     except BaseException:
         store.discard(file_uuid)

@@ -11,6 +11,10 @@ from relayboard.usage.values import Moment
 EXPORT_TYPES = ("contacts", "messages", "runs", "tickets")
 FOLDERS = ("inbox", "flows", "archived", "outbox", "incoming", "sent", "failed")
 FILE = click.Path(path_type=Path)
+ENCODINGS = (
+    *("utf-8", "utf-16", "cp1252", "cp1250", "cp1254", "mac_roman", "cp850", "cp1251", "koi8-r", "cp866", "cp1253"),
+    *("cp1255", "cp1256", "cp874", "gb18030", "big5", "cp949", "cp932"),
+)
 
 CONTACT_IMPORT = Action(
     "import",
@@ -20,14 +24,32 @@ CONTACT_IMPORT = Action(
     workspace(),
     option(
         "--map",
-        "what a column means; repeat. uuid, name, language, urn:SCHEME, field:KEY, new:NAME[:TYPE] or ignore; "
-        "default: guessed from the header",
+        "what a column means; repeat. uuid, name, first_name, last_name, language, urn:SCHEME, field:KEY, "
+        "new:NAME[:TYPE] or ignore; #3 is the third column; default: guessed from header and values",
         several=True,
         metavar="HEADER=TARGET",
         into="targets",
     ),
     option("--group", "add them to this group, by UUID or name"),
-    flag("--new-fields", "make a text field of each column that is not known"),
+    flag("--new-fields", "make a field of each column that is not known, of the type of its values"),
+    option("--encoding", "encoding of a CSV file; default: guessed", choices=ENCODINGS),
+    option(
+        "--dates",
+        "the order of days and months; default: what the values say, or that of the workspace",
+        choices=("day_first", "month_first", "year_first"),
+        into="date_style",
+    ),
+    option(
+        "--decimal",
+        "the sign before decimals; default: what the values say",
+        choices=(".", ","),
+        into="decimal_sign",
+    ),
+    option(
+        "--unread",
+        "values that are not understood are kept as texts, reject their row, or refuse the file; default: keep",
+        choices=("keep", "reject", "refuse"),
+    ),
     flag("--dry-run", "show what the columns mean, and which rows would be rejected; change nothing"),
     option("--output", "the file to which rejected rows are written", kind=FILE, metavar="FILE"),
     more=(

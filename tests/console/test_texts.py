@@ -28,6 +28,7 @@ WORDS = {
     "flow_type": "flows/FlowType",
     "folder": "conversations/ConversationFolder",
     "import_status": "contact_imports/ContactImportStatus",
+    "import_unread": "contact_imports/ContactImportUnread",
     "role": "users/Role",
     "run_status": "runs/ExitTypeOrNull",
     "session_method": "sessions/SessionMethod",

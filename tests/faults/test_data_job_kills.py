@@ -120,7 +120,7 @@ def test_every_row_is_imported_and_every_contact_exported_once(
     reader.wait()
     with database.writing() as tx:
         uuid = tx.execute(select(contact_import.c.uuid).where(contact_import.c.status == READY)).scalar_one()
-        start_import(tx, workspace, uuid, {}, None)
+        start_import(tx, workspace, uuid, (), None)
     finish_job(database, contact_import, environment)
 
     rejected = ROWS // BAD_EVERY

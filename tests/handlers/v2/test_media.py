@@ -37,6 +37,8 @@ class TestUploadMedia:
             "image/apng",
             "image/avif",
             "image/gif",
+            "image/heic",
+            "image/heif",
             "image/jpeg",
             "image/webp",
             "audio/mpeg",
@@ -105,3 +107,23 @@ class TestUploadMedia:
     @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("agent", 201), ("viewer", 403), ("surveyor", 403)])
     def test_viewers_and_surveyors_do_not_upload(self, api: Api, role: str, status: int) -> None:
         assert upload(api.as_role(role)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "stored", "ending"),
+    [
+        ("leaf.jpg", "image/jpg", "image/jpeg", ".jpg"),
+        ("leaf.jpg", "image/pjpeg", "image/jpeg", ".jpg"),
+        ("IMG_1.HEIC", "image/heic", "image/heic", ".heic"),
+        ("IMG_1.HEIC", "application/octet-stream", "image/heic", ".heic"),
+        ("IMG_1.heif", "image/heif-sequence", "image/heif-sequence", ".heif"),
+    ],
+)
+def test_pictures_of_phones_and_kinds_with_another_name_are_pictures(
+    api: Api, name: str, kind: str, stored: str, ending: str
+) -> None:
+    answer = upload(api, name=name, kind=kind)
+
+    assert answer.status_code == 201
+    assert answer.json()["content_type"] == stored
+    assert answer.json()["url"].endswith(ending)

@@ -23,6 +23,7 @@ from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.imports import running
+from persistence.imports.columns import Choice
 from persistence.imports.contact_imports import CONTACT_IMPORTS, cancel_import, create_import, start_import
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.media.folder import FolderStore
@@ -55,7 +56,9 @@ class Desk:
 
     def start(self, uuid: str, chosen: dict[str, str] | None = None, group: str | None = None) -> None:
         with self.database.writing() as tx:
-            start_import(tx, self.workspace, uuid, chosen or {}, group)
+            start_import(
+                tx, self.workspace, uuid, [Choice(target, name) for name, target in (chosen or {}).items()], group
+            )
 
     def work(self) -> None:
         performer = Performer(self.database, self.store)

@@ -55,7 +55,7 @@ def stored() -> list[Path]:
 )
 def test_a_refused_file_is_not_kept(run: Import, words: tuple[str, ...]) -> None:
     Path("empty.csv").touch()
-    Path("long.csv").write_text("Phone\n" + "7" * 1_000_000)
+    Path("long.csv").write_text("Phone\n" + "7" * 9_000_000)
 
     said = run(*words, status=1)
 
