@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Literal, Self, TypeAlias
 
 from flows.definition import Flow
+from flows.moments import write_moment
 
 Reference: TypeAlias = Mapping[str, Any]
 """An asset by `uuid` and `name`."""
@@ -111,7 +112,7 @@ class Trigger(dict[str, Any]):
     def _make(cls, kind: str, flow: Flow | Reference, triggered_on: datetime | None, **fields: Any) -> Self:
         named = {"uuid": flow.uuid, "name": flow.name} if isinstance(flow, Flow) else flow
         reference = {name: named[name] for name in ("uuid", "name") if name in named}
-        moment = triggered_on.isoformat() if triggered_on else None
+        moment = write_moment(triggered_on) if triggered_on else None
         return cls(_without_none(type=kind, flow=reference, triggered_on=moment, **fields))
 
 
@@ -157,7 +158,7 @@ class Resume(dict[str, Any]):
 
     @classmethod
     def _make(cls, kind: str, resumed_on: datetime | None, **fields: Any) -> Self:
-        moment = resumed_on.isoformat() if resumed_on else None
+        moment = write_moment(resumed_on) if resumed_on else None
         return cls(_without_none(type=kind, resumed_on=moment, **fields))
 
 
@@ -177,7 +178,7 @@ def _make_message(
         attachments=list(attachments) or None,
         payload=_copy(payload),
     )
-    moment = created_on.isoformat() if created_on else None
+    moment = write_moment(created_on) if created_on else None
     identity = uuid or str(uuid_module.uuid4())
     return _without_none(uuid=identity, type="msg_received", created_on=moment, msg=message)
 

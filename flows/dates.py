@@ -5,17 +5,20 @@ Layouts belong to `flows.layouts`, whose functions can be had from here too.
 
 import re
 from collections.abc import Iterator
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
+from zoneinfo import ZoneInfo
 
 from flows.clock import Clock
 from flows.environment import Environment
 from flows.layouts import LayoutError, format_with_layout, move_to_zone, parse_with_layout
+from flows.moments import in_zone_of
 
-__all__ = ["LayoutError", "format_with_layout", "parse_date", "parse_datetime", "parse_time", "parse_with_layout"]
+__all__ = ["LayoutError", "format_with_layout", "move_to_zone", "parse_date", "parse_datetime", "parse_time"]
+__all__ += ["parse_with_layout"]
 
 MIDNIGHT = time()
-# Times nearer to the ends of the calendar cannot be written in every time zone, nor have a next day.
-EARLIEST, LATEST = datetime(1, 1, 3), datetime(9999, 12, 29)
+# Times nearer to the beginning of the calendar cannot be written in every time zone.
+EARLIEST = datetime(1, 1, 3)
 
 _ISO_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _ISO_DATETIME = re.compile(
@@ -30,7 +33,7 @@ _ORDERS = {
 }
 _DATE_PATTERNS = {name: re.compile(rf"\b{_SEPARATOR.join(order)}\b", re.ASCII) for name, order in _ORDERS.items()}
 _TIME = re.compile(
-    r"\b(\d{1,2})(?::?(\d{2})(?::?(\d{2})(?:\.(\d+))?)?)?\W*([aApP][mM])?\b",
+    r"\b(\d{1,2})(?::?(\d{2})(?::(\d{2})(?:\.(\d+))?)?)?\W*([aApP][mM])?\b",
     re.ASCII,
 )
 # The letter between the date and the time of ISO texts hides the word boundary that a time has to begin at.
@@ -44,14 +47,38 @@ def parse_date(environment: Environment, clock: Clock, text: str) -> date | None
 
 
 def parse_datetime(environment: Environment, clock: Clock, text: str, fill_time: bool = False) -> datetime | None:
-    """The first date in a text with the time that follows it, aware; none within two days of the calendar's ends.
+    """The first date in a text with the time that follows it, aware; none in the first two days of the calendar.
 
-    A full ISO text keeps its offset; everything else is in the environment's timezone. Without a time it is midnight,
-    or with `fill_time` the current time of day.
+    A full ISO text keeps its offset, and is in the environment's timezone if that is its offset; everything else is in
+    the environment's timezone. Without a time it is midnight, or with `fill_time` the current time of day. It is also
+    midnight for what is after the calendar's last day in UTC or here: people mean the day, which never comes.
     """
     trimmed = text.strip()
-    moment = _read_iso(trimmed) or _read_local(environment, clock, trimmed, fill_time)
-    return moment if moment and EARLIEST <= moment.replace(tzinfo=None) <= LATEST else None
+    written = _read_iso(trimmed)
+    moment = in_zone_of(written, environment.zone) if written else _read_local(environment, clock, trimmed, fill_time)
+    if moment is None or moment.replace(tzinfo=None) < EARLIEST:
+        return None
+    zone = environment.zone
+    return moment if _is_in_calendar(moment, zone) else datetime.combine(moment.date(), MIDNIGHT, zone)
+
+
+def find_short_year(environment: Environment, text: str, year: int) -> str:
+    """The two digits of a text that were read as a year; an empty string if the text has all four."""
+    trimmed = text.strip()
+    if _read_iso_date(trimmed[:10]) is not None:
+        return ""
+    short = f"{year % 100:02}"
+    years = (match["year"] for match in _DATE_PATTERNS[environment.date_format].finditer(trimmed))
+    return short if next(years, "") == short else ""
+
+
+def _is_in_calendar(moment: datetime, zone: ZoneInfo) -> bool:
+    try:
+        moment.astimezone(UTC)
+        moment.astimezone(zone)
+    except OverflowError:
+        return False
+    return True
 
 
 def parse_time(text: str) -> time | None:

@@ -10,6 +10,7 @@ import re2
 
 from flows.day_names import day_name, day_period, month_name
 from flows.environment import Environment
+from flows.moments import in_whole_minutes, write_offset
 
 Kind = Literal["date", "time", "datetime"]
 
@@ -52,8 +53,8 @@ _WRITERS: dict[str, Callable[[datetime, Environment], str]] = {
     "fffffffff": lambda value, _: f"{value.microsecond:06}000",
     "aa": lambda value, environment: day_period(environment, value.hour).lower(),
     "AA": lambda value, environment: day_period(environment, value.hour).upper(),
-    "Z": lambda value, _: write_offset(value) if value.utcoffset() else "Z",
-    "ZZZ": lambda value, _: write_offset(value),
+    "Z": lambda value, _: write_offset(value) or "Z",
+    "ZZZ": lambda value, _: write_offset(value) or "+00:00",
 }
 _READ_PATTERNS = {
     "YY": "(?P<short_year>[0-9]{2})",
@@ -89,6 +90,8 @@ def format_with_layout(value: datetime | date | time, layout: str, environment: 
     """Writes a datetime, date or time of day; names are in the environment's default language. Raises LayoutError."""
     parts = _split(layout, SEQUENCES[kind], f"{kind} formatting")
     moment = _make_moment(value)
+    if not ZONE_SEQUENCES.isdisjoint(parts):
+        moment = in_whole_minutes(moment)
     return "".join(_WRITERS[part](moment, environment) if part in _WRITERS else part for part in parts)
 
 
@@ -106,13 +109,6 @@ def parse_with_layout(text: str, layout: str, zone: ZoneInfo, kind: Kind) -> dat
         return _combine(values, zone, kind)
     except (ValueError, OverflowError) as error:
         raise LayoutError(f"{text!r} is out of range") from error
-
-
-def write_offset(moment: datetime) -> str:
-    """The distance from UTC as `+hh:mm`."""
-    minutes = int((moment.utcoffset() or timedelta()).total_seconds()) // 60
-    sign = "-" if minutes < 0 else "+"
-    return f"{sign}{abs(minutes) // 60:02}:{abs(minutes) % 60:02}"
 
 
 def move_to_zone(moment: datetime, zone: ZoneInfo) -> datetime:

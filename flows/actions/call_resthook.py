@@ -15,9 +15,9 @@ from flows.engine.visit import Visit
 from flows.engine.webhook_calls import CallOutcome, log_call, make_call, remember_call, save_call_result
 from flows.environment import Environment
 from flows.expressions.functions.formats import attachment_parts
-from flows.expressions.rendering import render_datetime, render_json
+from flows.expressions.rendering import render_json
 from flows.expressions.values import to_value
-from flows.moments import parse_moment
+from flows.moments import parse_moment, write_moment
 from flows.urns import UrnError, parse
 
 _NO_SUBSCRIBERS = "no subscribers"
@@ -111,7 +111,7 @@ def _describe_input(received: Any, channel: Any, environment: Environment) -> di
     return {
         "uuid": received.get("uuid"),
         "type": received.get("type"),
-        "created_on": render_datetime(moment) if moment else None,
+        "created_on": write_moment(moment) if moment else None,
         "channel": channel,
         "urn": _describe_urn(received.get("urn"), environment),
         "text": received.get("text") or "",

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from flows.clock import Clock
-from flows.expressions.rendering import render_datetime
 from flows.expressions.templates import TextResult, ValueResult
+from flows.moments import write_moment
 
 Event: TypeAlias = Mapping[str, Any]
 """An event as plain data; `flows.events` has the types of each kind."""
 
 
-write_moment = render_datetime
 """A moment as events and stored sessions have it: ISO 8601 with microseconds and offset."""
 
 

@@ -9,7 +9,7 @@ from flows.clock import Clock
 from flows.definition import Flow
 from flows.engine.assets import Assets
 from flows.engine.contact import localize_environment
-from flows.engine.events import EventLog, write_moment
+from flows.engine.events import EventLog
 from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.options import Options
 from flows.engine.services import Services
@@ -17,6 +17,7 @@ from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
 from flows.environment import Environment
 from flows.expressions.evaluation import Resources
 from flows.expressions.values import Value
+from flows.moments import write_moment
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 from flows.definition import Flow, Wait
 from flows.definition.steps_14 import LONGEST_EXPIRATIONS_MINUTES
-from flows.engine.events import write_moment
 from flows.engine.visit import Visit
+from flows.moments import write_moment
 from flows.phones import parse_phone
 
 DIAL = "dial"

@@ -1,16 +1,16 @@
 """Values as text and as JSON (flow format, types and conversions)."""
 
 import json
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 
 from flows.expressions.budget import Budget
 from flows.expressions.errors import ExpressionError
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
+from flows.moments import write_moment
 from flows.numbers import render_decimal
 
 VALUE_NESTING_LIMIT = 100
-_UTC_LENGTH = len("+00:00")
 
 
 def check_depth(depth: int) -> None:
@@ -43,29 +43,12 @@ def _render_simple(value: Value) -> str:
     if isinstance(value, Decimal):
         return render_decimal(value)
     if isinstance(value, datetime):
-        return render_datetime(value)
+        return write_moment(value)
     if isinstance(value, date):
         return f"{value.year:04d}-{value.month:02d}-{value.day:02d}"
     if isinstance(value, time):
         return value.replace(tzinfo=None).isoformat("microseconds")
     return value.name if isinstance(value, XFunction) else str(value)
-
-
-def render_datetime(moment: datetime) -> str:
-    """ISO 8601 with microseconds, and `Z` or an offset of hours and minutes."""
-    if moment.tzinfo is UTC:
-        return moment.isoformat("T", "microseconds")[:-_UTC_LENGTH] + "Z"
-    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + (render_offset(moment) or "Z")
-
-
-def render_offset(moment: datetime, separator: str = ":") -> str:
-    """The offset from UTC as `+hh:mm`; empty for UTC."""
-    offset = moment.utcoffset()
-    if not offset:
-        return ""
-    sign = "-" if offset < timedelta(0) else "+"
-    hours, minutes = divmod(int(abs(offset).total_seconds()) // 60, 60)
-    return f"{sign}{hours:02d}{separator}{minutes:02d}"
 
 
 def render_json(value: Value, budget: Budget | None = None, depth: int = 0) -> str:

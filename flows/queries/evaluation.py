@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import regex
 
 from flows.clock import Clock, SystemClock
-from flows.dates import parse_datetime
+from flows.dates import move_to_zone, parse_datetime
 from flows.environment import Environment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import is_possible_path, name_of
@@ -64,10 +64,13 @@ def evaluate(
 
 
 def day_bounds(moment: datetime, environment: Environment) -> tuple[datetime, datetime]:
-    """The beginning and the end of the day of a datetime, in the environment's time zone."""
-    local = moment.astimezone(environment.zone)
-    begin = local.replace(hour=0, minute=0, second=0, microsecond=0)
-    return begin, begin.astimezone(UTC) + DAY
+    """The beginning and the end of the day of a datetime, in the environment's time zone; the last day of the calendar
+    ends with it."""
+    begin = move_to_zone(moment, environment.zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        return begin, begin.astimezone(UTC) + DAY
+    except OverflowError:
+        return begin, datetime.max.replace(tzinfo=UTC)
 
 
 def read_day(value: str, environment: Environment, clock: Clock) -> tuple[datetime, datetime]:

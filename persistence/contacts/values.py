@@ -10,8 +10,9 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.clock import SystemClock
-from flows.dates import parse_datetime
+from flows.dates import move_to_zone, parse_datetime
 from flows.environment import Environment
+from flows.moments import in_whole_minutes
 from flows.numbers import NumberError, parse_decimal, render_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path, read_places
 from persistence.boundaries.boundaries import read_place_tree
@@ -66,7 +67,7 @@ def read_value(
         stored["number"] = render_decimal(parse_decimal(text, environment.number_format))
     moment = parse_datetime(environment, FixedClock(now), text, fill_time=False)
     if moment is not None:
-        stored["datetime"] = moment.astimezone(workspace.zone).isoformat()
+        stored["datetime"] = in_whole_minutes(move_to_zone(moment, workspace.zone)).isoformat()
     return stored
 
 

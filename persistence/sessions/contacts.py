@@ -9,8 +9,8 @@ from sqlalchemy import Executable, literal, select
 
 from flows.engine import Contact
 from flows.engine.contact import Ticket
-from flows.engine.events import write_moment
 from flows.engine.field_values import FieldValue
+from flows.moments import write_moment
 from flows.urns import Urn
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for

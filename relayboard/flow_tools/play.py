@@ -11,7 +11,8 @@ from flows.clock import Clock
 from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine import ContactEditor, EventLog, apply_modifier
 from flows.engine.assets import DEFAULT_TOPIC
-from flows.engine.events import Event, write_moment
+from flows.engine.events import Event
+from flows.moments import write_moment
 from relayboard.flow_tools.workspace import overlay
 
 PHONE = "tel:+12065550123"

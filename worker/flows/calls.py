@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from flows.engine.events import write_moment
+from flows.moments import write_moment
 from persistence.channels.call_handling import (
     PendingCall,
     find_callers,

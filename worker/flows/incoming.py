@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flows.engine import Contact
-from flows.engine.events import write_moment
+from flows.moments import write_moment
 from persistence.database import Transaction
 from persistence.messages.handling import (
     UnhandledMessage,

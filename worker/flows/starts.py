@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from flows.engine.events import write_moment
+from flows.moments import write_moment
 from persistence.attempts import MOST_ATTEMPTS
 from persistence.contacts.leases import see_free
 from persistence.database import Transaction

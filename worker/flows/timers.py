@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from flows.engine.events import write_moment
+from flows.moments import write_moment
 from persistence.database import Transaction
 from persistence.sessions.waiting import (
     WaitingSession,

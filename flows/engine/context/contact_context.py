@@ -1,6 +1,7 @@
 """The contact and what belongs to it, as values (flow format, expression context)."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -13,6 +14,7 @@ from flows.environment import Environment
 from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.rendering import render
 from flows.expressions.values import Deprecated, Property, Value, XArray, XObject
+from flows.moments import in_zone_of
 from flows.urn_schemes import SCHEMES
 from flows.urns import Urn
 
@@ -60,7 +62,8 @@ def fields_value(source: ContactSource) -> XObject:
 
 def _field_value(field: Field, source: ContactSource) -> Value:
     stored = source.contact.fields.get(field.key)
-    return stored.typed(field.type) if stored else None
+    value = stored.typed(field.type) if stored else None
+    return in_zone_of(value, source.environment.zone) if isinstance(value, datetime) else value
 
 
 def _describe_fields(source: ContactSource) -> str:

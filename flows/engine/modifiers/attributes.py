@@ -2,12 +2,11 @@
 
 from decimal import Decimal
 
-from flows.dates import parse_datetime
+from flows.dates import find_short_year, parse_datetime
 from flows.engine.assets import Field
-from flows.engine.events import write_moment
 from flows.engine.field_values import FieldValue
 from flows.engine.modifiers.editor import ContactEditor
-from flows.moments import parse_moment
+from flows.moments import in_zone_of, parse_moment, write_moment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path
 
@@ -52,6 +51,11 @@ def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
         contact.fields[field.key] = new
     value = new.to_json() if new else None
     editor.log.add("contact_field_changed", {"field": field.reference, "value": value})
+    if new is not None and new.moment is not None and field.type == "datetime":
+        year = in_zone_of(new.moment, editor.environment.zone).year
+        short = find_short_year(editor.environment, text, year)
+        if short:
+            editor.log.warning(f"The year '{short}' of '{text}' was read as {year}", "date:short_year")
     return True
 
 

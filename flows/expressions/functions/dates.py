@@ -11,9 +11,9 @@ from flows.expressions.conversions import in_zone
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.registry import ANY, DATE, DATETIME, INTEGER, NUMBER, TEXT, TIME, function
-from flows.expressions.rendering import render_offset
 from flows.expressions.values import Value, describe
 from flows.layouts import LayoutError, format_with_layout, parse_with_layout
+from flows.moments import write_offset
 
 DAYS_PER_WEEK = 7
 MONTHS = range(1, 13)
@@ -122,13 +122,13 @@ def name_timezone(evaluation: Evaluation, moment: datetime) -> str:
     """The name of a datetime's time zone, or its offset if only that is known."""
     if isinstance(moment.tzinfo, ZoneInfo):
         return moment.tzinfo.key
-    return render_offset(moment) or "UTC"
+    return write_offset(moment) or "UTC"
 
 
 @function("tz_offset", takes=[DATETIME])
 def show_offset(evaluation: Evaluation, moment: datetime) -> str:
     """The offset from UTC as `+hhmm`."""
-    return render_offset(moment, separator="") or "+0000"
+    return write_offset(moment, separator="") or "+0000"
 
 
 @function("date_from_parts", takes=[INTEGER, INTEGER, INTEGER])

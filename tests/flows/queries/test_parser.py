@@ -127,7 +127,6 @@ def test_asking_for_a_redacted_address_is_refused(text):
         ("age = old", "invalid_number", {"value": "old"}),
         ("tickets > 1e3", "invalid_number", {"value": "1e3"}),
         ("dob > soon", "invalid_date", {"value": "soon"}),
-        ("created_on > 9999-12-31", "invalid_date", {"value": "9999-12-31"}),
         ("created_on > 31-02-2020", "invalid_date", {"value": "31-02-2020"}),
         ("status = dead", "invalid_status", {"value": "dead"}),
         ("language = xxxx", "invalid_language", {"value": "xxxx"}),

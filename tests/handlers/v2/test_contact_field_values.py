@@ -53,3 +53,22 @@ def test_what_is_no_value_is_refused_by_its_key(api: Api, database: Database, wo
 
     assert response.status_code == 400
     assert list(response.json()["fields"]) == ["age"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "query"),
+    [
+        ("1900-01-01", "1900-01-01T00:00:44+02:01", "dob = 1900-01-01"),
+        ("9999-12-31", "9999-12-31T00:00:00+02:00", "dob > 2030-01-01"),
+        ("9999-12-31T23:59:59Z", "9999-12-31T00:00:00+02:00", "dob = 9999-12-31"),
+    ],
+)
+def test_dates_before_standard_time_and_without_an_end_are_told_and_found(
+    api: Api, text: str, shown: str, query: str
+) -> None:
+    api.post("/api/v2/fields.json", {"name": "DOB", "type": "datetime"})
+    made = api.post("/api/v2/contacts.json", {"name": "Ann", "fields": {"dob": text}}).json()
+    assert made["fields"]["dob"] == shown
+    again = api.post("/api/v2/contacts.json", {"fields": {"dob": shown}}, uuid=made["uuid"]).json()
+    assert again["fields"]["dob"] == shown
+    assert [each["uuid"] for each in api.results("/api/v2/contacts.json", query=query)] == [made["uuid"]]
