@@ -18,9 +18,10 @@ PAGE = 250
 def find_place(database: Database, depth: int) -> tuple[str, str]:
     """The cursor of ours and the place of the bare application at a depth of the list."""
     with database.reading() as tx:
-        statement = select(message.c.created_on, message.c.id).order_by(message.c.created_on.desc()).offset(depth)
+        statement = select(message.c.created_on, message.c.id, message.c.workspace_id)
+        statement = statement.order_by(message.c.created_on.desc()).offset(depth)
         row = tx.execute(statement.limit(1)).one()
-    cursor = encode_cursor(Position(row.created_on, row.id), CREATED_ORDER)
+    cursor = encode_cursor(Position(row.created_on, row.id), CREATED_ORDER, row.workspace_id)
     return cursor, quote(f"{time_text(row.created_on)}|{row.id}")
 
 

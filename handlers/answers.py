@@ -80,7 +80,9 @@ class ListAnswer:
         """`next`, `previous` and `results`, as in v2. Raises RecordMissing (404) for a cursor of another list."""
         order = self.spec.order_of(values)
         try:
-            position = decode_cursor(request.cursor, order) if request.cursor is not None else None
+            position = (
+                decode_cursor(request.cursor, order, request.workspace.id) if request.cursor is not None else None
+            )
         except InvalidCursor as error:
             raise RecordMissing("This cursor is not valid.") from error
         query = self._query(request, values)
@@ -90,7 +92,11 @@ class ListAnswer:
             asked_on = position.asked_on if position else time_text(read_visible_clock(query.tx, query.workspace.id))
         page = fetch_list(query, self.spec, position, request.settings.page_size)
         following, preceding = (
-            _page_url(request, "cursor", encode_cursor(replace(near, asked_on=asked_on), order)) if near else None
+            None
+            if near is None
+            else _page_url(
+                request, "cursor", encode_cursor(replace(near, asked_on=asked_on), order, request.workspace.id)
+            )
             for near in (page.next, page.previous)
         )
         answer = self._envelope(request, {"next": following, "previous": preceding}, page.records)

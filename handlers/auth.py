@@ -11,8 +11,8 @@ from connexion.security import NO_VALUE
 from starlette.types import Scope
 
 from handlers.asgi.browsers import check_origin, cookie_in
-from handlers.contract.areas import check_areas
 from handlers.contract.operations import OperationRules, load_contract
+from handlers.contract.rights import check_permission
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of
 from persistence.errors import NotAllowed
@@ -78,15 +78,6 @@ def _check_csrf(given: str, credentials: Credentials) -> None:
     wanted = credentials.csrf_token or ""
     if not hmac.compare_digest(given.encode(), wanted.encode()):
         raise NotAllowed("Send the CSRF token of your account in the header X-CSRF-Token.")
-
-
-def check_permission(credentials: Credentials, rules: OperationRules) -> None:
-    """Raises NotAllowed when the role or the token's scope or areas do not cover the operation."""
-    if credentials.role not in rules.roles:
-        raise NotAllowed("Your role does not allow this operation.")
-    if rules.is_writing and credentials.scope != "write":
-        raise NotAllowed("This API token may only read.")
-    check_areas(credentials.areas, rules)
 
 
 async def _spend(context: RequestContext, credentials: Credentials, scope: str) -> None:

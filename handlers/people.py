@@ -1,12 +1,15 @@
 """What handlers of people's own accounts share."""
 
+from collections.abc import Callable
+
 from handlers.answers import Answer
 from handlers.asgi.browsers import KNOWN_COOKIE, make_cookie
 from handlers.errors import seconds_until
 from handlers.request import PersonRequest, actor_of
 from persistence.accounts.limits import Attempts
 from persistence.accounts.sign_ins import read_sign_ins
-from persistence.accounts.signing_in import Door, SignedIn
+from persistence.accounts.signing_in import Door, SignedIn, SignInFailed
+from persistence.audit.witness import tell_failed_sign_in
 from persistence.tokens import Credentials
 
 SECONDS_PER_DAY = 86_400
@@ -27,9 +30,15 @@ def person_in(request: PersonRequest) -> Credentials:
     return request.credentials
 
 
-def answer_session(request: PersonRequest, signed_in: SignedIn) -> Answer:
+def answer_session(request: PersonRequest, sign_in: Callable[[], SignedIn]) -> Answer:
     """A new session, with its cookie, the one by which the browser is known later, and what is left of the attempts to
-    sign in."""
+    sign in. The audit log is told of a failure, by the same steps whether there is such an account or not."""
+    try:
+        signed_in = sign_in()
+    except SignInFailed as failed:
+        email, address = failed.email, request.browser.address
+        request.service.database.write(lambda tx: tell_failed_sign_in(tx, email, address))
+        raise
     with request.service.database.reading() as tx:
         (record,) = read_sign_ins(tx, signed_in.user_id, signed_in.sign_in_id)
     is_secure = request.root.startswith("https:")

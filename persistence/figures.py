@@ -19,7 +19,6 @@ from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
-from persistence.tokens import Areas, covers
 from persistence.troubles import find_oldest_delivery, list_failing_webhooks, list_silent_phones
 
 MOST_COUNTED = 10_000
@@ -32,9 +31,8 @@ class LastNode(Template, sqlite="json_extract({0}, '$[#-1].node')", postgresql="
     """The node of the last step of a run's path."""
 
 
-def read_workspace_figures(tx: Transaction, workspace_id: int, days: int, areas: Areas = None) -> dict[str, Any]:
-    """What happened on each of the last days, today included, and what waits now. Counts are of the whole workspace;
-    channels and webhooks are named only to those whose areas they are of."""
+def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dict[str, Any]:
+    """What happened on each of the last days, today included, and what waits now."""
     today = tx.now.date()
     listed = [today - timedelta(days=number) for number in range(days)]
     by_day: dict[date, dict[str, Any]] = {day: {"day": day.isoformat()} | _nothing() for day in listed}
@@ -54,17 +52,13 @@ def read_workspace_figures(tx: Transaction, workspace_id: int, days: int, areas:
     _add_tickets(tx, workspace_id, by_day, listed[-1])
     return {
         "days": [by_day[day] for day in listed],
-        "channels": _name_channels(tx, workspace_id, channels, listed) if covers(areas, "channels") else [],
+        "channels": _name_channels(tx, workspace_id, channels, listed),
         "runs_in_progress": _count_runs(tx, workspace_id),
         "oldest_unhandled_on": _oldest(tx, workspace_id, is_incoming=True),
         "oldest_unsent_on": _oldest(tx, workspace_id, is_incoming=False),
         "oldest_delivery_on": find_oldest_delivery(tx, workspace_id),
-        "silent_phones": list_silent_phones(tx, workspace_id) if covers(areas, "channels") else [],
-        "failing_webhooks": [
-            each
-            for each in list_failing_webhooks(tx, workspace_id)
-            if covers(areas, "flows" if each["channel"] is None else "channels")
-        ],
+        "silent_phones": list_silent_phones(tx, workspace_id),
+        "failing_webhooks": list_failing_webhooks(tx, workspace_id),
     }
 
 

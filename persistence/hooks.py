@@ -29,3 +29,14 @@ class Watcher(Protocol):
     ) -> CursorResult[*tuple[Any, ...]]: ...
 
     def note_created(self, tx: "Transaction", table: Table, row: Mapping[str, Any]) -> None: ...
+
+    def note_deed(
+        self,
+        tx: "Transaction",
+        workspace_id: int,
+        resource: str,
+        action: str,
+        uuid: str | None,
+        name: str,
+        changes: Any,
+    ) -> None: ...

@@ -33,6 +33,9 @@ function series(figures, key, categories, days) {
   return names.map((name) => ({ name, values: days.map((day) => counts.get(`${day} ${name}`) ?? 0) }));
 }
 
+/** What spreadsheets take for a formula: a sign in whatever width, perhaps after characters that cannot be seen. The service has the same rule. */
+const FORMULA = /^(?:[\t\r]|[\s\p{Cc}\p{Cf}\uFE00-\uFE0F]*[=+\-@\u2212])/u;
+
 /** Rows as CSV; a text that a spreadsheet would take for a formula is quoted by an apostrophe. @param {string[][]} rows */
 export const toCsv = (rows) =>
-  rows.map((row) => row.map((text) => `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`).join(",")).join("\r\n") + "\r\n";
+  rows.map((row) => row.map((text) => `"${(FORMULA.test(text.normalize("NFKC")) ? `'${text}` : text).replaceAll('"', '""')}"`).join(",")).join("\r\n") + "\r\n";

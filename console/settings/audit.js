@@ -12,13 +12,13 @@ import { useReturn } from "./returning.js";
 
 const RESOURCES = [
   "users", "account", "sessions", "tokens", "invitations", "workspace", "channels", "webhook_receivers", "flows", "triggers", "campaigns", "campaign_events",
-  "contacts", "messages", "media", "groups", "fields", "labels", "topics", "globals", "optins", "resthooks", "resthook_subscribers", "classifiers", "ticketers",
+  "contacts", "contact_imports", "exports", "data_requests", "broadcasts", "flow_starts", "messages", "media", "groups", "fields", "labels", "topics", "globals", "optins", "resthooks", "resthook_subscribers", "classifiers", "ticketers",
   "templates",
 ];
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
-const ACTIONS = ["created", "changed", "deleted"];
+const ACTIONS = ["created", "changed", "deleted", "merged", "read", "failed"];
 /** @type {Record<string, "good" | "bad" | "calm">} */
-const TONES = { created: "good", deleted: "bad" };
+const TONES = { created: "good", deleted: "bad", failed: "bad" };
 
 export function AuditLog() {
   const { resource = "", action = "", user = "", record = "" } = place.value.query;

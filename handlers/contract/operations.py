@@ -1,7 +1,7 @@
 """The contract as the service uses it: what each operation accepts, who may call it, and what it may return."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -18,7 +18,8 @@ EVENT_STREAM = "text/event-stream"
 class OperationRules:
     """One operation, compiled from its YAML. One that `changes_credentials` changes what each request of the workspace
     begins with: its settings, or who may do what in it. If it `runs_itself`, its handler opens its transactions;
-    if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key."""
+    if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key. If it `tells_reading`, the
+    audit log is told who reads, in a unit of work that writes."""
 
     id: str
     generation: str
@@ -28,6 +29,7 @@ class OperationRules:
     roles: frozenset[str]
     area: str
     shows: tuple[str, ...]
+    actions: Mapping[str, Mapping[str, Sequence[str]]]
     rate_scope: str
     lookup_is_needed: bool
     parameters: Mapping[str, Parameter]
@@ -35,6 +37,7 @@ class OperationRules:
     verbatim_fields: frozenset[str]
     is_upload: bool
     is_setting_up: bool
+    tells_reading: bool
     changes_credentials: bool
     is_stream: bool
     runs_itself: bool
@@ -92,6 +95,7 @@ def _compile(
         roles=frozenset(operation.get("x-roles", ())),
         area=operation.get("x-area", ""),
         shows=tuple(operation.get("x-shows", ())),
+        actions=operation.get("x-actions", {}),
         rate_scope=operation.get("x-rate-scope", "other"),
         lookup_is_needed=(method == "delete" and generation == "v2" and not operation.get("x-lookup-is-optional"))
         or any(part.get("x-lookup") and part.get("required") for part in definitions),
@@ -102,6 +106,7 @@ def _compile(
         verbatim_fields=_verbatim_fields(content, components),
         is_setting_up=bool(operation.get("x-sets-up")),
         changes_credentials=bool(operation.get("x-changes-credentials")),
+        tells_reading=bool(operation.get("x-tells-reading")),
         keeps_no_answer=bool(operation.get("x-keeps-no-answer")),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,

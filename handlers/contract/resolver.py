@@ -15,6 +15,7 @@ from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
 from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse
 from handlers.asgi.streams import Stream
 from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract
+from handlers.contract.rights import check_action
 from handlers.contract.validation import read_json
 from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, actor_of, context_of
 from handlers.service import Service
@@ -114,7 +115,7 @@ def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None
 def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool = False) -> Answer:
     """Run the handler; a write that lost a race is run again on the new state."""
     service = context.service
-    if not rules.is_writing:
+    if not rules.is_writing and not rules.tells_reading:
         return _read(rules, http, context, is_slow=is_slow)
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, rules, http, context))
@@ -162,6 +163,7 @@ async def _accept_upload(context: RequestContext) -> None:
 
 
 def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+    check_action(context.credentials, rules, context.json)
     workspace_id = context.credentials.workspace.id
     tx.witness = Witness(actor_of(context.credentials, http.client.host if http.client else None))
     if rules.is_setting_up:

@@ -9,7 +9,7 @@ from persistence.relayers import relayers
 
 
 def _describe(request: Request, stored: str) -> str:
-    return channel_settings.describe_settings(request.tx, stored, request.root)
+    return channel_settings.describe_settings(request.tx, request.workspace.id, stored, request.root)
 
 
 list_channel_settings = ListAnswer(channel_settings.CHANNEL_SETTINGS, show=_describe)
@@ -21,10 +21,11 @@ def read_channel_types(_request: Request) -> Answer:
 
 def change_channel_settings(request: Request, *, uuid: str | None = None) -> Answer:
     tx, workspace_id = request.tx, request.workspace.id
+    networks = request.settings.webhook_allowed_networks
     if uuid is None:
-        made, _ = add_gateway(tx, workspace_id, request.body)
+        made, _ = add_gateway(tx, workspace_id, request.body, networks)
         return created(channel_settings.read_channel_settings(tx, workspace_id, made))
-    return ok(channel_settings.change_channel_settings(tx, workspace_id, uuid, request.body))
+    return ok(channel_settings.change_channel_settings(tx, workspace_id, uuid, request.body, networks))
 
 
 def release_channel(request: Request, *, uuid: str) -> Answer:

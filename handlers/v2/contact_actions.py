@@ -10,7 +10,6 @@ from persistence.contacts.v2 import CONTACTS
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups, hold_contacts
 from persistence.messages.circles import answer_again
-from persistence.tokens import check_area
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
 WITHOUT_GROUP = {
@@ -23,14 +22,10 @@ WITHOUT_GROUP = {
     "answer_again": answer_again,
 }
 
-OTHER_AREAS = {"archive": "messages", "archive_messages": "messages", "interrupt": "flows"}
-"""Actions on what contacts have in another area."""
-
 
 def act_on_contacts(request: Request) -> Answer:
     workspace = request.workspace
     action, group = request.body["action"], request.body.get("group")
-    check_area(request.areas, OTHER_AREAS.get(action, "contacts"))
     contact_ids = find_contacts(request.tx, workspace, request.body["contacts"])
     if action in WITH_GROUP:
         if not group:

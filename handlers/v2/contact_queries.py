@@ -1,6 +1,7 @@
 """`/api/v2/contact_queries.json` and `/api/v2/contact_query_words.json`."""
 
 from handlers.answers import Answer, as_json
+from handlers.contract.rights import may_use
 from handlers.request import Request
 from persistence.contacts import query_words
 
@@ -11,5 +12,6 @@ def check_contact_query(request: Request, *, query: str) -> Answer:
 
 
 def read_query_words(request: Request) -> Answer:
-    words = query_words.list_words(request.tx, request.workspace, for_agent=request.is_agent, areas=request.areas)
+    with_flows = may_use(request.credentials, "list_flows")
+    words = query_words.list_words(request.tx, request.workspace, for_agent=request.is_agent, with_flows=with_flows)
     return as_json(200, words)

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl, urlencode
 import orjson
 
 from handlers.answers import Answer
+from handlers.contract.rights import may_use
 from handlers.request import Request
 from persistence.contacts.finding import find_contact
 from persistence.contacts.timeline import read_timeline as read_page
@@ -13,6 +14,16 @@ from persistence.errors import RecordMissing
 from persistence.sql.pages import InvalidCursor, Order, decode_cursor, encode_cursor
 from persistence.tables.contacts import contact
 
+LISTED_BY = {
+    "created": "list_contacts",
+    "run_started": "list_runs",
+    "run_ended": "list_runs",
+    "ticket_event": "list_tickets",
+    "note": "list_contact_notes",
+    "channel_event": "list_channel_events",
+    "message": "list_conversations",
+}
+"""The operation that shows each kind of events; who may not use it does not get them."""
 ORDER = Order(contact.c.last_seen_on, contact.c.id)
 """Cursors of the timeline contain a time and a number, as those of a list by this column, which there is none of."""
 
@@ -22,7 +33,7 @@ def read_timeline(
 ) -> Answer:
     contact_id = find_contact(request.tx, request.workspace.id, contact)
     try:
-        position = decode_cursor(request.cursor, ORDER) if request.cursor is not None else None
+        position = decode_cursor(request.cursor, ORDER, request.workspace.id) if request.cursor is not None else None
     except InvalidCursor as error:
         raise RecordMissing("This cursor is not valid.") from error
     if contact_id is None:
@@ -35,10 +46,10 @@ def read_timeline(
         position=position,
         before=before,
         after=after,
-        areas=request.areas,
+        kinds=[kind for kind, listing in LISTED_BY.items() if may_use(request.credentials, listing)],
         size=size,
     )
-    following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER))
+    following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER, request.workspace.id))
     beside = orjson.dumps({"next": following, "previous": None}).decode()[:-1]
     return Answer(200, f'{beside},"results":[{",".join(page.items)}]}}', is_list=True)
 

@@ -2,9 +2,10 @@
 
 from flows.definition.exports import Dependencies
 from handlers.answers import Answer, ok
+from handlers.contract.rights import may_use
 from handlers.request import Request
 from persistence.definitions.exporting import export_definitions
-from persistence.tokens import check_area
+from persistence.errors import NotAllowed
 
 WORDS = {
     **dict.fromkeys(("true", "yes", "y", "1", "all"), Dependencies.ALL),
@@ -23,9 +24,17 @@ def read_definitions(
 ) -> Answer:
     workspace = request.workspace
     wanted = WORDS[dependencies.lower()]
-    if campaign:
-        check_area(request.areas, "campaigns")
-    given = (flow or (), campaign or ())
-    return ok(
-        export_definitions(request.tx, workspace, *given, dependencies=wanted, site=request.root, areas=request.areas)
+    with_campaigns = may_use(request.credentials, "list_campaigns")
+    if campaign and not with_campaigns:
+        raise NotAllowed("You may not read campaigns.")
+    found = export_definitions(
+        request.tx,
+        workspace,
+        flow or (),
+        campaign or (),
+        dependencies=wanted,
+        site=request.root,
+        with_campaigns=with_campaigns,
+        with_groups=may_use(request.credentials, "list_groups"),
     )
+    return ok(found)

@@ -8,4 +8,4 @@ from persistence.accounts.links import sign_in_by_link
 
 def create_link_session(request: PersonRequest) -> Answer:
     body = request.body
-    return answer_session(request, sign_in_by_link(door_of(request), body["link"], body.get("code")))
+    return answer_session(request, lambda: sign_in_by_link(door_of(request), body["link"], body.get("code")))

@@ -12,9 +12,8 @@ list_sessions = ListAnswer(SIGN_INS)
 
 def create_session(request: PersonRequest) -> Answer:
     body = request.body
-    return answer_session(
-        request, sign_in_by_password(door_of(request), body["email"], body["password"], body.get("code"))
-    )
+    door, email, password = door_of(request), body["email"], body["password"]
+    return answer_session(request, lambda: sign_in_by_password(door, email, password, body.get("code")))
 
 
 def delete_session(request: PersonRequest) -> Answer:

@@ -10,7 +10,8 @@ list_webhook_receivers = ListAnswer(receivers.RECEIVERS)
 
 def write_webhook_receiver(request: Request, *, receiver: str) -> Answer:
     check_area(request.areas, receivers.area_of(receiver))
-    record = receivers.write_receiver(request.tx, request.workspace, receiver, request.body)
+    networks = request.settings.webhook_allowed_networks
+    record = receivers.write_receiver(request.tx, request.workspace, receiver, request.body, networks)
     return no_content() if record is None else ok(record)
 
 

@@ -11,7 +11,15 @@ from persistence.accounts.limits import Attempts, count_attempt
 from persistence.accounts.passwords import check_password
 from persistence.accounts.secret_keys import fits, public_of
 from persistence.accounts.sign_ins import BY_INVITATION
-from persistence.accounts.signing_in import REFUSED, Door, SignedIn, TooManyAttempts, count_code, enter
+from persistence.accounts.signing_in import (
+    REFUSED,
+    Door,
+    SignedIn,
+    SignInFailed,
+    TooManyAttempts,
+    count_code,
+    enter,
+)
 from persistence.accounts.unproven import end_unproven, hold_user
 from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.database import Transaction
@@ -77,7 +85,7 @@ def accept_invitation(door: Door, text: str, guest: Guest) -> SignedIn:
         chosen = door.passwords.hash(guest.password)
         return door.database.write(lambda tx: _join(tx, door, given, guest, former, chosen, attempts))
     if not is_fitting or found is None:
-        raise NotAllowed(REFUSED)
+        raise SignInFailed(REFUSED, given.email)
     count_code(door, found, guest.code)
     return door.database.write(lambda tx: _join(tx, door, given, guest, former, None, attempts))
 

@@ -27,6 +27,14 @@ class CodeMissing(NotAllowed):
         super().__init__("Enter the code of your authenticator app, or a recovery code.")
 
 
+class SignInFailed(NotAllowed):
+    """Somebody who named this account could not prove to be its person."""
+
+    def __init__(self, message: str, email: str) -> None:
+        super().__init__(message)
+        self.email = email
+
+
 class TooManyAttempts(Exception):
     """The account or the IP address has used its attempts to sign in; `attempts` says until when."""
 
@@ -85,7 +93,7 @@ def sign_in_by_password(door: Door, email: str, password: str, code: str | None)
         raise TooManyAttempts(attempts)
     is_right = door.passwords.fits(found.password_hash if found is not None else None, password)
     if found is None or found.password_hash is None or not is_right:
-        raise NotAllowed(REFUSED)
+        raise SignInFailed(REFUSED, email)
     stored = found.password_hash
     count_code(door, found, code)
     renewed = door.passwords.hash(password) if door.passwords.is_outdated(stored) else None
@@ -131,7 +139,7 @@ def enter(
     tx.witness = Witness(Actor(BY_SESSION, email=found.email, address=door.browser.address))
     is_member = bool(list_memberships(tx, found.user_id))
     if not is_member or not takes_code(tx, found.user_id, code, door.secret_keys):
-        raise NotAllowed(refused)
+        raise SignInFailed(refused, found.email)
     visitor = door.visitor(found.email)
     forgive_attempts(tx, door.settings, visitor)
     if found.has_two_factor:

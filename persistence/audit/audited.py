@@ -6,6 +6,7 @@ from dataclasses import field as declared
 
 DELETED_MESSAGE = "deleted"
 NAMES = {
+    "contact_uuid": "contact",
     "is_active": "active",
     "is_archived": "archived",
     "is_anonymous": "anon",
@@ -89,6 +90,11 @@ AUDITED: Mapping[str, Audited] = {
     "ticketer": Audited("ticketers", "name", ("name",)),
     "template": Audited("templates", "name", ("name",)),
     "contact": Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
+    "broadcast": Audited("broadcasts", shown=("status", "scheduled_on")),
+    "flow_start": Audited("flow_starts", shown=("start_type",)),
+    "contact_import": Audited("contact_imports", "filename", ("status", "cancelled_on")),
+    "export": Audited("exports", "type", ("type", "format")),
+    "data_request": Audited("data_requests", "type", ("type", "contact_uuid")),
     "media": Audited("media", "filename", tells_creation=False),
     "message": Audited("messages", ended={"visibility": DELETED_MESSAGE}, only_end=True, tells_creation=False),
 }

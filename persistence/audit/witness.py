@@ -1,5 +1,6 @@
 """The witness of a unit of work: it sees each statement that changes an audited table, and writes what changed and who
-changed it into the same transaction. Nothing else in the program writes audit events of changes."""
+changed it into the same transaction. What no change of a table tells, `tell_deed` does: who merged contacts, who
+read a secret. A failed sign-in is told by nobody's witness (`tell_failed_sign_in`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from persistence.tables.audit import audit_event
 from persistence.tables.sign_ins import ADDRESS_LENGTH
 
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"
+MERGED, READ, FAILED = "merged", "read", "failed"
 BY_SESSION, BY_TOKEN, BY_COMMAND = "session", "token", "command"
 HIDDEN = "hidden"
 UNREADABLE = object()
@@ -71,6 +73,14 @@ class Witness:
         found = None if rule is None else self._of_insert(rule, row, None)
         if rule is not None and found is not None:
             self._tell(tx, rule, [found])
+
+    def note_deed(
+        self, tx: Transaction, workspace_id: int, resource: str, action: str, uuid: str | None, name: str, changes: Any
+    ) -> None:
+        """Tell of something that no change of a table tells."""
+        where = {"workspace_id": workspace_id, "record_uuid": uuid, "record_name": name}
+        event = {**self._who(tx), **where, "action": action, "resource": resource, "changes": changes}
+        _TELLING.run_later(tx, {ROWS: [event]})
 
     def _of_present(
         self, tx: Transaction, table: Table, statement: UpdateBase, parameters: Parameters | None, rule: Audited
@@ -126,6 +136,28 @@ class Witness:
             "command": who.command,
             "address": None if who.address is None else who.address[:ADDRESS_LENGTH],
         }
+
+
+def tell_deed(
+    tx: Transaction,
+    workspace_id: int,
+    resource: str,
+    action: str,
+    uuid: str | None,
+    name: str = "",
+    changes: Changes | None = None,
+) -> None:
+    """Tell the audit log what somebody did that changes no row of an audited table."""
+    if tx.witness is not None:
+        tx.witness.note_deed(tx, workspace_id, resource, action, uuid, name, changes)
+
+
+def tell_failed_sign_in(tx: Transaction, email: str, address: str) -> None:
+    """Tell in each workspace of an account that somebody could not sign in. Nobody knows who it was."""
+    theirs = select(membership.c.workspace_id, user.c.uuid, user.c.email).join(user, user.c.id == membership.c.user_id)
+    witness = Witness(Actor(BY_SESSION, address=address))
+    for row in tx.execute(theirs.where(user.c.email_key == email.strip().lower())).all():
+        witness.note_deed(tx, row.workspace_id, "sessions", FAILED, row.uuid, row.email, None)
 
 
 _TELLING = inserting(audit_event, [each.key for each in audit_event.c if each.key != "id"])

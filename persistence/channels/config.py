@@ -7,7 +7,7 @@ from typing import Any
 from flows.header_values import is_header_value
 from persistence.channels.types import TYPES
 from persistence.channels.types.declaration import Setting
-from persistence.channels.webhooks import check_webhook_url
+from persistence.channels.webhooks import Networks, check_webhook_url
 from persistence.deliveries.hiding import HIDDEN
 from persistence.errors import InvalidInput
 
@@ -19,7 +19,9 @@ VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 FLAGS = {"true": True, "false": False}
 
 
-def read_config(channel_type: str, given: Mapping[str, Any], former: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def read_config(
+    channel_type: str, given: Mapping[str, Any], former: Mapping[str, Any] | None = None, networks: Networks = None
+) -> dict[str, Any]:
     """What is stored for a gateway: its former settings, or the defaults of its type, with the given ones instead. None
     gives a setting its default, HIDDEN leaves it as it is. Raises InvalidInput.
     """
@@ -34,7 +36,7 @@ def read_config(channel_type: str, given: Mapping[str, Any], former: Mapping[str
             config.pop(name, None)
             config |= {name: defaults[name]} if name in defaults else {}
         elif value != HIDDEN or name not in config:
-            config[name] = _read(declared[name], str(value))
+            config[name] = _read(declared[name], str(value), networks)
     for name, setting in declared.items():
         if setting.is_required and not config.get(name):
             raise _refusal(name, "This setting is required.")
@@ -84,7 +86,7 @@ def _describe(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _read(setting: Setting, text: str) -> Any:
+def _read(setting: Setting, text: str, networks: Networks) -> Any:
     if setting.kind == "number":
         return _read_number(setting, text)
     if setting.kind == "flag":
@@ -93,7 +95,7 @@ def _read(setting: Setting, text: str) -> Any:
         return FLAGS[text.lower()]
     if setting.kind == "url":
         try:
-            check_webhook_url(VARIABLE.sub("x", text), setting.name)
+            check_webhook_url(VARIABLE.sub("x", text), setting.name, networks)
         except InvalidInput as error:
             raise InvalidInput({FIELD: error.errors}) from error
         return text.strip()

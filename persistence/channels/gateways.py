@@ -11,6 +11,7 @@ from persistence.channels.config import read_config
 from persistence.channels.settings import new_gateway_secret
 from persistence.channels.states import IS_GATEWAY
 from persistence.channels.types import GATEWAYS, TYPES
+from persistence.channels.webhooks import Networks
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.sql.names import OBJECTS_PER_WORKSPACE, check_name
@@ -21,7 +22,9 @@ ADDRESS_LENGTH = 255
 SCHEME = "tel"
 
 
-def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> tuple[str, str]:
+def add_gateway(
+    tx: Transaction, workspace_id: int, new: Mapping[str, Any], networks: Networks = None
+) -> tuple[str, str]:
     """Creates a gateway from its `type`, `name`, `address` and, perhaps, `country`, `scheme`, `settings` (as texts),
     `messages_per_second` and `allow_international`; returns its UUID and the secret of its own calls. Raises
     InvalidInput, LimitReached.
@@ -42,7 +45,7 @@ def add_gateway(tx: Transaction, workspace_id: int, new: Mapping[str, Any]) -> t
         "address": check_name(new["address"], "address", ADDRESS_LENGTH),
         "country": country,
         "schemes": [scheme],
-        "config": read_config(channel_type, new.get("settings") or {}),
+        "config": read_config(channel_type, new.get("settings") or {}, networks=networks),
         "secret": secret,
         "messages_per_second": new.get("messages_per_second"),
         "allow_international": bool(new.get("allow_international")),

@@ -11,10 +11,12 @@ from typing import Any
 import orjson
 from sqlalchemy import select, update
 
+from persistence.audit.witness import READ, tell_deed
 from persistence.channels.channels import CHANNELS, rename_channel
 from persistence.channels.config import MAY_HOLD_SECRETS, read_config, show_config
 from persistence.channels.states import IS_GATEWAY
 from persistence.channels.types import GATEWAYS, TYPES
+from persistence.channels.webhooks import Networks
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import equals
@@ -49,7 +51,9 @@ CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equal
 """The columns that `describe_settings` reads."""
 
 
-def change_config(tx: Transaction, workspace_id: int, uuid: str, given: Mapping[str, Any]) -> None:
+def change_config(
+    tx: Transaction, workspace_id: int, uuid: str, given: Mapping[str, Any], networks: Networks = None
+) -> None:
     """Changes how a gateway is called; `given` has texts by the names of settings. Raises RecordMissing, InvalidInput,
     and Refused if its settings cannot be decrypted and are not all given.
     """
@@ -57,10 +61,12 @@ def change_config(tx: Transaction, workspace_id: int, uuid: str, given: Mapping[
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id)
     channel_type, sealed = tx.execute(select(channel.c.type, sealed_text(channel.c.config)).where(mine)).one()
     former = open_or_none(tx.dialect, channel.c.config, sealed)
-    tx.execute(update(channel).where(mine).values(config=read_config(channel_type, given, former)))
+    tx.execute(update(channel).where(mine).values(config=read_config(channel_type, given, former, networks)))
 
 
-def change_channel_settings(tx: Transaction, workspace_id: int, uuid: str, changes: Mapping[str, Any]) -> str:
+def change_channel_settings(
+    tx: Transaction, workspace_id: int, uuid: str, changes: Mapping[str, Any], networks: Networks = None
+) -> str:
     """Changes a channel's name and where it sends to, and a gateway's rate limit, settings and secret, as far as
     `changes` contains them; returns the record as JSON text. Raises RecordMissing, InvalidInput, and Refused for what
     cannot be changed.
@@ -82,7 +88,7 @@ def change_channel_settings(tx: Transaction, workspace_id: int, uuid: str, chang
     if "messages_per_second" in changes:
         set_limit(tx, workspace_id, uuid, changes["messages_per_second"])
     if "settings" in changes:
-        change_config(tx, workspace_id, uuid, changes["settings"])
+        change_config(tx, workspace_id, uuid, changes["settings"], networks)
     if changes.get("rotate_secret"):
         rotate_gateway_secret(tx, workspace_id, uuid, ends_former=bool(changes.get("end_former_secret")))
     return read_channel_settings(tx, workspace_id, uuid)
@@ -100,9 +106,13 @@ def read_channel_settings(tx: Transaction, workspace_id: int, uuid: str) -> str:
     return _describe(tx, orjson.loads(stored) | {"secret": None}, "", MAY_HOLD_SECRETS)
 
 
-def describe_settings(tx: Transaction, stored: str, root: str) -> str:
-    """The record made from what CHANNEL_SETTINGS reads; `root` is the URL of the service. Phones have no settings."""
-    return _describe(tx, orjson.loads(stored), root, ("secret",))
+def describe_settings(tx: Transaction, workspace_id: int, stored: str, root: str) -> str:
+    """The record made from what CHANNEL_SETTINGS reads; `root` is the URL of the service. Phones have no settings. The
+    audit log tells who reads a secret."""
+    row = orjson.loads(stored)
+    if row["secret"] and row["type"] in GATEWAYS:
+        tell_deed(tx, workspace_id, "channels", READ, row["uuid"], row["name"] or "", {"secret": [None, "hidden"]})
+    return _describe(tx, row, root, ("secret",))
 
 
 def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[str]) -> str:
@@ -144,11 +154,13 @@ def is_one_of(secrets_in_force: list[str | None], given: str | None) -> bool:
 
 
 def read_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str) -> str:
-    """The current secret of a gateway. Raises RecordMissing, and Refused if it cannot be decrypted."""
+    """The current secret of a gateway, for somebody of whom the audit log tells. Raises RecordMissing, and Refused if
+    it cannot be decrypted."""
     _, sealed = _lock_gateway(tx, workspace_id, channel_uuid)
     secret: str | None = open_or_none(tx.dialect, channel.c.secret, sealed)
     if secret is None:
         raise Refused("The secret of this gateway cannot be decrypted; give it a new one.")
+    tell_deed(tx, workspace_id, "channels", READ, channel_uuid, changes={"secret": [None, "hidden"]})
     return secret
 
 

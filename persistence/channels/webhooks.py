@@ -17,6 +17,7 @@ from persistence.errors import InvalidInput, RecordMissing
 from persistence.secrets.encrypted_columns import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid
 from persistence.tables.channels import channel
+from relayboard.base.addresses import Network, may_be_called
 
 SECRET_BYTES = 32
 URL_LENGTH = 2048
@@ -27,7 +28,12 @@ def new_webhook_secret() -> str:
     return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def check_webhook_url(url: str, field: str = "url") -> str:
+PRIVATE = "This address is on a private network. The operator can allow it: RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS."
+Networks = Sequence[Network] | None
+"""The private networks that may be called; None where nobody asks, because a program sets the URL."""
+
+
+def check_webhook_url(url: str, field: str = "url", networks: Networks = None) -> str:
     """The URL without white space around it; raises InvalidInput for a URL that can never be called."""
     url = url.strip()
     try:
@@ -39,13 +45,20 @@ def check_webhook_url(url: str, field: str = "url") -> str:
         raise InvalidInput.on(field, "Enter a URL that begins with http:// or https://.")
     if "@" in parts.netloc:
         raise InvalidInput.on(field, "The URL must not contain a user name or password.")
+    if networks is not None and not may_be_called(parts.hostname or "", networks):
+        raise InvalidInput.on(field, PRIVATE)
     if len(url) > URL_LENGTH:
         raise InvalidInput.on(field, f"At most {URL_LENGTH} characters.")
     return url
 
 
 def set_channel_webhook(
-    tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None, events: Sequence[str] | None = None
+    tx: Transaction,
+    workspace_id: int,
+    channel_uuid: str,
+    url: str | None,
+    events: Sequence[str] | None = None,
+    networks: Networks = None,
 ) -> str | None:
     """Sets the delivery URL of a channel, or removes it, and its events (None: all); returns the secret that signs
     them. Pending events are sent to the new URL, or given up if there is none. The secret stays the same if only the
@@ -58,7 +71,7 @@ def set_channel_webhook(
     values: dict[str, Any] = {"webhook_url": None, "webhook_events": None}
     if url is not None:
         chosen = None if events is None else list(dict.fromkeys(events))
-        values = {"webhook_url": check_webhook_url(url), "webhook_events": chosen}
+        values = {"webhook_url": check_webhook_url(url, networks=networks), "webhook_events": chosen}
     channel_id, secret = _lock(tx, workspace_id, channel_uuid)
     if url is not None and secret is None:
         secret = values["webhook_secret"] = new_webhook_secret()

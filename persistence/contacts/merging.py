@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Table, case, delete, exists, func, select, true, update
 
+from persistence.audit.witness import MERGED, tell_deed
 from persistence.changes import note_changed, note_messages
 from persistence.contacts.actions import interrupt_contacts
 from persistence.database import Transaction
@@ -73,6 +74,7 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     for some in split(sorted(named[flow_start_contact.name])):
         starts = _ours(flow_start, workspace) & flow_start.c.id.in_(some)
         tx.execute(update(flow_start).where(starts).values(modified_on=stamped(tx, flow_start, workspace.id)))
+    tell_deed(tx, workspace.id, "contacts", MERGED, kept.uuid, changes={"merged": [None, other.uuid]})
 
 
 def _ours(table: Table, workspace: Workspace) -> ColumnElement[bool]:

@@ -11,7 +11,6 @@ from persistence.contacts.query_scope import match_query, open_scope
 from persistence.database import Transaction
 from persistence.tables.contacts import contact, field, group
 from persistence.tables.flows import flow
-from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
 MOST_COUNTED = 10_000
@@ -33,13 +32,13 @@ def check_query(tx: Transaction, workspace: Workspace, text: str, *, for_agent: 
     }
 
 
-def list_words(tx: Transaction, workspace: Workspace, *, for_agent: bool, areas: Areas = None) -> dict[str, Any]:
-    """The properties, operators and names of a workspace's queries; three statements. Flows are left out for those who
-    may not list them."""
+def list_words(tx: Transaction, workspace: Workspace, *, for_agent: bool, with_flows: bool = True) -> dict[str, Any]:
+    """The properties, operators and names of a workspace's queries; three statements. Flows are left out unless
+    `with_flows`."""
     mine = (field.c.workspace_id == workspace.id) & (field.c.agent_access != "none" if for_agent else True)
     fields = tx.execute(select(field.c.key, field.c.name, field.c.type).where(mine).order_by(field.c.name_key))
     groups = select(group.c.uuid, group.c.name).where(group.c.workspace_id == workspace.id)
-    listed = true() if covers(areas, "flows") else false()
+    listed = true() if with_flows else false()
     theirs = (flow.c.workspace_id == workspace.id) & ~flow.c.is_archived & listed
     flows = select(flow.c.uuid, flow.c.name).where(theirs)
     return {

@@ -1,6 +1,6 @@
 """Everything that is known to have happened with a contact, newest first."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,7 +24,6 @@ from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import DELETED, message
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import TOPIC_REF, ticket, ticket_event, topic
-from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
 assignee = user.alias("assignee")
@@ -32,12 +31,11 @@ assignee = user.alias("assignee")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What happens with contacts: the area of the records, the property of the item that contains the record, where the
-    records are, and their time. Records of a kind are found by the contact's index.
+    """What happens with contacts: the property of the item that contains the record, where the records are, and their
+    time. Records of a kind are found by the contact's index.
     """
 
     name: str
-    area: str
     shown_as: str | None
     record: Callable[[ListQuery], ColumnElement[Any]]
     source: Callable[[ListQuery], FromClause]
@@ -80,7 +78,6 @@ def _run_kind(name: str, moment: ColumnElement[Any]) -> Kind:
     rows = flow_run.c
     return Kind(
         name,
-        "flows",
         "run",
         lambda _query: RUN,
         lambda _query: RUNS,
@@ -95,7 +92,6 @@ def _run_kind(name: str, moment: ColumnElement[Any]) -> Kind:
 KINDS = (
     Kind(
         "created",
-        "contacts",
         None,
         lambda _query: literal("null"),
         lambda _query: contact,
@@ -109,7 +105,6 @@ KINDS = (
     _run_kind("run_ended", flow_run.c.exited_on),
     Kind(
         "ticket_event",
-        "tickets",
         "ticket_event",
         lambda _query: TICKET_EVENT,
         lambda _query: TICKET_EVENTS,
@@ -121,7 +116,6 @@ KINDS = (
     ),
     Kind(
         "note",
-        "contacts",
         "note",
         lambda _query: json_record(NOTE_FIELDS),
         lambda _query: NOTES_WITH_NAMES,
@@ -132,7 +126,6 @@ KINDS = (
     ),
     Kind(
         "channel_event",
-        "channels",
         "channel_event",
         CHANNEL_EVENTS.record_of,
         CHANNEL_EVENTS.source_of,
@@ -143,7 +136,6 @@ KINDS = (
     ),
     Kind(
         "message",
-        "messages",
         "message",
         MESSAGES.record_of,
         MESSAGES.source_of,
@@ -176,15 +168,15 @@ def read_timeline(
     position: Position | None = None,
     before: datetime | None = None,
     after: datetime | None = None,
-    areas: Areas = None,
+    kinds: Collection[str],
     size: int,
 ) -> TimelinePage:
-    """A page of the timeline of a contact, without kinds of other areas than these; one statement for each kind."""
+    """A page of the timeline of a contact, with these kinds of events; one statement for each kind."""
     query = ListQuery(tx, workspace)
     found: list[tuple[datetime, int, str]] = []
     nothing = literal(None, String)
     for rank, kind in enumerate(KINDS):
-        if not covers(areas, kind.area):
+        if kind.name not in kinds:
             continue
         limits = [kind.moment <= before] if before is not None else []
         limits += [kind.moment >= after] if after is not None else []

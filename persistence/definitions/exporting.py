@@ -29,7 +29,6 @@ from persistence.sql.columns import is_uuid
 from persistence.tables.campaigns import LIVING_EVENT, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import flow, flow_revision
-from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
 
@@ -104,13 +103,14 @@ def export_definitions(
     *,
     dependencies: Dependencies,
     site: str,
-    areas: Areas = None,
+    with_campaigns: bool = True,
+    with_groups: bool = True,
 ) -> bytes:
     """An export file as JSON; unknown UUIDs are skipped. A constant number of statements. With ALL dependencies the
-    used fields and groups are listed, too. Parts of other areas than these are left out.
+    used fields and groups are listed, too, `with_groups`.
     """
     parts = load_parts(tx, workspace.id)
-    if not covers(areas, "campaigns"):
+    if not with_campaigns:
         parts.campaigns.clear()
     selection = select_parts(
         parts.together(),
@@ -118,7 +118,7 @@ def export_definitions(
         [uuid.lower() for uuid in campaign_uuids if is_uuid(uuid)],
         dependencies,
     )
-    lists = dependencies is Dependencies.ALL and covers(areas, "contacts")
+    lists = dependencies is Dependencies.ALL and with_groups
     return _write(tx, workspace, parts, selection, site, lists_fields=lists)
 
 

@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from sqlalchemy import select, update
 
 from flows.definition import DefinitionError, Flow, inspect, load
 from flows.definition.exports import ExportError, ExportFile, Renamed, read_export
+from persistence.channels.webhooks import PRIVATE, Networks
 from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets
 from persistence.definitions.campaigns import import_campaigns, make_date_fields
@@ -26,6 +28,7 @@ from persistence.sql.names import name_key
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.flows import flow as flow_table
 from persistence.workspaces import Workspace, hold_workspace
+from relayboard.base.addresses import Network, may_be_called
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +133,12 @@ class ImportReport:
     renamed: list[dict[str, str]] = field(default_factory=list)
 
 
-def import_definitions(tx: Transaction, workspace: Workspace, document: object, *, media_url: str = "") -> ImportReport:
+def import_definitions(
+    tx: Transaction, workspace: Workspace, document: object, *, media_url: str = "", networks: Networks = None
+) -> ImportReport:
     """Imports the content of an export file, or one definition, into a workspace. Relative URLs of attachments in old
-    flows are resolved against `media_url`. Raises ImportRefused for a file that cannot be imported, LimitReached at a
-    limit of the workspace.
+    flows are resolved against `media_url`. Calls of private networks other than `networks` are told as issues. Raises
+    ImportRefused for a file that cannot be imported, LimitReached at a limit of the workspace.
     """
     hold_workspace(tx, workspace.id)
     _write_text(document)
@@ -141,9 +146,29 @@ def import_definitions(tx: Transaction, workspace: Workspace, document: object, 
         file = read_export(document, media_url=media_url)
         if NUL.search(_write_text(file.to_json())):
             raise ImportRefused("this cannot be stored: a text has a NUL character")
-        return _import(tx, workspace, file)
+        imported = _import(tx, workspace, file)
     except ExportError as error:
         raise ImportRefused(str(error)) from error
+    return imported if networks is None else _tell_private(imported, file, networks)
+
+
+def _tell_private(imported: ImportReport, file: ExportFile, networks: Sequence[Network]) -> ImportReport:
+    """Adds an issue for each webhook action whose URL names a private address, which is refused when it is called."""
+    for record, given in zip(imported.flows, file.flows, strict=True):
+        for node in given.get("nodes") or ():
+            for action in node.get("actions") or ():
+                if action.get("type") == "call_webhook" and _is_private(str(action.get("url") or ""), networks):
+                    place = {"node_uuid": node.get("uuid"), "action_uuid": action.get("uuid")}
+                    record["issues"].append({"type": "private_address", **place, "description": PRIVATE})
+    return imported
+
+
+def _is_private(url: str, networks: Sequence[Network]) -> bool:
+    try:
+        host = urlsplit(url.strip()).hostname or ""
+    except ValueError:
+        return False
+    return bool(host) and "@" not in host and not may_be_called(host, networks)
 
 
 def _write_text(document: object) -> bytes:

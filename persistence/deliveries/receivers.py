@@ -12,7 +12,7 @@ from sqlalchemy import Table, and_, null, or_, select, type_coerce, union_all
 
 from persistence.channels.event_form import CONTENT_TYPE as FORM
 from persistence.channels.event_form import EventChannel, channel_fields, encode_form
-from persistence.channels.webhooks import rotate_webhook_secret, set_channel_webhook
+from persistence.channels.webhooks import Networks, rotate_webhook_secret, set_channel_webhook
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import Endpoint
 from persistence.deliveries.keys import new_key_pair
@@ -209,14 +209,16 @@ def is_receiver(tx: Transaction, workspace_id: int, key: str) -> bool:
     return True
 
 
-def write_receiver(tx: Transaction, workspace: Workspace, key: str, changes: Mapping[str, Any]) -> str | None:
+def write_receiver(
+    tx: Transaction, workspace: Workspace, key: str, changes: Mapping[str, Any], networks: Networks = None
+) -> str | None:
     """Changes settings of a receiver; absent ones stay. Returns its record as JSON text, None if it has no URL any
     more. Raises RecordMissing, InvalidInput, and Refused for settings that need a URL.
     """
     hold_workspace(tx, workspace.id)
     found = find_receiver(tx, workspace.id, key)
     if "url" in changes or "events" in changes:
-        found = _set_target(tx, workspace.id, found, changes)
+        found = _set_target(tx, workspace.id, found, changes, networks)
     given = changes.keys() - {"url", "events"}
     if found.url is None:
         if given or "url" not in changes:
@@ -274,7 +276,9 @@ def send_test(tx: Transaction, workspace_id: int, key: str) -> str:
     return record_deliveries(tx, workspace_id, [test])[0]
 
 
-def _set_target(tx: Transaction, workspace_id: int, found: Receiver, changes: Mapping[str, Any]) -> Receiver:
+def _set_target(
+    tx: Transaction, workspace_id: int, found: Receiver, changes: Mapping[str, Any], networks: Networks
+) -> Receiver:
     if found.endpoint.subscriber_id is not None:
         name = "url" if "url" in changes else "events"
         raise InvalidInput.on(name, "A subscriber has the URL and the events that it subscribed.")
@@ -282,7 +286,7 @@ def _set_target(tx: Transaction, workspace_id: int, found: Receiver, changes: Ma
     if url is None and "url" not in changes:
         raise Refused("The channel has no delivery URL.")
     events = changes.get("events") if "events" in changes else _read_events(tx, found.endpoint)
-    set_channel_webhook(tx, workspace_id, found.uuid, url, events)
+    set_channel_webhook(tx, workspace_id, found.uuid, url, events, networks if "url" in changes else None)
     return find_receiver(tx, workspace_id, found.uuid)
 
 

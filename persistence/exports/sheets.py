@@ -5,6 +5,7 @@ import codecs
 import csv
 import io
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
@@ -12,8 +13,12 @@ from typing import BinaryIO
 from persistence.errors import RuleBroken
 
 CSV, XLSX, JSONL = "csv", "xlsx", "jsonl"
-FORMULA = re.compile(r"[=+\-@\t\r]")
-GUARDED = re.compile(r"'+[=+\-@\t\r]")
+SIGNS = "=+-@"
+BLANK = re.compile(
+    r"[\s\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+)
+"""What spreadsheets and their imports may take away at the beginning of a cell: white space, control characters, and
+characters without width."""
 PLAIN_NUMBER = re.compile(r"[+\-]?[0-9]+(?:[.,][0-9]+)?\Z")
 CLEARED = "--"
 """A cell with this text clears what a contact has when its file is imported; an empty cell changes nothing."""
@@ -27,16 +32,30 @@ class SheetFull(RuleBroken):
     """A workbook has no room for another row."""
 
 
+def _may_calculate(text: str) -> bool:
+    """Whether a spreadsheet may take a text for a formula: its first visible character is a sign, in whatever width, or
+    the text begins with a tab or a carriage return."""
+    if text[:1] in ("\t", "\r"):
+        return True
+    begin = BLANK.match(text)
+    first = text[begin.end() :][:1] if begin is not None else ""
+    return first == "\u2212" or unicodedata.normalize("NFKC", first)[:1] in (*SIGNS,)
+
+
+def _is_guarded(text: str) -> bool:
+    return text.startswith("'") and _may_calculate(text.lstrip("'"))
+
+
 def defuse(text: str) -> str:
     """A text for a CSV file: with an apostrophe before what a spreadsheet would calculate, and before one that
     `restore` would take for ours. Numbers stay as they are."""
-    is_formula = FORMULA.match(text) and not PLAIN_NUMBER.match(text)
-    return f"'{text}" if is_formula or GUARDED.match(text) else text
+    is_formula = _may_calculate(text) and not PLAIN_NUMBER.match(text)
+    return f"'{text}" if is_formula or _is_guarded(text) else text
 
 
 def restore(text: str) -> str:
     """The text that `defuse` was given."""
-    return text[1:] if GUARDED.match(text) else text
+    return text[1:] if _is_guarded(text) else text
 
 
 def guard(text: str) -> str:

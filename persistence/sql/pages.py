@@ -132,19 +132,27 @@ class Page:
     previous: Position | None
 
 
-def encode_cursor(position: Position, order: Order) -> str:
-    """The opaque text of a position in lists of this order; it contains no secret and gives access to nothing."""
+def _mark(order: Order, workspace_id: int) -> int:
+    """Distinguishes cursors of other lists and workspaces, whose values may look the same."""
+    return zlib.crc32(b"%d" % workspace_id, order.mark)
+
+
+def encode_cursor(position: Position, order: Order, workspace_id: int) -> str:
+    """The opaque text of a position in lists of this order in a workspace; it contains no secret and gives access to
+    nothing."""
     value = position.value
     if isinstance(value, datetime):
         value = time_text(value)
     elif isinstance(value, date):
         value = value.isoformat()
-    packed = orjson.dumps([value, position.id, int(position.backward), order.mark, *filter(None, [position.asked_on])])
+    content = [value, position.id, int(position.backward), _mark(order, workspace_id)]
+    packed = orjson.dumps([*content, *filter(None, [position.asked_on])])
     return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
-def decode_cursor(text: str, order: Order) -> Position:
-    """The position of a cursor; raises InvalidCursor for a text that `encode_cursor` did not create for this order."""
+def decode_cursor(text: str, order: Order, workspace_id: int) -> Position:
+    """The position of a cursor; raises InvalidCursor for a text that `encode_cursor` did not create for this order and
+    workspace."""
     if len(text) > CURSOR_LENGTH:
         raise InvalidCursor
     try:
@@ -155,7 +163,12 @@ def decode_cursor(text: str, order: Order) -> Position:
             datetime.strptime(asked_on, TIME_LAYOUT)
     except (ValueError, TypeError, binascii.Error) as error:
         raise InvalidCursor from error
-    if type(record_id) is not int or not 0 <= record_id < 2**63 or backward not in (0, 1) or mark != order.mark:
+    if (
+        type(record_id) is not int
+        or not 0 <= record_id < 2**63
+        or backward not in (0, 1)
+        or mark != _mark(order, workspace_id)
+    ):
         raise InvalidCursor
     return position
 

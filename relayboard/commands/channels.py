@@ -20,6 +20,7 @@ from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
+from relayboard.base.settings import load_settings
 from relayboard.commands.gateway_settings import read_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.commands.secret_input import given_text
@@ -48,7 +49,7 @@ def run_change(options: Options) -> None:
             is_allowed = options.allow_international == "yes"
             set_international(tx, workspace_id, options.channel, is_allowed=is_allowed)
         if given:
-            change_config(tx, workspace_id, options.channel, given)
+            change_config(tx, workspace_id, options.channel, given, load_settings().webhook_allowed_networks)
         facts = _facts(tx, options.channel)
     print_json(facts)
 
@@ -102,7 +103,8 @@ def run_webhook(options: Options) -> None:
             return
         events = options.event or None
         url = None if options.off else given_text(options, "url")
-        signing = set_channel_webhook(tx, workspace_id, options.channel, url, events)
+        networks = load_settings().webhook_allowed_networks
+        signing = set_channel_webhook(tx, workspace_id, options.channel, url, events, networks)
     print_json({"channel": options.channel, "url": url, "events": events, "secret": signing})
 
 

@@ -25,7 +25,8 @@ def run_import(options: Options) -> None:
 
     def bring_in(tx: Transaction) -> ImportReport:
         workspace = workspace_named(tx, options.workspace)
-        return import_definitions(tx, workspace, document, media_url=options.media_url)
+        networks = load_settings().webhook_allowed_networks
+        return import_definitions(tx, workspace, document, media_url=options.media_url, networks=networks)
 
     with opened_database() as database, show_progress("Importing"):
         report = database.write(bring_in)

@@ -2,6 +2,7 @@
 
 from persistence.channels.gateways import add_gateway
 from persistence.channels.settings import callback_path
+from relayboard.base.settings import load_settings
 from relayboard.commands.countries import read_country
 from relayboard.commands.gateway_settings import read_settings
 from relayboard.commands.output import print_json, writing_in
@@ -12,7 +13,8 @@ def run_create(options: Options) -> None:
     new = {name: getattr(options, name) for name in ("type", "name", "address", "scheme", "messages_per_second")}
     new |= {"country": read_country(options.country), "settings": read_settings(options, options.type)}
     new |= {"allow_international": options.allow_international}
+    networks = load_settings().webhook_allowed_networks
     with writing_in(options) as (tx, workspace):
-        uuid, secret = add_gateway(tx, workspace.id, new)
+        uuid, secret = add_gateway(tx, workspace.id, new, networks)
     path = callback_path(options.type, uuid, secret)
     print_json({"uuid": uuid, "name": options.name.strip(), "receive_path": f"{path}receive", "callback_path": path})

@@ -91,7 +91,7 @@ REASONS = [
     Reason(
         "a setting of the operator", r"This service cannot send mail: .*\.", r"POST /api/v2/sign_in_links\.json detail"
     ),
-    Reason("an address that may be called", r"This URL is on a private network\.", r"POST \S+ target_url"),
+    Reason("an address that may be called", r"This address is on a private network\..*", r"POST \S+"),
     Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
     Reason("a filter of another list", r"An export of \w+ has no such filter\.", r"POST /api/v2/exports\.json \w+"),
     Reason("columns of a file", r"[^\n]*", r"POST /api/v2/contact_import_actions\.json (?:columns|detail)"),

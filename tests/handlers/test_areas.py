@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, update
 
-from handlers.contract.areas import EACH, OPEN
+from handlers.contract.rights import EACH, OPEN
 from handlers.v2.stream import kinds_of
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
@@ -17,7 +17,7 @@ from persistence.tables.messages import broadcast, message, saved_reply
 from persistence.tables.runs import flow_run
 from persistence.tables.service import archive, global_value
 from persistence.tables.tickets import ticket_event
-from persistence.tokens import AREAS
+from persistence.tokens import AREAS, Credentials
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.contract.bodies import own_query
@@ -109,7 +109,7 @@ def test_what_only_an_area_has_is_shown_to_its_tokens_only(api: Api, filled: Fil
 
 
 @pytest.mark.parametrize("area", AREAS)
-def test_the_stream_gives_the_kinds_whose_lists_the_token_may_read(area: str) -> None:
+def test_the_stream_gives_the_kinds_whose_lists_the_token_may_read(workspace: Workspace, area: str) -> None:
     lists = {
         "contacts": ["contact"],
         "messages": ["broadcast", "message"],
@@ -118,9 +118,12 @@ def test_the_stream_gives_the_kinds_whose_lists_the_token_may_read(area: str) ->
         "channels": ["channel"],
     }
 
-    assert sorted(kinds_of("administrator", (area,))) == lists.get(area, [])
-    assert sorted(kinds_of("administrator", AREAS)) == sorted(kinds_of("administrator"))
-    assert sorted(kinds_of("agent", (area,))) == [each for each in lists.get(area, []) if each in kinds_of("agent")]
+    def kinds(role: str, areas: tuple[str, ...] | None) -> list[str]:
+        return sorted(kinds_of(Credentials(1, workspace, 1, "a@example.org", role, "read", areas=areas)))
+
+    assert kinds("administrator", (area,)) == lists.get(area, [])
+    assert kinds("administrator", AREAS) == kinds("administrator", None)
+    assert kinds("agent", (area,)) == [each for each in lists.get(area, []) if each in kinds("agent", None)]
 
 
 def test_the_timeline_leaves_out_what_is_of_other_areas(api: Api, filled: Filled) -> None:

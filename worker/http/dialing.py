@@ -5,7 +5,7 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 
-from worker.http.addresses import Network, is_permitted, spells_address_oddly
+from relayboard.base.addresses import Network, is_permitted, spells_address_oddly
 from worker.http.errors import SendFailed
 
 Resolve = Callable[[str, int], Sequence[str]]

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from certifi import where
 from urllib3.util import create_urllib3_context
 
+from relayboard.base.addresses import Network
 from relayboard.base.tracing import CLIENT, Span, span
-from worker.http.addresses import Network
 from worker.http.connections import Connection, KeptConnections
 from worker.http.dialing import Resolve, dial, resolve
 from worker.http.errors import SendFailed

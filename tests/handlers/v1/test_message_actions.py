@@ -97,6 +97,6 @@ def test_messages_of_another_workspace_are_left_alone(api: Api, other_api: Api, 
     assert len(api.results(MESSAGES)) == 3
 
 
-def test_surveyors_may_act_and_viewers_may_not(api: Api, messages: list[int]) -> None:
-    assert act(api.as_role("surveyor"), messages, "archive") == 204
-    assert act(api.as_role("viewer"), messages, "archive") == 403
+def test_editors_may_act_and_surveyors_may_not(api: Api, messages: list[int]) -> None:
+    assert act(api.as_role("surveyor"), messages, "archive") == 403
+    assert act(api.as_role("editor"), messages, "archive") == 204

@@ -295,9 +295,9 @@ class TestListMessages:
         assert fresh.results(PATH)[0]["urn"] is None
         assert fresh.get(PATH, urn="tel:+254722000111").status_code == 400
 
-    def test_surveyors_may_read_messages_and_viewers_may_not(self, api: Api) -> None:
-        assert api.as_role("surveyor").get(PATH).status_code == 200
-        assert api.as_role("viewer").get(PATH).status_code == 403
+    def test_editors_may_read_messages_and_surveyors_may_not(self, api: Api) -> None:
+        assert api.as_role("editor").get(PATH).status_code == 200
+        assert api.as_role("surveyor").get(PATH).status_code == 403
 
     def test_messages_of_another_workspace_are_never_listed(self, mailbox: Mailbox, other_api: Api) -> None:
         message_id = mailbox.add()

@@ -13,13 +13,14 @@ from persistence.accounts.two_factor_actions import clear_two_factor
 from persistence.audit.audited import AUDITED
 from persistence.audit.witness import BY_COMMAND, Actor, Witness
 from persistence.channels.channels import create_gateway
-from persistence.channels.settings import new_gateway_secret
+from persistence.channels.settings import new_gateway_secret, read_gateway_secret
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.media.media import delete_media
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.audit import audit_event
 from persistence.tables.complete import metadata
+from persistence.tables.flows import flow
 from persistence.tables.messages import label, message
 from persistence.tokens import create_token, revoke_token
 from persistence.users import add_member, change_role, find_member, remove_member
@@ -28,7 +29,9 @@ from relayboard.base.settings import Settings
 from testbed.tokens import SECRET_KEY, make_token
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, SESSIONS, Browser, add_person, serving
 from tests.api import Api
+from tests.channel_rows import add_channel
 from tests.factories import make_contact, make_messages
+from tests.run_rows import add_flow, uuid_of
 
 PATH = "/api/v2/audit_events.json"
 COMMAND = Actor(BY_COMMAND, command="user change")
@@ -198,6 +201,70 @@ def test_each_kind_of_change_through_the_api_is_told(head: Api, database: Databa
     seen = {(each["resource"], each["action"]) for each in head.all_results(PATH)}
     assert set(expected) - seen == set()
     assert {("labels", "deleted"), ("globals", "deleted"), ("fields", "deleted")} <= seen
+
+
+def test_deeds_of_people_that_make_work_are_told(head: Api, database: Database, workspace: Workspace) -> None:
+    kept, other, third = (make_contact(database, workspace, name=name) for name in ("Amina", "Joel", "Grace"))
+    registration = uuid_of(database, flow, add_flow(database, workspace))
+    posts: list[tuple[str, dict[str, Any]]] = [
+        ("exports", {"type": "messages", "format": "csv"}),
+        ("data_requests", {"type": "copy", "contact": third}),
+        ("broadcasts", {"text": {"eng": "Hello"}, "contacts": [kept]}),
+        ("flow_starts", {"flow": registration, "contacts": [kept]}),
+        ("contact_merges", {"contact": kept, "other": other}),
+    ]
+    for resource, body in posts:
+        response = head.post(f"/api/v2/{resource}.json", body)
+        assert response.status_code in (200, 201), (resource, response.text)
+    (sent,) = head.results("/api/v2/broadcasts.json")
+    head.post("/api/v2/broadcast_actions.json", {"action": "stop", "broadcasts": [sent["uuid"]]})
+    head.upload("/api/v2/contact_imports.json", "people.csv", b"Name,Phone\nAmina,+250788000111\n", "text/csv")
+
+    assert told(head) == [
+        ("exports", "created", "messages", {"type": [None, "messages"], "format": [None, "csv"]}),
+        ("data_requests", "created", "copy", {"type": [None, "copy"], "contact": [None, third]}),
+        ("broadcasts", "created", "", {"status": [None, "pending"]}),
+        ("flow_starts", "created", "", {"start_type": [None, "api"]}),
+        ("contacts", "deleted", "", None),
+        ("contacts", "merged", "", {"merged": [None, other]}),
+        ("broadcasts", "changed", "", {"status": ["pending", "interrupted"]}),
+        ("contact_imports", "created", "people.csv", {"status": [None, "reading"]}),
+    ]
+    assert {each["user"] for each in head.results(PATH)} == {f"administrator@{workspace.uuid[:8]}.example.org"}
+    assert head.results(PATH, action="merged")[0]["record"]["uuid"] == kept
+
+
+def test_who_reads_the_secret_of_a_gateway_is_told(head: Api, database: Database) -> None:
+    facts = {"name": "Hub", "address": "8181", "schemes": ["tel"], "country": "RW"}
+    with database.writing() as tx:
+        config = {"send_url": "https://sms.example.org/"}
+        secret = new_gateway_secret()
+        gateway = create_gateway(tx, head.workspace.id, "external", **facts, config=config, secret=secret)
+    add_channel(database, head.workspace)
+
+    shown = head.results("/api/v2/channel_settings.json")
+    assert secret in [each["secret"] for each in shown] and len(shown) == 2
+    with database.writing() as tx:
+        tx.witness = Witness(Actor(BY_COMMAND, command="channel secret"))
+        assert read_gateway_secret(tx, head.workspace.id, gateway) == secret
+
+    events = head.results(PATH, action="read")
+    assert [(each["record"]["uuid"], each["via"]) for each in events] == [(gateway, "command"), (gateway, "token")]
+    assert secret not in json.dumps(events)
+
+
+def test_a_failed_sign_in_is_told_where_the_account_is(
+    head: Api, client: TestClient, database: Database, other_workspace: Workspace
+) -> None:
+    add_person(database, head.workspace)
+    other = Api(client, database, other_workspace, make_token(database, other_workspace, "administrator"))
+
+    statuses = [Browser(client).sign_in(email, "not my password").status_code for email in (EMAIL.upper(), "x@y.zz")]
+
+    assert statuses == [403, 403]
+    assert (told(head), told(other)) == ([("sessions", "failed", EMAIL, None)], [])
+    (event,) = head.results(PATH)
+    assert (event["user"], event["via"], event["address"]) == (None, "session", "testclient")
 
 
 def test_who_accepts_an_invitation_is_told_as_a_new_user(

@@ -10,6 +10,7 @@ import pytest
 import requests
 
 from handlers.v2.stream import kinds_of
+from persistence.tokens import Credentials
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service
 from tests.documentation import ROOT, read_blocks
@@ -69,9 +70,12 @@ def test_a_stream_holds_up_neither_requests_nor_the_end_of_the_process(tmp_path:
         assert [b"event: ready" in list(each) for each in lines] == [True, True]
 
 
-def test_a_role_gets_the_events_of_what_it_may_list() -> None:
-    assert sorted(kinds_of("agent")) == ["contact", "message", "ticket"]
-    assert sorted(kinds_of("viewer")) == ["broadcast", "channel", "contact", "flow_start", "message", "run", "ticket"]
+def test_a_role_gets_the_events_of_what_it_may_list(service: RunningService) -> None:
+    def kinds(role: str) -> list[str]:
+        return sorted(kinds_of(Credentials(1, service.workspace, 1, "a@example.org", role, "read")))
+
+    assert kinds("agent") == ["contact", "message", "ticket"]
+    assert kinds("viewer") == ["broadcast", "channel", "contact", "flow_start", "message", "run", "ticket"]
 
 
 def test_an_id_has_a_length(service: RunningService) -> None:

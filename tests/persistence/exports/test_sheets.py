@@ -9,7 +9,11 @@ from persistence.exports.sheets import XlsxSheet, defuse, defuse_cell, guard, re
 
 LONGEST = 32_767
 """The characters that a cell of a workbook may have."""
+SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "﹦", "﹢", "﹣", "﹫", "⁼", "⁺", "−")
+BLANKS = ("", " ", "\t", "\r", "\n", "\u00a0", "\u3000", "\u200b", "\ufeff", "\u2060", "\u202e", "\x07", " \u200b\n")
+FORMULAS = [f"{blank}{sign}cmd()" for sign in SIGNS for blank in BLANKS] + ["\tx", "\rx"]
 TEXTS = ("--", "'--", "''--", "=x", "'=x", "''=x", "-5", "'-5", "+250", "'+250", "--x", "'--x", "a", "'a", "'", "")
+TEXTS += (*FORMULAS, *(f"'{each}" for each in FORMULAS), " '=x", "a=b", " a", "１", "é=x")
 
 
 def test_a_text_is_cut_to_what_a_cell_may_have() -> None:
@@ -35,3 +39,14 @@ def test_what_is_escaped_is_restored_whole(text: str) -> None:
 def test_no_escaped_text_is_a_formula_or_clears(text: str) -> None:
     assert text in ("-5", "+250") or defuse(text)[:1] not in ("=", "+", "-", "@")
     assert guard(text) != "--"
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_a_sign_in_any_width_behind_what_cannot_be_seen_is_defused(text: str) -> None:
+    assert defuse(text) == defuse_cell(text) == f"'{text}"
+
+
+def test_what_begins_with_no_sign_stays_as_it_is() -> None:
+    assert [defuse(text) for text in ("a=b", " a", "１", "-5", "+250788000111")] == [
+        *("a=b", " a", "１", "-5", "+250788000111"),
+    ]

@@ -2,7 +2,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from worker.http.addresses import is_permitted, spells_address_oddly
+from relayboard.base.addresses import is_permitted, may_be_called, spells_address_oddly
 
 REFUSED = [
     *(
@@ -56,3 +56,26 @@ def test_names_and_usual_addresses_are_not_odd(host):
 
 def test_an_odd_spelling_of_a_public_address_is_refused():
     assert not is_permitted("8.8.8.8", is_spelled_oddly=True)
+
+
+@pytest.mark.parametrize(
+    "host", [*REFUSED, "localhost", "db.internal", "printer.local.", "127.1", "2130706433", "0x7f.1"]
+)
+def test_a_host_that_is_known_to_be_private_is_told_when_a_url_is_set(host):
+    assert not may_be_called(host, ())
+
+
+@pytest.mark.parametrize("host", ["１２７.0.0.1", "127。0。0。1", "LOCALHOST", "0x"])
+def test_other_ways_to_write_a_private_host_are_known(host):
+    assert not may_be_called(host, ())
+
+
+@pytest.mark.parametrize("host", ["hooks.example.org", "8.8.8.8", "2606:4700::1111", "internal.example.org", "x"])
+def test_other_hosts_may_be_set(host):
+    assert may_be_called(host, ())
+
+
+def test_an_allowed_network_may_be_set():
+    allowed = (ip_network("10.0.0.0/8"),)
+
+    assert [may_be_called(host, allowed) for host in ("10.1.2.3", "localhost", "127.0.0.1")] == [True, True, False]

@@ -1,9 +1,16 @@
-"""Which IP addresses this service may call: public ones, and those that the operator allowed."""
+"""Which IP addresses this service may call: public ones, and those that the operator allowed. The same rule holds when
+a URL is set, for what its host says by itself (`may_be_called`), and at each call, for the addresses that a name has
+then.
+"""
 
-from collections.abc import Iterable
+import socket
+import unicodedata
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 Network = IPv4Network | IPv6Network
+LOCAL_NAMES = ("localhost", "local", "internal", "localdomain")
+"""The last parts of names that only local networks have."""
 
 _REFUSED_V4 = tuple(
     IPv4Network(text)
@@ -50,6 +57,19 @@ def is_permitted(address: str, allowed_networks: Iterable[Network] = (), *, is_s
     if any(parsed in network for network in allowed_networks):
         return True
     return not is_spelled_oddly and _is_public(parsed)
+
+
+def may_be_called(host: str, allowed_networks: Sequence[Network]) -> bool:
+    """Whether the host of a URL is not known to be private; where a name leads is looked at when it is called."""
+    name = unicodedata.normalize("NFKC", host).replace("\u3002", ".").lower().rstrip(".")
+    if name.rpartition(".")[2] in LOCAL_NAMES:
+        return bool(allowed_networks)
+    is_odd = spells_address_oddly(name)
+    try:
+        address = socket.inet_ntoa(socket.inet_aton(name)) if is_odd else str(ip_address(name))
+    except (OSError, ValueError):
+        return not is_odd
+    return is_permitted(address, allowed_networks, is_spelled_oddly=is_odd)
 
 
 def spells_address_oddly(host: str) -> bool:
