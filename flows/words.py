@@ -9,6 +9,7 @@ from pathlib import Path
 import regex
 
 from flows.environment import Environment
+from flows.typed import WITHOUT_SPACES, compose, fold_case, plain, same_form
 
 # The words of tests and the names of results are the same for every contact, so they are cached; longer texts are not.
 CACHED_TEXTS = 2048
@@ -32,9 +33,13 @@ _NUMBER_INNER = rf"[\p{{WB=MidNum}}\p{{WB=MidNumLet}}\p{{WB=Single_Quote}}]{_INV
 _NUMBER = rf"\p{{WB=Numeric}}{_INVISIBLE}(?:{_NUMBER_INNER})?+"
 _CORE = rf"(?:(?:{_HEBREW}|{_LETTER}|{_NUMBER})++|(?:\p{{WB=Katakana}}{_INVISIBLE})++)"
 _LINKS = rf"(?:\p{{WB=ExtendNumLet}}{_INVISIBLE})"
+_UNDIVIDED = rf"(?:[{WITHOUT_SPACES}]{_INVISIBLE})++"
 _DICTIONARY_WORD = regex.compile(
     rf"{_LINKS}*+{_CORE}(?:{_LINKS}++{_CORE})*+{_LINKS}*+|{_LINKS}++|[\p{{L}}\p{{N}}]{_INVISIBLE}"
 )
+
+_SEARCH_WORD = regex.compile(rf"{_UNDIVIDED}|{_DICTIONARY_WORD.pattern}")
+_BEGINS_UNDIVIDED = regex.compile(f"[{WITHOUT_SPACES}]")
 
 _FARSI_YEH = "\u06cc"
 _KEHEH = "\u06a9"
@@ -80,6 +85,17 @@ def dictionary_words(text: str) -> list[str]:
     return [word for word in _DICTIONARY_WORD.findall(text) if _LETTER_OR_NUMBER.search(word)]
 
 
+def search_words(text: str) -> list[str]:
+    """The words by which names are searched: those of the dictionary, and what stands together in a script whose words
+    stand without spaces."""
+    return [word for word in _SEARCH_WORD.findall(text) if _LETTER_OR_NUMBER.search(word)]
+
+
+def is_without_spaces(word: str) -> bool:
+    """Whether a word is of a script whose words stand without spaces."""
+    return _BEGINS_UNDIVIDED.match(word) is not None
+
+
 def collated_tokens(environment: Environment, text: str) -> Sequence[tuple[str, str]]:
     """The words of a text, each with its form for comparison, see `collate`."""
     make = _collate_tokens if len(text) > CACHED_LENGTH else _collate_tokens_cached
@@ -120,19 +136,6 @@ def _collate(collation: str, token: str) -> str:
 def lower(text: str) -> str:
     """Lower case for comparing what people write; the dotted capital I of Turkish becomes a plain i."""
     return text.replace("İ", "i").lower()
-
-
-def fold_case(text: str) -> str:
-    """Lower case letter by letter, as in databases: no letter becomes two, and none depends on its neighbors."""
-    if text.isascii():
-        return text.lower()
-    return "".join(map(_fold_letter, text))
-
-
-@lru_cache(maxsize=4096)
-def _fold_letter(letter: str) -> str:
-    # The dotted capital I is the only letter whose lower case has a plain first part.
-    return letter.lower()[0]
 
 
 def snakify(name: str) -> str:

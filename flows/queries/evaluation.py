@@ -17,10 +17,11 @@ from flows.environment import Environment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import is_possible_path, name_of
 from flows.queries.errors import QueryError
-from flows.queries.implicit import NAME_WORD_LENGTH_MIN
+from flows.queries.implicit import is_searchable
 from flows.queries.properties import PLACE_TYPES, PropertyKind
 from flows.queries.tree import Combination, Condition, Query
-from flows.words import dictionary_words, fold_case
+from flows.typed import plain, same_form, search_form
+from flows.words import dictionary_words, is_without_spaces, search_words
 
 NAME_PREFIX_LENGTH_MAX = 8
 DAY = timedelta(hours=24)
@@ -84,21 +85,28 @@ def read_day(value: str, environment: Environment, clock: Clock) -> tuple[dateti
 def read_number(value: str) -> Decimal:
     """The value of a condition as a number."""
     try:
-        return parse_decimal(value)
+        return parse_decimal(plain(value))
     except NumberError as error:
         raise QueryError("invalid_number", f"can't convert '{value}' to a number", {"value": value}) from error
 
 
 def name_prefixes(value: str) -> list[str]:
-    """The prefixes with which words of a name must begin to match a value: the value's words, cut and in lower case."""
-    words = (_CUT_OFF.sub("", fold_case(word)[:NAME_PREFIX_LENGTH_MAX]) for word in dictionary_words(value))
-    return [word for word in words if len(word) >= NAME_WORD_LENGTH_MIN]
+    """The prefixes with which words of a name must begin to match a value: the value's words as searches see them, cut.
+    Words of scripts without spaces are not cut: a name must contain them.
+    """
+    words = search_words(search_form(value))
+    cut = (word if is_without_spaces(word) else _CUT_OFF.sub("", word[:NAME_PREFIX_LENGTH_MAX]) for word in words)
+    return [word for word in cut if is_searchable(word)]
 
 
 def matches_name(name: str, prefixes: Sequence[str]) -> bool:
-    """Whether some word of a name begins with one of the prefixes."""
-    words = [fold_case(word) for word in dictionary_words(name)]
-    return any(word.startswith(prefix) for prefix in prefixes for word in words)
+    """Whether some word of a name begins with one of the prefixes, or the name contains one without spaces."""
+    form = search_form(name)
+    words = dictionary_words(form)
+    return any(
+        prefix in form if is_without_spaces(prefix) else any(word.startswith(prefix) for word in words)
+        for prefix in prefixes
+    )
 
 
 def _matches(condition: Condition, actual: QueryValue, environment: Environment, clock: Clock) -> bool:
@@ -118,7 +126,7 @@ def _matches_text(condition: Condition, actual: str) -> bool:
     is_place = condition.value_type in PLACE_TYPES
     shown = name_of(actual) if is_place and is_possible_path(actual) else actual
     if condition.operator in ("=", "!="):
-        return fold_case(shown.strip()) == fold_case(condition.value.strip())
+        return same_form(shown) == same_form(condition.value)
     raise QueryError(
         "unsupported_comparison",
         f"comparisons with {condition.operator} can only be used with date and number fields",
@@ -128,7 +136,7 @@ def _matches_text(condition: Condition, actual: str) -> bool:
 
 def _contains(condition: Condition, actual: str) -> bool:
     if condition.is_address:
-        return fold_case(condition.value.strip()) in fold_case(actual)
+        return search_form(condition.value) in search_form(actual)
     return matches_name(actual, name_prefixes(condition.value))
 
 

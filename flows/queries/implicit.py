@@ -6,7 +6,8 @@ from flows import urns
 from flows.environment import Environment
 from flows.phones import parse_phone
 from flows.queries.tree import Condition
-from flows.words import dictionary_words
+from flows.typed import search_form
+from flows.words import is_without_spaces, search_words
 
 NAME_WORD_LENGTH_MIN = 2
 ADDRESS_PART_LENGTH_MIN = 3
@@ -34,8 +35,15 @@ def read_value(environment: Environment, value: str) -> Condition:
 
 
 def has_searchable_word(value: str) -> bool:
-    """Whether names can be searched by a value: one of its words has at least two characters."""
-    return any(len(word) >= NAME_WORD_LENGTH_MIN for word in dictionary_words(value))
+    """Whether names can be searched by a value: by one of its words."""
+    return any(map(is_searchable, search_words(search_form(value))))
+
+
+def is_searchable(word: str) -> bool:
+    """Whether names can be searched by a word: it has two characters, or is of a script without spaces, in which one
+    says as much.
+    """
+    return len(word) >= NAME_WORD_LENGTH_MIN or is_without_spaces(word)
 
 
 def _read_address(value: str) -> Condition | None:

@@ -8,9 +8,10 @@ from flows.queries.errors import QueryError, make_complexity_error, make_syntax_
 from flows.queries.implicit import read_value, read_whole_query
 from flows.queries.properties import ATTRIBUTES, PropertyKind, ValueType
 from flows.queries.resolver import Resolver
-from flows.queries.scanner import Token, TokenKind, scan
+from flows.queries.scanner import Token, TokenKind, read_outside_quotes, scan
 from flows.queries.tree import Combination, Condition, Connective, Operator, Query, simplify
 from flows.queries.validation import validate_condition
+from flows.typed import plain
 from flows.urns import SCHEMES
 
 QUERY_LENGTH_MAX = 10_000
@@ -34,6 +35,7 @@ def parse_query(
     """
     if len(text) > QUERY_LENGTH_MAX:
         raise make_complexity_error()
+    text = read_outside_quotes(text, plain)
     environment = environment or Environment()
     query = read_whole_query(environment, text) or _Parser(scan(text), environment, resolver, clock).parse()
     simplified = simplify(query)

@@ -1,5 +1,6 @@
 """Splits the text of a query into tokens (flow format, contact queries, grammar)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
@@ -48,6 +49,15 @@ _WORDS = {
     "is": Token(TokenKind.COMPARATOR, "="),
 }
 _BRACKETS = {"(": TokenKind.OPEN, ")": TokenKind.CLOSE}
+
+
+def read_outside_quotes(text: str, read: Callable[[str], str]) -> str:
+    """A query whose parts outside of quotes are read so; what is quoted stays as typed."""
+    parts, begin = [], 0
+    for quoted in _QUOTED.finditer(text):
+        parts += [read(text[begin : quoted.start()]), quoted.group()]
+        begin = quoted.end()
+    return "".join([*parts, read(text[begin:])])
 
 
 def scan(text: str) -> list[Token]:

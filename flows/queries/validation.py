@@ -10,6 +10,7 @@ from flows.queries.implicit import ADDRESS_PART_LENGTH_MIN, NAME_WORD_LENGTH_MIN
 from flows.queries.properties import ALWAYS_SET, COMPARABLE_TYPES, STATUSES
 from flows.queries.resolver import Resolver
 from flows.queries.tree import Condition
+from flows.typed import plain
 
 
 def validate_condition(condition: Condition, environment: Environment, resolver: Resolver | None, clock: Clock) -> None:
@@ -72,7 +73,7 @@ def _validate_set_check(condition: Condition) -> None:
 
 def _validate_number(value: str) -> None:
     try:
-        parse_decimal(value)
+        parse_decimal(plain(value))
     except NumberError as error:
         raise QueryError("invalid_number", f"can't convert '{value}' to a number", {"value": value}) from error
 

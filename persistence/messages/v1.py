@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, null, or_, select
 
-from flows.words import fold_case
 from persistence.contacts.filters import in_groups, select_owners
 from persistence.lists import Condition, ListQuery, ListSpec, Values, found_first, never, one_of, together
 from persistence.messages.states import (
@@ -28,7 +27,7 @@ from persistence.messages.states import (
 from persistence.sql.json_sql import declare_record, json_text_list
 from persistence.sql.names import name_key
 from persistence.sql.pages import Order
-from persistence.sql.query_functions import FoldedText
+from persistence.sql.query_functions import contains_folded
 from persistence.tables.contacts import contact
 from persistence.tables.messages import ARCHIVED, VISIBLE, label, message, message_label
 
@@ -136,7 +135,7 @@ def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:
 
 
 def _with_text(_query: ListQuery, part: str) -> Condition:
-    return FoldedText(message.c.text).contains(fold_case(part), autoescape=True)
+    return contains_folded(message.c.text, part)
 
 
 def _of_addresses(query: ListQuery, texts: Sequence[str]) -> Condition:

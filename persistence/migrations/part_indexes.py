@@ -3,6 +3,7 @@ pg_trgm. Without them a search reads all names or URNs of the workspace. They ar
 may be installed later.
 """
 
+import hashlib
 import logging
 import time
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from persistence.database import Database
 from persistence.errors import reason_of
 from persistence.migrations.partitions import add_index_to_partitions, list_partitions
 from persistence.migrations.turns import taking_turns
-from persistence.sql.query_functions import UNICODE_TABLES, in_lower_case
+from persistence.sql.query_functions import in_search_form
 from persistence.tables.contacts import contact, contact_urn
 
 logger = logging.getLogger("relayboard.migrations")
@@ -26,7 +27,7 @@ PENDING_KB = 256
 WAITED_SECONDS = 2.0
 """Whoever waited for an index longer is told why."""
 FINISHED = text(
-    "SELECT indisvalid AND (position(:tables in pg_get_indexdef(indexrelid)) > 0) = (position(:tables in :wanted) > 0)"
+    "SELECT indisvalid AND obj_description(indexrelid, 'pg_class') IS NOT DISTINCT FROM :mark"
     " FROM pg_index WHERE indexrelid = to_regclass(:name)"
 )
 SCHEMA_OF_EXTENSION = text(
@@ -37,7 +38,9 @@ SCHEMA_OF_EXTENSION = text(
 
 @dataclass(frozen=True, slots=True)
 class PartIndex:
-    """An index of the parts of a text, in lower case."""
+    """An index of the parts of a text, in the form in which searches look. Its comment is a mark of that form, which
+    PostgreSQL writes otherwise than it was given.
+    """
 
     name: str
     column: Column[Any]
@@ -47,12 +50,14 @@ class PartIndex:
         return self.column.table.name
 
     def expression(self, connection: Connection) -> str:
-        return in_lower_case(self.column.name, connection.dialect)
+        return in_search_form(self.column.name, connection.dialect)
+
+    def mark(self, connection: Connection) -> str:
+        return hashlib.sha256(self.expression(connection).encode()).hexdigest()
 
     def is_finished(self, connection: Connection) -> bool | None:
         """Whether the index can be used by this server; None if there is none."""
-        values = {"name": self.name, "tables": UNICODE_TABLES, "wanted": self.expression(connection)}
-        return connection.execute(FINISHED, values).scalar()
+        return connection.execute(FINISHED, {"name": self.name, "mark": self.mark(connection)}).scalar()
 
 
 PART_INDEXES = (
@@ -98,7 +103,7 @@ def _add(connection: Connection) -> None:
 
 
 def _make(connection: Connection, index: PartIndex, schema: str, *, is_spoilt: bool) -> None:
-    """`is_spoilt`: it was left incomplete, or made by a server that folded case by other tables."""
+    """`is_spoilt`: it was left incomplete, or made for another form."""
     began = time.monotonic()
     parts = list_partitions(connection, index.table)
     if is_spoilt:
@@ -109,6 +114,7 @@ def _make(connection: Connection, index: PartIndex, schema: str, *, is_spoilt: b
         add_index_to_partitions(connection, index.name, index.table, parts, rows)
     else:
         connection.exec_driver_sql(f"CREATE INDEX CONCURRENTLY {index.name} ON {index.table} {rows}")
+    connection.exec_driver_sql(f"COMMENT ON INDEX {index.name} IS '{index.mark(connection)}'")
     # Until then PostgreSQL does not know which parts are rare.
     connection.exec_driver_sql(f"ANALYZE {index.table}")
     if (took := time.monotonic() - began) > WAITED_SECONDS:

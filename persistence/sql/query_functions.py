@@ -10,7 +10,7 @@ import json
 import re
 import sqlite3
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
@@ -21,9 +21,10 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
+from flows.typed import ACCENTS, LIKE_ANOTHER, ODD, TWO_LETTERS, WITHOUT_SPACES, same_form, search_form
 from persistence.sql.columns import UtcDateTime, time_text
 
-WHITESPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
+WHITESPACE = "".join(chr(code) for code in range(128) if chr(code).isspace())
 UNICODE_TABLES, UNICODE_TABLES_SINCE = "pg_c_utf8", (17,)
 BETWEEN_DIGITS = " -.()/+"
 """What people write between the digits of a phone number; `+` is a space in forms."""
@@ -33,9 +34,17 @@ _LIKE_SPECIAL, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
 
 class FoldedText(GenericFunction[str]):
-    """A text without spaces around it, case-folded."""
+    """`flows.typed.same_form` of a text: equal for texts that people take for the same."""
 
     name = "relayboard_fold"
+    type = String()
+    inherit_cache = True
+
+
+class SearchText(GenericFunction[str]):
+    """`flows.typed.search_form` of a text: what searches look into."""
+
+    name = "relayboard_search"
     type = String()
     inherit_cache = True
 
@@ -64,14 +73,6 @@ class TextAsMoment(GenericFunction[datetime]):
     inherit_cache = True
 
 
-class LowerText(GenericFunction[str]):
-    """A text in lower case."""
-
-    name = "relayboard_lower"
-    type = String()
-    inherit_cache = True
-
-
 class JoinedText(GenericFunction[str]):
     """A text without what stands between the digits of a phone number."""
 
@@ -81,11 +82,19 @@ class JoinedText(GenericFunction[str]):
 
 
 class MayContain(GenericFunction[bool]):
-    """Whether a text in lower case has a part that fits a pattern of LIKE, which PostgreSQL finds by an index, if there
-    is one. SQLite has none, and takes each text for one that has it.
+    """Whether the form of a text in which searches look has a part that fits a pattern of LIKE, which PostgreSQL finds
+    by an index, if there is one. SQLite has none, and takes each text for one that has it.
     """
 
     name = "relayboard_may_contain"
+    type = Boolean()
+    inherit_cache = True
+
+
+class Contains(GenericFunction[bool]):
+    """Whether the form of a text in which searches look fits a pattern of LIKE."""
+
+    name = "relayboard_contains"
     type = Boolean()
     inherit_cache = True
 
@@ -113,26 +122,32 @@ class NameMatch(GenericFunction[bool]):
 
 
 def make_name_match(name: ColumnElement[Any], prefixes: list[str]) -> ColumnElement[bool]:
-    """The condition that a word of a name begins with one of the folded prefixes."""
+    """The condition that a word of a name begins with one of the prefixes, or has such a part if it is of a script
+    without spaces; both as searches see them.
+    """
     patterns = [_pattern_of(prefix) for prefix in prefixes]
     searched = name if all(map(_THREE_LETTERS.search, prefixes)) else _beside_index(name)
     return NameMatch(searched, literal(prefixes, NamePrefixes()), *patterns)
 
 
 def folds_to(text: ColumnElement[Any], value: str) -> ColumnElement[bool]:
-    """The condition that a text is this one, in any case and without spaces around it."""
+    """The condition that people take a text for this one (`flows.typed.same_form`)."""
     # The database folds both: before version 17 of PostgreSQL it may do so by other tables than we.
-    return _may_contain(text, LowerText(_pattern_of(value.strip())), value) & (FoldedText(text) == FoldedText(value))
+    return _may_contain(text, SearchText(_pattern_of(value.strip())), value) & (FoldedText(text) == FoldedText(value))
 
 
 def contains_folded(text: ColumnElement[Any], part: str) -> ColumnElement[bool]:
-    """The condition that a text contains this one, in any case and without spaces around it."""
-    folded = _folded(part)
-    return _may_contain(text, _pattern_of(folded), folded) & FoldedText(text).contains(folded, autoescape=True)
+    """The condition that a text contains this one, as searches see both (`flows.typed.search_form`)."""
+    folded = search_form(part)
+    return Contains(_searched_for(text, folded), _pattern_of(folded))
 
 
 def _may_contain(text: ColumnElement[Any], pattern: ColumnElement[str], part: str) -> ColumnElement[bool]:
-    return MayContain(text if _THREE_LETTERS.search(part) else _beside_index(text), pattern)
+    return MayContain(_searched_for(text, part), pattern)
+
+
+def _searched_for(text: ColumnElement[Any], part: str) -> ColumnElement[Any]:
+    return text if _THREE_LETTERS.search(part) else _beside_index(text)
 
 
 def _beside_index(text: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -142,12 +157,6 @@ def _beside_index(text: ColumnElement[Any]) -> ColumnElement[Any]:
     return text.concat(literal_column("''"))
 
 
-def _folded(text: str) -> str:
-    from flows.words import fold_case  # noqa: PLC0415  # see above
-
-    return fold_case(text.strip())
-
-
 def _pattern_of(part: str) -> ColumnElement[str]:
     return literal(f"%{_LIKE_SPECIAL.sub(_ESCAPED, part)}%", Text())
 
@@ -155,6 +164,7 @@ def _pattern_of(part: str) -> ColumnElement[str]:
 def register_query_functions(connection: sqlite3.Connection) -> None:
     """Gives a new SQLite connection the functions of contact queries."""
     connection.create_function("relayboard_fold", 1, _fold, deterministic=True)
+    connection.create_function("relayboard_search", 1, _search, deterministic=True)
     connection.create_function("relayboard_place", 1, _name_place, deterministic=True)
     connection.create_function("relayboard_compare", 2, _compare, deterministic=True)
     connection.create_function("relayboard_moment", 1, _write_moment, deterministic=True)
@@ -165,24 +175,69 @@ def register_query_functions(connection: sqlite3.Connection) -> None:
 @compiles(FoldedText, "postgresql")
 def _fold_on_postgresql(element: FoldedText, compiler: SQLCompiler, **options: Any) -> str:
     (text,) = element.clauses
-    spaces = compiler.process(literal(WHITESPACE), **options)
-    trimmed = f"btrim({compiler.process(text, **options)}, {spaces})"
-    return in_lower_case(trimmed, compiler.dialect)
+    given = compiler.process(text, **options)
+    sigma = f"translate(normalize({_without_odd(given)}, NFKC), '\u03c2', '\u03c3')"
+    folded = f"CASE WHEN {_is_ascii(given)} THEN {given} ELSE {sigma} END"
+    return f"btrim({_in_lower_case(folded, compiler.dialect)}, E'{_SPACES_OF_ASCII}')"
 
 
-def in_lower_case(text: str, dialect: Dialect) -> str:
-    """An expression for a text in lower case; of PostgreSQL, on a server of the dialect's version."""
-    if dialect.name == "sqlite":
-        return f"lower({text})"
+@compiles(SearchText, "postgresql")
+def _search_on_postgresql(element: SearchText, compiler: SQLCompiler, **options: Any) -> str:
+    (text,) = element.clauses
+    return in_search_form(compiler.process(text, **options), compiler.dialect)
+
+
+def in_search_form(text: str, dialect: Dialect) -> str:
+    """An expression of PostgreSQL for the form in which searches look; also that of the index of it."""
+    bare = f"regexp_replace(normalize({_without_odd(text)}, NFKD), '{_ACCENT_CLASS}+', '', 'g')"
+    bare = _in_lower_case(bare, dialect)
+    for letter, letters in TWO_LETTERS.items():
+        bare = f"replace({bare}, '{letter}', '{letters}')"
+    another = _literal("".join(LIKE_ANOTHER)), _literal("".join(LIKE_ANOTHER.values()))
+    other = f"normalize(translate({bare}, {another[0]}, {another[1]}), NFC)"
+    lower = _in_lower_case(text, dialect)
+    return f"btrim(CASE WHEN {_is_ascii(text)} THEN {lower} ELSE {other} END, E'{_SPACES_OF_ASCII}')"
+
+
+def _in_lower_case(text: str, dialect: Dialect) -> str:
+    """In lower case on a server of the dialect's version."""
     version: Any = dialect.server_version_info or ()
     tables = f' COLLATE "{UNICODE_TABLES}"' if version >= UNICODE_TABLES_SINCE else ""
-    return f"lower({text}{tables})"
+    return f"lower(({text}){tables})"
 
 
-@compiles(LowerText)
-def _lower(element: LowerText, compiler: SQLCompiler, **options: Any) -> str:
-    (text,) = element.clauses
-    return in_lower_case(compiler.process(text, **options), compiler.dialect)
+def _is_ascii(text: str) -> str:
+    """Most texts are, and need nothing more."""
+    return f"octet_length({text}) = char_length({text})"
+
+
+def _without_odd(text: str) -> str:
+    kept = "".join(sign for sign, meant in ODD.items() if meant)
+    deleted = "".join(sign for sign, meant in ODD.items() if not meant)
+    table = f"{_literal(kept + deleted)}, {_literal(''.join(ODD[sign] for sign in kept))}"
+    return f"CASE WHEN {text} ~ '{_class_of(ODD)}' THEN translate({text}, {table}) ELSE {text} END"
+
+
+def _literal(text: str) -> str:
+    # A percent sign would begin a parameter, a colon would name one.
+    assert not set(text) & set("%:\\"), "not for a text of SQL"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _class_of(characters: Iterable[str]) -> str:
+    """A class of a regular expression, written with escapes: some of these characters are invisible."""
+    codes = sorted(map(ord, characters))
+    firsts = [code for code in codes if code - 1 not in codes]
+    lasts = [code for code in codes if code + 1 not in codes]
+    return _class_of_ranges(zip(firsts, lasts, strict=True))
+
+
+def _class_of_ranges(ranges: Iterable[tuple[int, int]]) -> str:
+    return "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) + "]"
+
+
+_ACCENT_CLASS = _class_of_ranges(ACCENTS)
+_SPACES_OF_ASCII = " \\t\\n\\r\\f\\x0b\\x1c\\x1d\\x1e\\x1f"
 
 
 @compiles(MayContain, "sqlite")
@@ -191,11 +246,19 @@ def _may_contain_on_sqlite(element: MayContain, compiler: SQLCompiler, **options
     return f"({compiler.process(pattern, **options)} IS NOT NULL)"
 
 
-@compiles(MayContain, "postgresql")
-def _may_contain_on_postgresql(element: MayContain, compiler: SQLCompiler, **options: Any) -> str:
+@compiles(Contains, "sqlite")
+def _contains_on_sqlite(element: Contains, compiler: SQLCompiler, **options: Any) -> str:
     text, pattern = element.clauses
-    lower = compiler.process(LowerText(text), **options)
-    return f"({lower} LIKE {compiler.process(pattern, **options)})"
+    searched = compiler.process(SearchText(text), **options)
+    return f"({searched} LIKE {compiler.process(pattern, **options)} ESCAPE '\\')"
+
+
+@compiles(Contains, "postgresql")
+@compiles(MayContain, "postgresql")
+def _contains_on_postgresql(element: Contains | MayContain, compiler: SQLCompiler, **options: Any) -> str:
+    text, pattern = element.clauses
+    searched = compiler.process(SearchText(text), **options)
+    return f"({searched} LIKE {compiler.process(pattern, **options)})"
 
 
 @compiles(JoinedText, "postgresql")
@@ -225,17 +288,20 @@ def _read_moment_on_postgresql(element: TextAsMoment, compiler: SQLCompiler, **o
 @compiles(NameMatch, "postgresql")
 def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **options: Any) -> str:
     name, pattern, *parts = element.clauses
-    lower = in_lower_case(compiler.process(name, **options), compiler.dialect)
-    folded = compiler.process(FoldedText(name), **options)
+    searched = compiler.process(SearchText(name), **options)
     # As PostgreSQL finds it by an index, if there is one (see persistence.migrations.part_indexes).
-    has_part = " OR ".join(f"{lower} LIKE {compiler.process(part, **options)}" for part in parts) or "false"
+    has_part = " OR ".join(f"{searched} LIKE {compiler.process(part, **options)}" for part in parts) or "false"
     # A pattern with all letters of Unicode takes ten times as long as LIKE, which leaves few names to it.
-    begins = f"CASE WHEN NOT ({has_part}) THEN false ELSE {folded} ~ {compiler.process(pattern, **options)} END"
+    begins = f"CASE WHEN NOT ({has_part}) THEN false ELSE {searched} ~ {compiler.process(pattern, **options)} END"
     return f"(({has_part}) AND {begins})"
 
 
 def _fold(text: str | None) -> str | None:
-    return None if text is None else _folded(text)
+    return None if text is None else same_form(text)
+
+
+def _search(text: str | None) -> str | None:
+    return None if text is None else search_form(text)
 
 
 def _join(text: str | None) -> str | None:
@@ -268,7 +334,6 @@ def _match_name(name: str | None, prefixes: str, *_patterns: str) -> bool | None
 _HEBREW = r"\p{WB=Hebrew_Letter}"
 _LETTER = rf"\p{{WB=ALetter}}{_HEBREW}"
 _JOINING = rf"{_LETTER}\p{{WB=Numeric}}\p{{WB=ExtendNumLet}}"
-_KATAKANA = r"\p{WB=Katakana}\p{WB=ExtendNumLet}"
 _INVISIBLE = r"\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}"
 _WITHIN_WORDS = r"\p{WB=MidLetter}\p{WB=MidNumLet}\p{WB=Single_Quote}"
 _WITHIN_NUMBERS = r"\p{WB=MidNum}\p{WB=MidNumLet}\p{WB=Single_Quote}"
@@ -278,12 +343,16 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def make_name_pattern(prefixes: Sequence[str]) -> str:
-    """A regular expression that finds a word beginning with one of the folded prefixes in a folded name."""
+    """A regular expression that finds a word beginning with one of the prefixes, both as searches see them. In scripts
+    without spaces nobody knows where words begin: there each place counts.
+    """
     return "|".join(f"{_before(prefix[0])}{_escape(prefix)}" for prefix in prefixes)
 
 
 def _before(first: str) -> str:
     """Lookbehinds for everything that would join a word's first character to the characters before it."""
+    if _belongs(first, WITHOUT_SPACES):
+        return ""
     if _belongs(first, _LETTER):
         is_hebrew = _belongs(first, _HEBREW)
         return (
@@ -291,8 +360,6 @@ def _before(first: str) -> str:
         )
     if _belongs(first, r"\p{WB=Numeric}"):
         return _not_after(_JOINING) + _not_after(r"\p{WB=Numeric}", _WITHIN_NUMBERS)
-    if _belongs(first, r"\p{WB=Katakana}"):
-        return _not_after(_KATAKANA)
     if _belongs(first, r"\p{WB=ExtendNumLet}"):
         return _not_after(_JOINING + r"\p{WB=Katakana}")
     return ""
