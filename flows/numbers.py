@@ -1,12 +1,12 @@
 """Numbers in people's text and in the formats of a workspace (flow format, numbers and number-like parts)."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 
 from flows.environment import Environment, NumberFormat
+from flows.typed import plain
 
 SIGNIFICANT_DIGITS_MAX = 36
 MAGNITUDE_MAX = Decimal("1E100")
@@ -17,6 +17,9 @@ CACHED_TEXTS, CACHED_LENGTH = 2048, 40
 _SURE_EXPONENTS = range(-99, 100)
 
 _PLAIN = re.compile(r"-?([0-9]+(\.[0-9]+)?|\.[0-9]+)")
+ARABIC_DECIMAL, ARABIC_GROUPING = "\u066b", "\u066c"
+"""Signs that mean one thing only, in every format."""
+_SIGNS = f".,'{ARABIC_DECIMAL}{ARABIC_GROUPING}"
 # Rounds numbers with more significant digits.
 _LONGEST = Context(prec=SIGNIFICANT_DIGITS_MAX)
 _WIDE = Context(prec=250, rounding=ROUND_HALF_UP)
@@ -29,13 +32,14 @@ class NumberError(ValueError):
 def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decimal:
     """Reads a text that is a number as a whole: an optional minus, digits, and optionally a dot and digits.
 
-    With a number format its symbols are understood, and digits of any script. Raises NumberError, also for numbers of
-    more than 36 significant digits or of a magnitude outside 1E-100 to 1E100.
+    With a number format its symbols count instead of the dot, and digits of any script; groups have three digits, and
+    what cannot be a number in the format is none. Raises NumberError, also for numbers of more than 36 significant digits or of a magnitude outside
+    1E-100 to 1E100.
     """
-    plain = text.strip() if number_format is None else _make_plain(text, number_format)
-    if not _PLAIN.fullmatch(plain):
+    known = text.strip() if number_format is None else _make_plain(plain(text).strip(), number_format)
+    if not _PLAIN.fullmatch(known):
         raise NumberError(f"{text!r} is not a number")
-    number = Decimal(plain)
+    number = Decimal(known)
     if not is_in_range(number):
         raise NumberError("number value out of range")
     return number
@@ -55,7 +59,7 @@ def _find_numbers_cached(decimal_symbol: str, digit_grouping_symbol: str, text: 
 
 
 def _find_numbers(number_format: NumberFormat, text: str) -> Iterator[Decimal]:
-    for match in _candidate_pattern(number_format).finditer(text):
+    for match in _candidate_pattern(number_format).finditer(plain(text)):
         try:
             yield parse_decimal(match.group(), number_format)
         except NumberError:
@@ -101,14 +105,37 @@ def _round(number: Decimal, places: int) -> str:
 
 @lru_cache(maxsize=64)
 def _candidate_pattern(number_format: NumberFormat) -> re.Pattern[str]:
-    grouping = re.escape(number_format.digit_grouping_symbol)
-    decimal = re.escape(number_format.decimal_symbol)
-    return re.compile(rf"-?[\d{grouping}]+(?:{decimal}\d+)?|(?<!\w){decimal}\d+")
+    """What may be a number: digits with all signs that could join them, of which the decimal one counts once. Spaces
+    join groups only.
+    """
+    decimal, grouping = _symbols(number_format)
+    joins = f"[{re.escape((_SIGNS + grouping.strip()).replace(decimal, '') if decimal else _SIGNS)}]"
+    point = rf"(?:{re.escape(decimal)}[0-9]+)?" if decimal else ""
+    groups = r"[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|" if grouping == " " else ""
+    beginning = rf"|(?<!\w){re.escape(decimal)}[0-9]+" if decimal else ""
+    # Groups of three, joined by the decimal sign, are a number of another format.
+    foreign = rf"[0-9]{{1,3}}(?:{re.escape(decimal)}[0-9]{{3}}){{2,}}(?![0-9])|" if decimal else ""
+    return re.compile(rf"-?(?:{foreign}(?:{groups}[0-9]+)(?:{joins}[0-9]+)*{point})(?:{joins}[0-9]+)*{beginning}")
+
+
+@lru_cache(maxsize=64)
+def _number_pattern(number_format: NumberFormat) -> re.Pattern[str]:
+    decimal, grouping = _symbols(number_format)
+    point = f"{re.escape(decimal)}|{ARABIC_DECIMAL}"
+    comma = "|".join(map(re.escape, filter(None, (grouping, ARABIC_GROUPING))))
+    grouped = rf"[1-9][0-9]{{0,2}}(?:(?P<comma>{comma})[0-9]{{3}}(?:(?P=comma)[0-9]{{3}})*)"
+    return re.compile(rf"(?P<sign>-?)(?P<whole>{grouped}|[0-9]*)(?:(?:{point})(?P<fraction>[0-9]+))?")
+
+
+def _symbols(number_format: NumberFormat) -> tuple[str, str]:
+    """Of a plain text; every space means the same one, and so does every apostrophe."""
+    return plain(number_format.decimal_symbol), plain(number_format.digit_grouping_symbol)
 
 
 def _make_plain(text: str, number_format: NumberFormat) -> str:
-    ungrouped = text.strip().replace(number_format.digit_grouping_symbol, "")
-    dotted = ungrouped.replace(number_format.decimal_symbol, ".")
-    if dotted.isascii():
-        return dotted
-    return "".join(str(unicodedata.decimal(character, character)) for character in dotted)
+    match = _number_pattern(number_format).fullmatch(text) if number_format.decimal_symbol else None
+    if match is None:
+        return ""
+    whole = "".join(filter(str.isdigit, match["whole"]))
+    fraction = f".{match['fraction']}" if match["fraction"] else ""
+    return f"{match['sign']}{whole}{fraction}"

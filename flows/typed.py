@@ -78,7 +78,14 @@ _ACCENT = regex.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for first, las
 _AT_ENDS = INVISIBLE.replace("\u20e3", "") + SPACES + " \t\r\n\v\f\x1c\x1d\x1e\x1f"
 _DIRECTIONS = dict.fromkeys((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF))
 _SPACE_TABLE = str.maketrans(dict.fromkeys(SPACES, " "))
-_ODD_LETTER = regex.compile(r"[\p{Nd}--[0-9]]", regex.V1)
+_OTHER_DIGIT = regex.compile(r"[\p{Nd}--[0-9]]", regex.V1)
+_RAISED = "".join(
+    letter
+    for letter in map(chr, (0xAA, *range(0xB2, 0xBF), *range(0x2070, 0x209D), *range(0x2150, 0x2160), 0x2189))
+    if unicodedata.decomposition(letter).startswith(("<super>", "<sub>", "<fraction>"))
+)
+_NOT_RAISED = regex.compile(f"[^{_RAISED}]+")
+"""Raised digits and fractions are no digits of the number that they stand in."""
 
 
 def compose(text: str) -> str:
@@ -102,8 +109,8 @@ def plain(text: str) -> str:
     """
     if text.isascii():
         return text
-    known = unicodedata.normalize("NFKC", text.translate(_ODD_TABLE))
-    return str(_ODD_LETTER.sub(lambda found: str(unicodedata.decimal(found[0])), known))
+    known = _NOT_RAISED.sub(lambda part: unicodedata.normalize("NFKC", part[0]), text.translate(_ODD_TABLE))
+    return str(_OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), known))
 
 
 def same_form(text: str) -> str:

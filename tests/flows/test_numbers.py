@@ -87,3 +87,53 @@ def test_numbers_are_written_with_places_and_groups(number, places, is_grouped, 
 
 def test_numbers_are_written_with_the_symbols_of_the_workspace():
     assert format_number(Decimal("1234567.5"), COMMAS) == "1.234.567,5"
+
+
+POINT, COMMA, SPACE, APOSTROPHE = (
+    NumberFormat(".", ","),
+    NumberFormat(",", "."),
+    NumberFormat(",", " "),
+    NumberFormat(".", "'"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "number_format", "number"),
+    [
+        ("27.5", POINT, "27.5"),
+        ("27,5", POINT, None),
+        ("12,34", POINT, None),
+        ("1,2345", POINT, None),
+        ("1,00,000", POINT, None),
+        ("0,123", POINT, None),
+        ("1,234", POINT, "1234"),
+        ("1,234,567.8", POINT, "1234567.8"),
+        ("1.234,5", POINT, None),
+        ("1.234.567", POINT, None),
+        ("27,5", COMMA, "27.5"),
+        ("1.234,5", COMMA, "1234.5"),
+        ("1.234", COMMA, "1234"),
+        ("27.5", COMMA, None),
+        ("1,234.5", COMMA, None),
+        ("1 234,5", SPACE, "1234.5"),
+        ("1\u202f234\u00a0567,8", SPACE, "1234567.8"),
+        ("1.234,5", SPACE, None),
+        ("1’234.5", APOSTROPHE, "1234.5"),
+        ("1'23.5", APOSTROPHE, None),
+        ("٢٧٫٥", POINT, "27.5"),
+        ("١٬٢٣٤٫٥", COMMA, "1234.5"),
+        ("−１２．５", POINT, "-12.5"),
+        ("२७.५", POINT, "27.5"),
+        ("𞥑𞥒", POINT, "12"),
+        ("20²", POINT, None),
+    ],
+)
+def test_what_cannot_be_a_number_in_the_format_is_none(text, number_format, number):
+    wanted = [] if number is None else [Decimal(number)]
+    if number is None:
+        with pytest.raises(NumberError):
+            parse_decimal(text, number_format)
+    else:
+        assert parse_decimal(text, number_format) == wanted[0]
+    if "²" not in text:
+        assert list(find_numbers(Environment(number_format=number_format), f"about {text} kg")) == wanted
