@@ -12,6 +12,7 @@ from flows.clock import Clock
 from flows.environment import Environment
 from flows.layouts import LayoutError, format_with_layout, move_to_zone, parse_with_layout
 from flows.moments import in_zone_of
+from flows.typed import plain
 
 __all__ = ["LayoutError", "format_with_layout", "move_to_zone", "parse_date", "parse_datetime", "parse_time"]
 __all__ += ["parse_with_layout"]
@@ -42,7 +43,7 @@ _ISO_TIME_MARK = re.compile(r"[Tt](?=[0-9])")
 
 def parse_date(environment: Environment, clock: Clock, text: str) -> date | None:
     """The first date in a text, in the order of the environment's date format; ISO dates always count."""
-    found = _find_date(environment, clock, text.strip())
+    found = _find_date(environment, clock, plain(text).strip())
     return found[0] if found else None
 
 
@@ -53,7 +54,7 @@ def parse_datetime(environment: Environment, clock: Clock, text: str, fill_time:
     the environment's timezone. Without a time it is midnight, or with `fill_time` the current time of day. It is also
     midnight for what is after the calendar's last day in UTC or here: people mean the day, which never comes.
     """
-    trimmed = text.strip()
+    trimmed = plain(text).strip()
     written = _read_iso(trimmed)
     moment = in_zone_of(written, environment.zone) if written else _read_local(environment, clock, trimmed, fill_time)
     if moment is None or moment.replace(tzinfo=None) < EARLIEST:
@@ -64,7 +65,7 @@ def parse_datetime(environment: Environment, clock: Clock, text: str, fill_time:
 
 def find_short_year(environment: Environment, text: str, year: int) -> str:
     """The two digits of a text that were read as a year; an empty string if the text has all four."""
-    trimmed = text.strip()
+    trimmed = plain(text).strip()
     if _read_iso_date(trimmed[:10]) is not None:
         return ""
     short = f"{year % 100:02}"
@@ -83,7 +84,7 @@ def _is_in_calendar(moment: datetime, zone: ZoneInfo) -> bool:
 
 def parse_time(text: str) -> time | None:
     """The first time of day in a text; fractions of a second are cut to microseconds."""
-    for match in _TIME.finditer(text):
+    for match in _TIME.finditer(plain(text)):
         time_of_day = _make_time(match[1], *match.groups()[1:])
         if time_of_day is not None:
             return time_of_day

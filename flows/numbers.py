@@ -33,8 +33,8 @@ def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decim
     """Reads a text that is a number as a whole: an optional minus, digits, and optionally a dot and digits.
 
     With a number format its symbols count instead of the dot, and digits of any script; groups have three digits, and
-    what cannot be a number in the format is none. Raises NumberError, also for numbers of more than 36 significant digits or of a magnitude outside
-    1E-100 to 1E100.
+    what cannot be a number in the format is none. Raises NumberError, also for numbers of more than 36 significant
+    digits or of a magnitude outside 1E-100 to 1E100.
     """
     known = text.strip() if number_format is None else _make_plain(plain(text).strip(), number_format)
     if not _PLAIN.fullmatch(known):

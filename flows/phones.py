@@ -7,16 +7,20 @@ import re
 from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
+import regex
+
+from flows.typed import fold_case, plain
+
 INTERNATIONAL_DIGITS_MIN = 11
 SENDER_NAME_LENGTH_MAX = 64
 REREADINGS_MAX = 3
 
 _SPREADSHEET_EXPONENT = re.compile(r"e\+1[12]\Z")
-_NOT_ALPHANUMERIC = re.compile(r"[^0-9a-z]")
+_NOT_ALPHANUMERIC = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _CANDIDATE = re.compile(r"\+?[\d .\-()]{5,}")
 _NOT_DIALLED = re.compile(r"[^\d+]")
 _SHORT_CODE = re.compile(r"[0-9]{3,6}")
-_SENDER_NAME = re.compile(rf"(?=[0-9]*[a-z])[0-9a-z]{{1,{SENDER_NAME_LENGTH_MAX}}}")
+_SENDER_NAME = regex.compile(rf"(?=[0-9]*\p{{L}})[\p{{L}}\p{{M}}0-9]{{1,{SENDER_NAME_LENGTH_MAX}}}")
 
 
 class PhoneError(ValueError):
@@ -61,13 +65,13 @@ def is_possible(number: str, country: str = "") -> bool:
 
 def parse_phone(text: str, country: str = "") -> str:
     """The E.164 form of a text that is a phone number as a whole; empty text if it is not one."""
-    trimmed = text.strip()
+    trimmed = plain(text).strip()
     return _read_candidate(trimmed, country) if _CANDIDATE.fullmatch(trimmed) else ""
 
 
 def find_phones(text: str, country: str = "") -> list[str]:
     """The E.164 forms of all possible numbers within a text, in their order."""
-    found = (_read_candidate(match.group(), country) for match in _CANDIDATE.finditer(text))
+    found = (_read_candidate(match.group(), country) for match in _CANDIDATE.finditer(plain(text)))
     return [number for number in found if number]
 
 
@@ -133,8 +137,8 @@ def _common_length(first: str, second: str) -> int:
 
 
 def _clean(text: str) -> tuple[str, str]:
-    """The letters and digits of a text, and the same in the form in which it should be dialed."""
-    lowered = text.strip().lower()
+    """The letters and digits of a text, of every script, and the same in the form in which it should be dialed."""
+    lowered = fold_case(plain(text).strip())
     if _SPREADSHEET_EXPONENT.search(lowered):
         lowered = lowered[:-4].replace(".", "")
     cleaned = _NOT_ALPHANUMERIC.sub("", lowered)

@@ -2,6 +2,8 @@
 
 import re
 
+import regex
+
 SCHEMES = (
     "bsuid",
     "discord",
@@ -29,7 +31,7 @@ SCHEMES = (
 EMAIL = re.compile(r"[^\s@]+@[^\s@.]+(\.[^\s@.]+)+")
 TWITTER_HANDLE = re.compile(r"[A-Za-z0-9_]{1,15}")
 # International numbers outside of numbering plans, short codes, and names of senders.
-SHORT_TEL_PATH = re.compile(r"\+[0-9]{7,15}|[a-z0-9]{1,64}")
+SHORT_TEL_PATH = regex.compile(r"\+[0-9]{7,15}|[\p{Ll}\p{Lo}\p{Lm}\p{M}0-9]{1,64}")
 
 _DIGITS = re.compile(r"[0-9]+")
 _UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, urlencode
 
 from flows.phones import PhoneError, is_possible, national_format, normalize_number, parse_number
+from flows.typed import clean, plain
 from flows.urn_schemes import PATH_RULES, SCHEMES, SHORT_TEL_PATH, TWITTER_HANDLE
 
 __all__ = [
@@ -91,8 +92,9 @@ def normalize(urn: Urn, country: str | None = None) -> Urn:
     without one, numbers are read as people type them, and everything except letters and digits is removed. Without
     (None), numbers that cannot be read are not changed.
     """
-    path = _normalize_path(urn.scheme.lower(), urn.path.strip(), country)
-    return replace(urn, scheme=urn.scheme.lower(), path=path, display=urn.display.strip())
+    scheme = urn.scheme.lower()
+    path = _normalize_path(scheme, plain(urn.path).strip() if scheme in PATH_RULES else clean(urn.path), country)
+    return replace(urn, scheme=scheme, path=path, display=clean(urn.display))
 
 
 def validate(urn: Urn, *, lenient: bool = False, path_length: int = PATH_LENGTH_MAX) -> None:

@@ -9,13 +9,16 @@ from pathlib import Path
 import regex
 
 from flows.environment import Environment
-from flows.typed import WITHOUT_SPACES, compose, fold_case, plain, same_form
+from flows.typed import APOSTROPHES, INVISIBLE, WITHOUT_SPACES, fold_case, same_form
 
 # The words of tests and the names of results are the same for every contact, so they are cached; longer texts are not.
 CACHED_TEXTS = 2048
 CACHED_LENGTH = 100
 
 _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
+# What people type between letters without seeing it, and the apostrophes of other keyboards, belong to the word.
+_WITHIN = "".join(each for each in INVISIBLE + APOSTROPHES if each != "\u200b")
+_TYPED_TOKEN = regex.compile(rf"[\p{{L}}\p{{M}}\p{{N}}_'{_WITHIN}]+|\p{{S}}")
 _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
 _UNPAIRED = regex.compile("[\ud800-\udfff]")
 _NOT_SNAKE = regex.compile(r"[^\p{L}\p{Nd}_]+")
@@ -109,11 +112,15 @@ def collated_words(environment: Environment, text: str) -> frozenset[str]:
 
 
 def _collate_words(collation: str, text: str) -> frozenset[str]:
-    return frozenset(_collate(collation, token) for token in tokens(text))
+    return frozenset(form for _, form in _collate_tokens(collation, text))
 
 
 def _collate_tokens(collation: str, text: str) -> Sequence[tuple[str, str]]:
-    return tuple((token, _collate(collation, token)) for token in tokens(text))
+    if text.isascii():
+        return tuple((token, _collate(collation, token)) for token in tokens(text))
+    words = (token.strip(INVISIBLE + APOSTROPHES) for token in _TYPED_TOKEN.findall(text))
+    found = ((word, _collate(collation, word)) for word in words)
+    return tuple((token, form) for token, form in found if form)
 
 
 _collate_words_cached = lru_cache(maxsize=CACHED_TEXTS)(_collate_words)
@@ -130,7 +137,7 @@ def _collate(collation: str, token: str) -> str:
         return lower(_skeleton(token))
     if collation == "arabic_variants":
         return lower(unicodedata.normalize("NFKC", token).translate(_ARABIC_VARIANTS))
-    return lower(token)
+    return same_form(token)
 
 
 def lower(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 
 from sqlalchemy import update
 
+from flows.typed import plain
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.new_records import NewRecord, insert_new
@@ -17,7 +18,7 @@ NAME = re.compile(r"(?:[^\W_]|[ \-])+\Z")
 
 def make_key(name: str) -> str:
     """The key of a field with this name: `Date of Birth` gives `date_of_birth`."""
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    return re.sub(r"[^a-z0-9]+", "_", plain(name).lower()).strip("_")
 
 
 def new_field(

@@ -16,6 +16,7 @@ from persistence.sql.kept_statements import execute_kept
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page
+from persistence.sql.query_functions import contains_folded
 from persistence.sql.snapshots import one_snapshot
 from persistence.tables.stamps import record_stamp
 from persistence.tokens import Areas, covers
@@ -301,8 +302,8 @@ def named(table: Table) -> Rule:
 
 
 def contains(key: ColumnElement[str]) -> Rule:
-    """Records whose name contains this text, in any case; `key` is the case-folded name."""
-    return lambda _query, part: key.contains(name_key(part), autoescape=True)
+    """Records whose name contains this text, in any case and with any accents; `key` is the case-folded name."""
+    return lambda _query, part: contains_folded(key, name_key(part))
 
 
 def belongs_to(column: ColumnElement[Any], table: Table, *, by: ColumnElement[str] | None = None) -> SimpleRule:

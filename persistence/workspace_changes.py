@@ -14,16 +14,18 @@ from persistence.errors import InvalidInput
 from persistence.groups.groups import renew_groups
 from persistence.sql.names import check_name
 from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
-from persistence.workspaces import Workspace, find_workspace, hold_workspace
+from persistence.workspaces import BY_COUNTRY, NUMBER_FORMATS, Workspace, find_workspace, hold_workspace
 
 AS_GIVEN = ("name", "country", "timezone", "date_style", "answer_limit")
-READ_BY = ("timezone", "date_style")
-"""What dates in fields of contacts are read and compared with."""
+READ_BY = ("timezone", "date_style", "number_format")
+"""What dates and numbers in fields of contacts are read and compared with."""
 
 
 def read_changes(body: Mapping[str, Any]) -> dict[str, Any]:
     """The changes that a request asks for. Raises InvalidInput for a country, time zone or language that is none."""
     changes = {name: body[name] for name in AS_GIVEN if name in body}
+    if "number_format" in body:
+        changes["number_format"] = read_number_format(body["number_format"])
     country, timezone = changes.get("country", ""), changes.get("timezone", "UTC")
     if country and country not in phonenumbers.SUPPORTED_REGIONS:
         raise InvalidInput.on("country", f"{country} is not a country code of two letters, like RW.")
@@ -32,6 +34,15 @@ def read_changes(body: Mapping[str, Any]) -> dict[str, Any]:
     if "languages" in body:
         changes["languages"] = _read_languages(body["languages"])
     return changes
+
+
+def read_number_format(given: str) -> str | None:
+    """The stored form of a number format: its example, or null for that of the country. Raises InvalidInput."""
+    if given == BY_COUNTRY:
+        return None
+    if given not in NUMBER_FORMATS:
+        raise InvalidInput.on("number_format", f"One of {BY_COUNTRY}, {'; '.join(NUMBER_FORMATS)}.")
+    return given
 
 
 def _read_languages(given: Sequence[str]) -> list[str]:

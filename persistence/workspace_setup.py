@@ -17,6 +17,7 @@ def create_workspace(
     timezone: str = "UTC",
     languages: tuple[str, ...] = ("eng",),
     date_style: str = "day_first",
+    number_format: str | None = None,
     is_anonymous: bool = False,
 ) -> Workspace:
     """Create a workspace with the records that every workspace has: the group Open Tickets, the topic General, a
@@ -28,6 +29,7 @@ def create_workspace(
         "timezone": timezone,
         "languages": list(languages),
         "date_style": date_style,
+        "number_format": number_format,
         "is_anonymous": is_anonymous,
     }
     created = find_workspace(tx, tx.insert(workspace, created_on=tx.now, **values))

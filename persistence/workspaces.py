@@ -2,19 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import func, select
+import orjson
+from sqlalchemy import select
 
+from flows.environment import NumberFormat
+from flows.numbers import format_number
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
 from persistence.sql.fixed_statements import Fixed, param
-from persistence.sql.json_sql import as_text, json_record
 from persistence.tables.accounts import workspace
 
 USUAL_ANSWERS = 12
 DATE_STYLES = ("day_first", "month_first", "year_first")
+BY_COUNTRY = "by_country"
+NUMBER_FORMATS = {
+    "1,234.5": NumberFormat(".", ","),
+    "1.234,5": NumberFormat(",", "."),
+    "1 234,5": NumberFormat(",", " "),
+    "1'234.5": NumberFormat(".", "'"),
+    "1 234.5": NumberFormat(".", " "),
+    "1'234,5": NumberFormat(",", "'"),
+}
+"""How people write numbers, each named by an example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +42,20 @@ class Workspace:
     languages: tuple[str, ...]
     date_style: str
     is_anonymous: bool
+    number_format: str | None = None
 
     @property
     def default_language(self) -> str:
         return self.languages[0] if self.languages else "eng"
+
+    @property
+    def number_signs(self) -> NumberFormat:
+        """The format with which its numbers are read and written: its own, otherwise that of its country."""
+        if self.number_format is not None:
+            return NUMBER_FORMATS[self.number_format]
+        from flows.locales import find_number_format  # noqa: PLC0415  # it loads much, and many have a format
+
+        return find_number_format(self.country, self.default_language)
 
     @property
     def zone(self) -> ZoneInfo:
@@ -78,20 +101,33 @@ def list_workspaces(tx: Transaction) -> list[Workspace]:
     return [workspace_from_row(row) for row in tx.execute(select(*WORKSPACE_COLUMNS).order_by(workspace.c.id))]
 
 
+def show_workspace(found: Workspace) -> dict[str, Any]:
+    """The workspace as the API and the commands show it, with the number format that counts."""
+    return {
+        "uuid": found.uuid,
+        "name": found.name,
+        "country": found.country,
+        "languages": list(found.languages),
+        "primary_language": next(iter(found.languages), None),
+        "timezone": found.timezone,
+        "date_style": found.date_style,
+        "number_format": name_number_format(found.number_signs),
+        "anon": found.is_anonymous,
+    }
+
+
+def name_number_format(signs: NumberFormat) -> str:
+    """The example that stands for a format."""
+    return format_number(Decimal("1234.5"), signs)
+
+
 def read_workspace(tx: Transaction, workspace_id: int, *, in_v1: bool = False) -> str:
     """The workspace record of the API as JSON text."""
-    languages = workspace.c.languages
-    record = json_record(
-        {
-            "uuid": workspace.c.uuid,
-            "name": workspace.c.name,
-            "country": workspace.c.country,
-            "languages": languages,
-            "primary_language": languages[0].as_string(),
-            "timezone": workspace.c.timezone,
-            "date_style": workspace.c.date_style,
-            "anon": workspace.c.is_anonymous,
-            **({} if in_v1 else {"answer_limit": func.coalesce(workspace.c.answer_limit, USUAL_ANSWERS)}),
-        }
-    )
-    return tx.execute(select(as_text(record)).where(workspace.c.id == workspace_id)).scalar_one()
+    columns = (*WORKSPACE_COLUMNS, workspace.c.answer_limit)
+    *row, limit = tx.execute(select(*columns).where(workspace.c.id == workspace_id)).one()
+    record = show_workspace(workspace_from_row(row))
+    if in_v1:
+        del record["number_format"]
+    else:
+        record["answer_limit"] = USUAL_ANSWERS if limit is None else limit
+    return orjson.dumps(record).decode()

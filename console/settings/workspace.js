@@ -11,6 +11,7 @@ import { html, useState } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Found<"workspace">} Shown */
 
+const FORMATS = /** @type {const} */ (["1,234.5", "1.234,5", "1 234,5", "1'234.5", "1 234.5", "1'234,5"]);
 const STYLES = /** @type {const} */ (["day_first", "month_first", "year_first"]);
 /** @type {[string, import("../shared/texts.js").Key][]} */
 const BEYOND = [["api/v2/docs", "settings.explorer"], ["api/v1/docs", "settings.explorer_1"], ["guides/", "settings.guides"]];
@@ -30,6 +31,7 @@ export function Workspace() {
           <div><dt>${t("settings.languages")}</dt><dd>${(shown.languages ?? []).map((code) => nameOf("language", code)).join(", ") || "–"}</dd></div>
           <div><dt>${t("settings.answer_limit")}</dt><dd>${shown.answer_limit || "–"}</dd></div>
           <div><dt>${t("settings.date_style")}</dt><dd>${word("date_style", shown.date_style ?? "day_first")}</dd></div>
+          <div><dt>${t("settings.number_format")}</dt><dd><bdi>${shown.number_format}</bdi></dd></div>
         </dl>
         ${shown.anon && html`<p><${Badge} tone="warn">${t("settings.anonymous")}<//></p>`}
       </section>
@@ -54,6 +56,7 @@ function WorkspaceDialog({ shown, onClose }) {
       languages: text("languages").split(/[\s,;]+/).filter(Boolean),
       date_style: /** @type {typeof STYLES[number]} */ (text("date_style")),
       answer_limit: Number(text("answer_limit")),
+      ...(text("number_format") ? { number_format: /** @type {"by_country" | typeof FORMATS[number]} */ (text("number_format")) } : {}),
     });
     await startSession();
     notify(t("settings.saved"));
@@ -73,6 +76,11 @@ function WorkspaceDialog({ shown, onClose }) {
       </select><//>
       <${Field} label=${t("settings.answer_limit")} id="workspace-answers" help=${t("settings.answer_limit_help")}>
         <input id="workspace-answers" name="answer_limit" type="number" required min="0" max="1000" defaultValue=${shown.answer_limit} aria-describedby="workspace-answers-help" /><//>
+      <${Field} label=${t("settings.number_format")} id="workspace-numbers"><select id="workspace-numbers" name="number_format">
+        <option value="">${t("settings.number_format_now", { example: shown.number_format ?? "" })}</option>
+        <option value="by_country">${t("settings.number_format_country")}</option>
+        ${FORMATS.map((example) => html`<option key=${example} value=${example}>${example}</option>`)}
+      </select><//>
     <//>
   `;
 }

@@ -1,5 +1,6 @@
 """Values of contact fields: how a string is read for a field of any type (flow format, field values)."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime as Moment
@@ -69,11 +70,13 @@ def plain_number(number: Decimal) -> int | float | str:
 def _read_number(text: str, stored: object) -> Decimal | None:
     if stored is None:
         return None
+    known = _read_stored(stored)
     try:
-        # The string is exact if JSON's number may not be.
-        return parse_decimal(text)
+        # The string is exact if JSON's number may not be; in another number format it is another number.
+        exact = parse_decimal(text)
     except NumberError:
-        return _read_stored(stored)
+        return known
+    return exact if known is None or math.isclose(exact, known) else known
 
 
 def _read_stored(stored: object) -> Decimal | None:

@@ -91,6 +91,7 @@ class Sprint:
             self.services,
             self.options,
             self.session.environment,
+            typed_text=str((self.session.input or {}).get("text", "")).strip(),
         )
 
     def forget_environment(self) -> None:

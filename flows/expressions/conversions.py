@@ -53,11 +53,13 @@ def to_text(evaluation: Evaluation, value: Value) -> str:
 
 
 def to_number(evaluation: Evaluation, value: Value) -> Decimal:
-    """A number, or a text that is a plain number."""
+    """A number, or a text that is a plain number, or one in the number format of the environment."""
     plain = value if isinstance(value, Decimal) else stand_in(value)
     if isinstance(plain, Decimal):
         return plain
     number = decimals.read_plain(plain) if isinstance(plain, str) else None
+    if number is None and isinstance(plain, str):
+        number = decimals.read_typed(plain, evaluation.environment.number_format)
     if number is None:
         raise ExpressionError(f"unable to convert {describe(plain)} to a number")
     return number

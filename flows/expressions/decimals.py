@@ -4,8 +4,9 @@ import re
 from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, DivisionByZero, InvalidOperation, Overflow
 from functools import lru_cache
 
+from flows.environment import NumberFormat
 from flows.expressions.errors import OUT_OF_RANGE, ExpressionError
-from flows.numbers import SIGNIFICANT_DIGITS_MAX, is_in_range, render_decimal
+from flows.numbers import SIGNIFICANT_DIGITS_MAX, NumberError, is_in_range, parse_decimal, render_decimal
 
 DIVISION_PLACES = 16
 LARGEST_EXPONENT = 100
@@ -37,6 +38,14 @@ def read_plain(text: str) -> Decimal | None:
 def _read_plain(text: str) -> Decimal | None:
     trimmed = text.strip()
     return check_range(Decimal(trimmed)) if _PLAIN.fullmatch(trimmed) else None
+
+
+def read_typed(text: str, number_format: NumberFormat) -> Decimal | None:
+    """The number in a text as people write it, None if it is none or out of range."""
+    try:
+        return parse_decimal(text, number_format)
+    except NumberError:
+        return None
 
 
 # Cached, because the bounds of tests are the same for every contact.

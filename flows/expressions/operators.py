@@ -8,6 +8,7 @@ from flows.expressions.conversions import to_number, to_text
 from flows.expressions.errors import ExpressionError
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.values import Value, XError
+from flows.typed import compose
 
 POWER_WORK = 300
 
@@ -22,7 +23,7 @@ def _join(evaluation: Evaluation, left: Value, right: Value) -> str:
 
 
 def _equal(evaluation: Evaluation, left: Value, right: Value) -> bool:
-    return to_text(evaluation, left) == to_text(evaluation, right)
+    return compose(to_text(evaluation, left)) == compose(to_text(evaluation, right))
 
 
 def _differ(evaluation: Evaluation, left: Value, right: Value) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from flows.expressions.values import MISSING, Deprecated, Missing, Value, XObject
-from flows.words import fold_case
+from flows.typed import fold_case
 
 Getter = Callable[[Any], Value | Deprecated]
 

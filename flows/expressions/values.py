@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from flows.expressions.decimals import check_range
 from flows.expressions.errors import ExpressionError
 from flows.numbers import render_decimal
-from flows.words import fold_case
+from flows.typed import fold_case
 
 if TYPE_CHECKING:
     from flows.expressions.evaluation import Evaluation

@@ -3,6 +3,7 @@
 The translation to SQL gives the same result for all contacts of a workspace; both are tested on the same cases.
 """
 
+import contextlib
 import operator
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -82,10 +83,12 @@ def read_day(value: str, environment: Environment, clock: Clock) -> tuple[dateti
     return day_bounds(moment, environment)
 
 
-def read_number(value: str) -> Decimal:
-    """The value of a condition as a number."""
-    try:
+def read_number(value: str, environment: Environment) -> Decimal:
+    """The value of a condition as a number: a plain one, or one in the number format of the environment."""
+    with contextlib.suppress(NumberError):
         return parse_decimal(plain(value))
+    try:
+        return parse_decimal(value, environment.number_format)
     except NumberError as error:
         raise QueryError("invalid_number", f"can't convert '{value}' to a number", {"value": value}) from error
 
@@ -114,7 +117,7 @@ def _matches(condition: Condition, actual: QueryValue, environment: Environment,
         return _matches_text(condition, actual)
     if isinstance(actual, datetime):
         return _matches_day(condition, actual, environment, clock)
-    wanted = read_number(condition.value)
+    wanted = read_number(condition.value, environment)
     if condition.operator in ("=", "!="):
         return Decimal(actual) == wanted
     return _COMPARISONS[condition.operator](Decimal(actual), wanted)

@@ -4,13 +4,12 @@ from flows.clock import Clock
 from flows.dates import parse_datetime
 from flows.environment import Environment
 from flows.languages import is_language
-from flows.numbers import NumberError, parse_decimal
 from flows.queries.errors import QueryError
+from flows.queries.evaluation import read_number
 from flows.queries.implicit import ADDRESS_PART_LENGTH_MIN, NAME_WORD_LENGTH_MIN, has_searchable_word
 from flows.queries.properties import ALWAYS_SET, COMPARABLE_TYPES, STATUSES
 from flows.queries.resolver import Resolver
 from flows.queries.tree import Condition
-from flows.typed import plain
 
 
 def validate_condition(condition: Condition, environment: Environment, resolver: Resolver | None, clock: Clock) -> None:
@@ -24,7 +23,7 @@ def validate_condition(condition: Condition, environment: Environment, resolver:
     if condition.is_set_check:
         _validate_set_check(condition)
     elif condition.value_type == "number":
-        _validate_number(condition.value)
+        read_number(condition.value, environment)
     elif condition.value_type == "datetime":
         _validate_date(condition.value, environment, clock)
     elif condition.kind == "attribute":
@@ -69,13 +68,6 @@ def _validate_set_check(condition: Condition) -> None:
             f"can't check whether '{condition.key}' is set or not set",
             {"property": condition.key, "operator": condition.operator},
         )
-
-
-def _validate_number(value: str) -> None:
-    try:
-        parse_decimal(plain(value))
-    except NumberError as error:
-        raise QueryError("invalid_number", f"can't convert '{value}' to a number", {"value": value}) from error
 
 
 def _validate_date(value: str, environment: Environment, clock: Clock) -> None:

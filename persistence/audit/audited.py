@@ -59,7 +59,12 @@ AUDITED: Mapping[str, Audited] = {
     "api_token": Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
     "invitation": Audited("invitations", "email", ("role",)),
     "workspace": Audited(
-        "workspace", "name", ("name", "country", "timezone", "languages", "date_style", "is_anonymous", "answer_limit")
+        "workspace",
+        "name",
+        (
+            *("name", "country", "timezone", "languages", "date_style", "number_format", "is_anonymous"),
+            "answer_limit",
+        ),
     ),
     "channel": Audited(
         "channels",

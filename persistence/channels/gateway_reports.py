@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Executable, select, update
 
-from flows.urns import URN_LENGTH_MAX, Urn, UrnError, from_parts, read_phone_urn
+from flows.urns import URN_LENGTH_MAX, Urn, UrnError, from_parts
 from persistence.channels.channels import Source
 from persistence.channels.settings import OVERLAP, is_one_of
 from persistence.contacts.actions import interrupt_contacts
@@ -21,7 +21,7 @@ from persistence.groups.members import leave_all_groups
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
-from persistence.relayers.reports import SENDERS_KEPT, announce_received, find_senders
+from persistence.relayers.reports import SENDERS_KEPT, UNKNOWN_SENDER, announce_received, find_senders, sender_of
 from persistence.secrets.encrypted_columns import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.fixed_statements import Fixed, param
@@ -100,6 +100,8 @@ def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -
 def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
     """The contact opted out: it is stopped and leaves its flow and all groups, and a channel event is recorded."""
     urn, source = _sender(gateway, sender), gateway.source
+    if urn == UNKNOWN_SENDER:
+        raise Refused("The sender is not a valid address.")
     owner = ensure_owners(tx, source.workspace_id, [urn], channel_id=source.id, changes=True)[urn.identity]
     mine = (contact.c.workspace_id == source.workspace_id) & (contact.c.id == owner.contact_id)
     stopped = (
@@ -126,18 +128,18 @@ def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
 
 
 def _sender(gateway: Gateway, sender: str) -> Urn:
+    if gateway.scheme == "tel":
+        return sender_of(clean_text(sender), gateway.source.country)
     if len(sender) > URN_LENGTH_MAX:
         raise Refused("The sender is not a valid address: it is too long.")
-    return _read_sender(gateway.scheme, gateway.source.country, sender)
+    return _read_sender(gateway.scheme, sender)
 
 
 @lru_cache(maxsize=SENDERS_KEPT)
-def _read_sender(scheme: str, country: str | None, sender: str) -> Urn:
+def _read_sender(scheme: str, sender: str) -> Urn:
     if clean_text(sender) != sender:  # such characters cannot be stored, and without them it would be another URN
         raise Refused("The sender is not a valid address.")
     try:
-        if scheme == "tel":
-            return read_phone_urn(sender, country or "")
         return from_parts(scheme, sender, path_length=URN_LENGTH_MAX)
     except UrnError as error:
         raise Refused(f"The sender is not a valid address: {error}.") from error

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
 
+from flows.typed import fold_case, plain
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.contacts.owners import is_one_of
 from persistence.database import Transaction
@@ -84,7 +85,7 @@ def _read_bare(text: str) -> Urn | None:
         urn = parse(text)
     except UrnError:
         return None
-    path = urn.path.strip().lower()
+    path = fold_case(plain(urn.path).strip())
     return Urn("tel", path) if urn.scheme.lower() == "tel" and not path.startswith("+") else None
 
 

@@ -96,7 +96,7 @@ def _matches(condition: Condition, scope: SearchScope) -> Clause:
     if condition.kind == "attribute" and condition.key in _ATTRIBUTES:
         return _ATTRIBUTES[condition.key](condition, scope)
     if condition.value_type == "number":
-        return _matches_number(condition, _typed_column(condition, scope))
+        return _matches_number(condition, _typed_column(condition, scope), scope)
     if condition.value_type == "datetime":
         return _matches_day(condition, scope)
     text = _typed_column(condition, scope)
@@ -125,8 +125,8 @@ def _field_part(condition: Condition, scope: SearchScope) -> ColumnElement[Any]:
     return part
 
 
-def _matches_number(condition: Condition, column: ColumnElement[Any]) -> Clause:
-    order = NumberOrder(column, render_decimal(read_number(condition.value)))
+def _matches_number(condition: Condition, column: ColumnElement[Any], scope: SearchScope) -> Clause:
+    order = NumberOrder(column, render_decimal(read_number(condition.value, scope.environment)))
     if condition.operator in ("=", "!="):
         return order == 0
     return order.op(condition.operator, is_comparison=True)(0)

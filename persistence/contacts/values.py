@@ -15,6 +15,7 @@ from flows.environment import Environment
 from flows.moments import in_whole_minutes
 from flows.numbers import NumberError, parse_decimal, render_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path, read_places
+from flows.typed import clean
 from persistence.boundaries.boundaries import read_place_tree
 from persistence.database import Transaction
 from persistence.tables.contacts import field
@@ -47,6 +48,7 @@ def environment_of(workspace: Workspace) -> Environment:
         timezone=workspace.timezone,
         allowed_languages=workspace.languages,
         default_country=workspace.country,
+        number_format=workspace.number_signs,
         redaction_policy="urns" if workspace.is_anonymous else "none",
     )
 
@@ -58,7 +60,7 @@ def read_value(
     empty string, which clears the field. Numbers are plain decimal strings; datetimes are ISO 8601 in the workspace's
     time zone (contract reference, contact field values).
     """
-    text = (text or "").strip()[:VALUE_LENGTH]
+    text = clean(text or "")[:VALUE_LENGTH]
     if not text:
         return None
     stored = {"text": text}

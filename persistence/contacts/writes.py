@@ -132,7 +132,10 @@ def _read_fields(
             raise InvalidInput.on("fields", f'No contact field "{key[:36]}".')
         if by_agent and access != "edit":
             raise InvalidInput.on("fields", f'Agents cannot edit the field "{key}".')
-        values[uuid] = read_value(workspace, text, tx.now)
+        present = stored.get(uuid)
+        # What the API shows is a plain number; in the workspace's format it would be another one, or none.
+        is_shown = present is not None and text is not None and text == present.get(kind)
+        values[uuid] = present if is_shown else read_value(workspace, text, tx.now)
         kinds[uuid] = kind
     return read_place_values(tx, workspace, stored, values, kinds)
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from flows.phones import normalize_number
+from flows.phones import SENDER_NAME_LENGTH_MAX, normalize_number
 from flows.urns import Urn
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, call_fields, message_fields
@@ -24,6 +24,9 @@ from persistence.tables.contacts import BLOCKED
 
 HIDDEN_NUMBERS = ("", "-1", "-2", "-3")
 
+UNKNOWN_SENDER = Urn("tel", "unknown")
+"""Whoever sends an SMS without a number, or with one that has neither letters nor digits."""
+
 SENDERS_KEPT = 20_000
 """Numbers that were read lately: to read them is a fifth of the work for their SMS, and senders write again."""
 
@@ -36,8 +39,13 @@ def sender_urn(number: str, country: str | None) -> Urn | None:
     """The URN for the number that a phone shows; short codes and sender names are valid, hidden callers have none."""
     if number.strip() in HIDDEN_NUMBERS:
         return None
-    path = normalize_number(number, country or "")
+    path = normalize_number(number, country or "")[:SENDER_NAME_LENGTH_MAX]
     return Urn("tel", path) if path else None
+
+
+def sender_of(number: str, country: str | None) -> Urn:
+    """The URN of who sent an SMS. No SMS is dropped for its sender: those that hide it are one contact."""
+    return sender_urn(number, country) or UNKNOWN_SENDER
 
 
 def _in_events(owner: UrnOwner) -> EventContact:
@@ -46,16 +54,15 @@ def _in_events(owner: UrnOwner) -> EventContact:
 
 def record_sms(tx: Transaction, phone: Source, reports: Sequence[SmsReport]) -> dict[SmsReport, int]:
     """Store incoming SMS, oldest first; returns the message id of each report, new or repeated. Messages from blocked
-    contacts are dropped. A report without a valid sender gives no message, nor does one that another workspace got when
-    it had the phone. A repeat changes nothing, whatever happened to its contact.
+    contacts are dropped, and what another workspace got when it had the phone. A repeat changes nothing, whatever
+    happened to its contact.
     """
     named: dict[str, tuple[SmsReport, Urn]] = {}
     names: dict[SmsReport, str] = {}
     for report in sorted(reports, key=lambda report: report.moment or tx.now):
-        urn = sender_urn(report.number, phone.country)
-        if urn is not None:
-            names[report] = _fingerprint("sms", urn.identity, _milliseconds(report.moment), report.text)
-            named[names[report]] = (report, urn)
+        urn = sender_of(report.number, phone.country)
+        names[report] = _fingerprint("sms", urn.identity, _milliseconds(report.moment), report.text)
+        named[names[report]] = (report, urn)
     known = find_known_messages(tx, phone.id, named) if named else {}
     new = {name: each for name, each in named.items() if name not in known}
     owners = find_senders(tx, phone, [urn for _, urn in new.values()])

@@ -19,6 +19,7 @@ from sqlalchemy import (
     update,
 )
 
+from flows.typed import clean, plain
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid
@@ -31,14 +32,14 @@ Found = TypeVar("Found")
 
 
 def name_key(name: str) -> str:
-    """The form in which names are compared: normalized and case-folded, equal on all databases."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+    """The form in which names are compared: as people take them for the same (docs/typing.md), and case-folded."""
+    return unicodedata.normalize("NFC", plain(name).strip().casefold())
 
 
 def check_name(name: str, field: str = "name", length: int = NAME_LENGTH) -> str:
     """The trimmed name; raises InvalidInput if it is empty, too long or has invalid characters (contract reference
     4.1)."""
-    name = name.strip()
+    name = clean(name)
     if not name:
         raise InvalidInput.on(field, "An empty value is not allowed.")
     if len(name) > length:

@@ -61,6 +61,7 @@ class WorkspaceColumns(UuidColumns):
     timezone: Named[str] = Column(String(64), default="UTC")
     languages: Named[Any] = Column(Json, nullable=False)
     date_style: Named[str] = Column(String(12), default="day_first")
+    number_format: Named[str | None] = Column(String(7))
     is_anonymous: Named[bool] = Column(Boolean, default=False)
     archiving: Named[Any] = Column(Json, nullable=True)
     created_on: Named[datetime] = Column(UtcDateTime)

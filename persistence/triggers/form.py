@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Table, select
 
+from flows.typed import plain
 from flows.words import tokens
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
@@ -86,7 +87,7 @@ def read_keywords(given: Sequence[str]) -> tuple[str, ...]:
     """Keywords as they are stored: one word each, in lower case. Raises InvalidInput."""
     words: list[str] = []
     for text in given:
-        found = tokens(text)
+        found = tokens(plain(text))
         if len(found) != 1 or len(found[0]) > KEYWORD_LENGTH:
             raise InvalidInput.on("keyword", f'"{text[:KEYWORD_LENGTH]}" is not one word.')
         words.append(found[0].lower())

@@ -4,23 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
-from persistence.workspaces import Workspace, list_workspaces
+from persistence.workspaces import BY_COUNTRY, Workspace, list_workspaces, show_workspace
 from relayboard.commands.countries import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 
 def show(workspace: Workspace) -> dict[str, Any]:
-    return {
-        "uuid": workspace.uuid,
-        "id": workspace.id,
-        "name": workspace.name,
-        "country": workspace.country,
-        "timezone": workspace.timezone,
-        "languages": list(workspace.languages),
-        "date_style": workspace.date_style,
-        "anon": workspace.is_anonymous,
-    }
+    record = show_workspace(workspace)
+    del record["primary_language"]
+    return {"uuid": record.pop("uuid"), "id": workspace.id, **record}
 
 
 def run_create(options: Options) -> None:
@@ -36,6 +29,7 @@ def run_create(options: Options) -> None:
             timezone=timezone,
             languages=tuple(languages) or ("eng",),
             date_style=options.date_style,
+            number_format=None if options.number_format == BY_COUNTRY else options.number_format,
             is_anonymous=options.anon,
         )
     print_json(show(workspace))
@@ -60,10 +54,13 @@ def run_change(options: Options) -> None:
         "timezone": None if options.timezone is None else _read_timezone(options.timezone),
         "languages": _read_languages(options.language) or None,
         "date_style": options.date_style,
+        "number_format": options.number_format,
         "is_anonymous": None if options.anon is None else options.anon == "yes",
         "answer_limit": options.answer_limit,
     }
     changes = {name: value for name, value in given.items() if value is not None}
+    if changes.get("number_format") == BY_COUNTRY:
+        changes["number_format"] = None
     if not changes:
         raise CommandFailed("nothing was given that is to change: see `relayboard workspace change --help`")
     with writing_in(options) as (tx, workspace):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, AUDIT_RESOURCES, DATE_STYLES, ROLES, SCOPES
+from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, AUDIT_RESOURCES, DATE_STYLES, NUMBER_FORMATS, ROLES, SCOPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
 from relayboard.usage.values import Given, Moment, WholeNumber
 
@@ -24,6 +24,12 @@ WORKSPACE = Noun(
         option("--timezone", "IANA name, for example Africa/Kigali; default: UTC", default="UTC"),
         option("--language", "ISO 639-3 code; repeat, the default first", several=True),
         option("--date-style", "how dates are written; default: day_first", choices=DATE_STYLES, default="day_first"),
+        option(
+            "--number-format",
+            "how numbers are written, by an example; default: as in its country",
+            choices=NUMBER_FORMATS,
+            default="by_country",
+        ),
         flag("--anon", "an anonymous workspace: hide the URNs of contacts from API clients"),
         examples=("--name Clinics --country RW --timezone Africa/Kigali --language kin --language eng",),
     ),
@@ -58,9 +64,11 @@ WORKSPACE = Noun(
         option(
             "--answer-limit", "automatic answers to one contact in five minutes; 0: no limit", kind=WholeNumber(0, 1000)
         ),
+        option("--number-format", "how numbers are written, by an example", choices=NUMBER_FORMATS),
         option("--anon", "whether the URNs of contacts are hidden from API clients", choices=("yes", "no")),
-        more="What is not given stays as it is. With another time zone or date style, smart groups and the times of "
-        "campaigns are worked out again; the next time of a schedule stays, and those after it follow the new zone.",
+        more="What is not given stays as it is. With another time zone, date style or number format, smart groups and "
+        "the times of campaigns are worked out again; the next time of a schedule stays, and those after it follow the "
+        "new zone.",
         examples=(f"{IN} --name 'Clinics of the north' --timezone Africa/Kigali",),
     ),
 )

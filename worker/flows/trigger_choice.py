@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from flows.engine import Contact
 from flows.environment import Environment
-from flows.words import collate, tokens
+from flows.words import collate, collated_tokens
 from persistence.tables.triggers import FIRST_WORD
 from persistence.triggers.triggers import CATCH_ALL, KEYWORD, NEW_CONVERSATION, Trigger
 
@@ -15,7 +15,7 @@ def choose_keyword_trigger(
     triggers: Iterable[Trigger], environment: Environment, contact: Contact, channel_uuid: str | None, text: str
 ) -> tuple[Trigger, str] | None:
     """The most specific trigger whose keyword is the first word of the message, or the only one, and that keyword."""
-    words = [collate(environment, word) for word in tokens(text)]
+    words = [form for _, form in collated_tokens(environment, text)]
     if not words:
         return None
     found = [

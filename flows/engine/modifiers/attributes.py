@@ -1,5 +1,6 @@
 """Changes the plain properties and fields of a contact (flow format, actions on contacts)."""
 
+import contextlib
 from decimal import Decimal
 
 from flows.dates import find_short_year, parse_datetime
@@ -62,17 +63,28 @@ def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
 def read_field_value(editor: ContactEditor, field: Field, text: str) -> FieldValue:
     """The value of a string for a field of a contact, with everything as which it can be read."""
     moment = parse_datetime(editor.environment, editor.clock, text, fill_time=True)
-    try:
-        number: Decimal | None = parse_decimal(text)
-    except NumberError:
-        number = None
     place = _find_place(editor, field, text)
     return FieldValue(
         text,
-        number,
+        _read_number(editor, text),
         write_moment(moment) if moment else "",
         **{kind: place_path(place, level) for kind, level in _LEVELS.items()},
     )
+
+
+def _read_number(editor: ContactEditor, text: str) -> Decimal | None:
+    """Expressions write plain numbers, people write those of their number format. A text that is the message of the
+    contact was written by a person.
+    """
+    formats = [None, editor.environment.number_format]
+    if text == editor.typed_text:
+        formats.reverse()
+    for number_format in formats:
+        with contextlib.suppress(NumberError):
+            return parse_decimal(text, number_format)
+        if text == editor.typed_text:
+            return None
+    return None
 
 
 def place_path(place: Place | None, level: int) -> str:

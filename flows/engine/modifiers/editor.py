@@ -16,7 +16,7 @@ from flows.environment import Environment
 class ContactEditor:
     """What a change needs: the contact to change in place, its assets and settings, and the log for events.
     `environment` is used to read the contact's texts; groups are evaluated with the `workspace`'s environment, by
-    default the same.
+    default the same. `typed_text` is the message of the contact, trimmed.
     """
 
     contact: Contact
@@ -27,6 +27,7 @@ class ContactEditor:
     services: Services = NO_SERVICES
     options: Options = DEFAULT_OPTIONS
     workspace: Environment | None = None
+    typed_text: str = ""
 
     def update_groups(self, *, keeps_others: bool = False) -> None:
         """Updates the groups with queries; a contact that is not active has none of them, and after a change no others

@@ -11,7 +11,7 @@ from flows.expressions.evaluation import Evaluation
 from flows.expressions.functions.registry import INTEGER, RAW, TEXT, function
 from flows.expressions.patterns import find_groups
 from flows.expressions.values import Value
-from flows.words import fold_case
+from flows.typed import fold_case
 
 REPEAT_LIMIT = 10_000
 # Characters that Unicode has not assigned yet may be new emoji, and other space characters separate words.

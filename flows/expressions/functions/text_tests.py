@@ -9,6 +9,7 @@ from flows.expressions.functions.registry import RAW, TEXT, function, matched, n
 from flows.expressions.patterns import find_groups, make_encodable
 from flows.expressions.values import Value, XError, XObject
 from flows.phones import find_phones
+from flows.typed import compose, plain
 from flows.words import collated_tokens, collated_words, lower
 
 CHARACTERS_PER_UNIT = 2
@@ -33,14 +34,14 @@ def has_text(evaluation: Evaluation, text: str) -> XObject:
 @function("has_only_text", takes=[TEXT, TEXT])
 def has_only_text(evaluation: Evaluation, text: str, expected: str) -> XObject:
     """The texts are exactly equal."""
-    return matched(text) if text == expected else not_matched()
+    return matched(text) if compose(text) == compose(expected) else not_matched()
 
 
 @function("has_beginning", takes=[TEXT, TEXT])
 def has_beginning(evaluation: Evaluation, text: str, beginning: str) -> XObject:
     """The trimmed text has this beginning, ignoring case; the match is the part as written."""
-    wanted = beginning.strip()
-    encoded = text.strip().encode("utf-8", "replace")
+    wanted = compose(beginning).strip()
+    encoded = compose(text).strip().encode("utf-8", "replace")
     head = encoded[: len(wanted.encode("utf-8", "replace"))].decode("utf-8", "replace")
     return matched(head) if wanted and lower(head) == lower(wanted) else not_matched()
 
@@ -89,8 +90,13 @@ def has_only_phrase(evaluation: Evaluation, text: str, phrase: str) -> XObject:
 
 @function("has_pattern", takes=[TEXT, TEXT])
 def has_pattern(evaluation: Evaluation, text: str, pattern: str) -> XObject:
-    """A regular expression is found; `extra` has its groups by number."""
-    groups = find_groups(evaluation, pattern.strip(), text)
+    """A regular expression is found, in the text as typed or with its digits and signs as those of ASCII; `extra` has
+    its groups by number.
+    """
+    wanted, typed = compose(pattern).strip(), compose(text)
+    groups = find_groups(evaluation, wanted, typed)
+    if groups is None and not typed.isascii():
+        groups = find_groups(evaluation, wanted, plain(typed))
     if groups is None:
         return not_matched()
     return matched(groups[0], XObject({str(index): group for index, group in enumerate(groups)}))

@@ -30,7 +30,7 @@ def carry_out(tx: Transaction, gateway: Gateway, action: str, values: Mapping[st
     if action in RECEIVE:
         sender = first(values, config.get("mo_from_field"), "from", "sender")
         text = first(values, config.get("mo_text_field"), "text", "message")
-        if not sender:
+        if not any(name in values for name in (config.get("mo_from_field"), "from", "sender")):
             raise Refused("The parameter from is required.")
         moment = read_moment(first(values, config.get("mo_date_field"), "date", "time"))
         message_id = receive_message(tx, gateway, GatewayMessage(sender, text, moment))

@@ -101,3 +101,24 @@ def test_a_new_conversation_comes_before_a_more_specific_catch_all() -> None:
     found = [choose_trigger([catch_all, first], message_kinds(is_new), amina(), PHONE) for is_new in (True, False)]
 
     assert found == [first, catch_all]
+
+
+@pytest.mark.parametrize(
+    ("text", "keyword"),
+    [
+        ("cafe\u0301", "café"),
+        ("CAFÉ please", "cafe\u0301"),
+        ("\u200ecafé\u200f", "café"),
+        ("ca\u00adfé", "café"),
+        ("‘café’", "café"),
+        ("l’eau", "l'eau"),
+        *((digit, "1") for digit in ("١", "۱", "१", "১", "１", "1️⃣", "①", "❶", "๑")),
+        ("می\u200cخواهم", "میخواهم"),
+    ],
+)
+def test_a_keyword_is_met_however_its_letters_are_typed(text: str, keyword: str) -> None:
+    assert meets(text, keywords=(keyword,))
+
+
+def test_accents_distinguish_keywords() -> None:
+    assert not meets("cafe", keywords=("café",))
