@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 import regex
 
-from flows.typed import fold_case, plain
+from flows.typed import compose, fold_case, plain
 
 INTERNATIONAL_DIGITS_MIN = 11
 SENDER_NAME_LENGTH_MAX = 64
@@ -141,7 +141,8 @@ def _clean(text: str) -> tuple[str, str]:
     lowered = fold_case(plain(text).strip())
     if _SPREADSHEET_EXPONENT.search(lowered):
         lowered = lowered[:-4].replace(".", "")
-    cleaned = _NOT_ALPHANUMERIC.sub("", lowered)
+    # Letters that now stand together may have one composed form.
+    cleaned = compose(_NOT_ALPHANUMERIC.sub("", lowered))
     return cleaned, "+" + cleaned if cleaned and lowered.startswith("+") else cleaned
 
 

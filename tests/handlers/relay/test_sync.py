@@ -78,7 +78,6 @@ class TestIncoming:
         "command",
         [
             {"cmd": "mo_sms", "phone": "0788000111"},
-            {"cmd": "mo_sms", "msg": "who am I?"},
             {"cmd": "call", "type": "unk", "phone": "0788000111", "ts": NOW_MS},
             {"cmd": "call", "type": "mo_call", "ts": NOW_MS},
             {"cmd": "mt_sent", "msg_id": 4711, "ts": NOW_MS},

@@ -25,6 +25,8 @@ class TestReadWorkspace:
             "primary_language": "eng",
             "timezone": "Africa/Kigali",
             "date_style": "day_first",
+            "number_format": "1,234.5",
+            "answer_limit": 12,
             "anon": False,
         }
 

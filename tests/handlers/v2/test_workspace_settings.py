@@ -26,7 +26,7 @@ def test_what_is_given_changes_and_the_log_tells(head: Api) -> None:
 
     assert changed.status_code == 200
     assert changed.json() == head.get(WORKSPACE).json()
-    expected = before | changes | {"languages": ["swa", "eng"], "primary_language": "swa"}
+    expected = before | changes | {"languages": ["swa", "eng"], "primary_language": "swa", "number_format": "1.234,5"}
     assert changed.json() == {name: expected[name] for name in changed.json()}
     (event,) = head.results(EVENTS, resource="workspace")
     assert event["changes"]["timezone"] == ["Africa/Kigali", "Africa/Nairobi"]
@@ -79,3 +79,45 @@ def test_what_is_no_setting_is_refused_and_named(head: Api, body: dict[str, Any]
 @pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
 def test_only_administrators_change_the_workspace(api: Api, role: str) -> None:
     assert api.as_role(role).post(PATH, {"name": "Mine"}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("number_format", "text", "number"),
+    [
+        ("1,234.5", "27,5", None),
+        ("1,234.5", "1.234,5", None),
+        ("1,234.5", "1,234.5", "1234.5"),
+        ("1.234,5", "27,5", "27.5"),
+        ("1.234,5", "1.234,5", "1234.5"),
+        ("1.234,5", "27.5", None),
+        ("1 234,5", "1\u202f234,5", "1234.5"),
+        ("1'234.5", "1’234.5", "1234.5"),
+        ("1,234.5", "٢٧٫٥", "27.5"),
+    ],
+)
+def test_numbers_of_fields_are_read_in_the_format_of_the_workspace(
+    head: Api, number_format: str, text: str, number: str | None
+) -> None:
+    assert head.post(PATH, {"number_format": number_format}).json()["number_format"] == number_format
+    assert head.post("/api/v2/fields.json", {"name": "Weight", "type": "number"}).status_code == 201
+
+    made = head.post("/api/v2/contacts.json", {"name": "Amina", "fields": {"weight": text}}).json()
+
+    assert made["fields"]["weight"] == number
+
+
+def test_the_format_is_by_default_that_of_the_country_and_can_be_so_again(head: Api) -> None:
+    assert head.post(PATH, {"country": "DE"}).json()["number_format"] == "1.234,5"
+    assert head.post(PATH, {"number_format": "1 234,5"}).json()["number_format"] == "1 234,5"
+    assert head.post(PATH, {"number_format": "by_country"}).json()["number_format"] == "1.234,5"
+    assert head.post(PATH, {"number_format": "1;234"}).status_code == 400
+
+
+def test_a_number_that_the_api_shows_can_be_sent_back(head: Api) -> None:
+    head.post(PATH, {"number_format": "1.234,5"})
+    head.post("/api/v2/fields.json", {"name": "Weight", "type": "number"})
+    made = head.post("/api/v2/contacts.json", {"name": "Amina", "fields": {"weight": "1,234"}}).json()
+
+    again = head.post("/api/v2/contacts.json", {"fields": made["fields"]}, uuid=made["uuid"]).json()
+
+    assert made["fields"]["weight"] == again["fields"]["weight"] == "1.234"
