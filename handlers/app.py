@@ -2,6 +2,7 @@
 
 import functools
 import logging
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import anyio.to_thread
@@ -15,7 +16,7 @@ from handlers.asgi.console import Console
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
-from handlers.asgi.health import Health
+from handlers.asgi.health import Check, Health
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
@@ -52,11 +53,12 @@ from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.signing_in import TooManyAttempts
 from persistence.database import Database, Wake
+from persistence.diagnosis import Trouble
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.opening import open_store
 from persistence.media.store import StoreUnavailable
 from persistence.serving import open_serving_database
-from persistence.standby import open_standby
+from persistence.standby import Standby, open_standby
 from relayboard.base.settings import Settings
 
 POSTGRES_THREADS = 4
@@ -71,10 +73,12 @@ def create_app(
     passwords: Passwords | None = None,
     stopping: Stopping | None = None,
     check_responses: bool = False,
+    checks: Mapping[str, Check] | None = None,
 ) -> ASGIApp:
     """The whole service: guard, health and explorer pages, then Connexion for the generations of the API. With
     `check_responses` (used in tests), a response that does not match the contract raises an exception; `passwords` with
-    small parameters make tests quick. `stopping` ends streams when the process stops.
+    small parameters make tests quick. `stopping` ends streams when the process stops, `checks` are more conditions of
+    readiness.
     """
     connections_kept = 2 * POSTGRES_THREADS + SLOW_AT_ONCE + 2
     database = database or open_serving_database(settings, connections_kept)
@@ -111,13 +115,13 @@ def create_app(
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),
     )
-    app: ASGIApp = Guard(_route(service), settings)
+    app: ASGIApp = Guard(_route(service, checks or {}), settings)
     if settings.traces:
         app = Traced(app)
     return ResponseCheck(app) if check_responses else app
 
 
-def _route(service: Service) -> ASGIApp:
+def _route(service: Service, checks: Mapping[str, Check]) -> ASGIApp:
     """The API, and the layers of pages, which requests for whole paths of the contract pass by."""
     settings, database, api = service.settings, service.database, _connexion_app()
     app: ASGIApp = _with_service(GatewayCalls(api), service)
@@ -126,8 +130,19 @@ def _route(service: Service) -> ASGIApp:
     app = MediaFiles(app, settings)
     app = ArchiveFiles(app, settings, database.clock)
     app = PrivateFiles(app, settings, database.clock)
-    app = Health(app, settings, database, limiter=service.limiter)
+    if service.standby is not None:
+        checks = {"standby": _follows(service.standby), **checks}
+    app = Health(app, settings, database, checks=checks, limiter=service.limiter)
     return Bypass(_with_service(api, service), app, whole_paths())
+
+
+def _follows(standby: Standby) -> Check:
+    async def check() -> Sequence[Trouble]:
+        standby.begin()
+        behind = standby.describe_lag()
+        return [] if behind is None else [Trouble("standby", behind, "", stops=False)]
+
+    return check
 
 
 def _with_service(app: ASGIApp, service: Service) -> ASGIApp:

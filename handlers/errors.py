@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
+import anyio.to_thread
 import orjson
 from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionRequest, ConnexionResponse
@@ -26,15 +27,20 @@ from persistence.errors import (
     RecordMissing,
     Refused,
     SystemRecord,
+    fault_of,
     is_temporary,
+    names_unknown,
     took_too_long,
 )
 from persistence.media.store import StoreUnavailable
+from persistence.migrations import MigrationError, check_schema
 
 logger = logging.getLogger("relayboard.api")
 
 JSON_TYPE = "application/json"
 CODE_MISSING = "second_factor_required"
+LASTING_SECONDS = "30"
+"""When to try again what waits for an operator."""
 STATUS = {Refused: 400, SystemRecord: 403, NotAllowed: 403, RecordMissing: 404, LimitReached: 409, Clash: 409}
 TEXTS = {
     401: "An API token is required.",
@@ -124,11 +130,21 @@ async def answer_database(request: ConnexionRequest, error: DatabaseError) -> Co
     status, text, headers = explain_database(error)
     if took_too_long(error) and request.method == "GET":
         text, headers = "This request takes the database too long; ask for less at a time.", {"Retry-After": "60"}
+    if status == 500 and names_unknown(error):
+        try:
+            await anyio.to_thread.run_sync(check_schema, context_of(request.scope).service.database.engine)
+        except MigrationError:
+            text = "The schema of the database is not the one that this version works with."
+            return detail(503, text, {"Retry-After": LASTING_SECONDS})
     return detail(status, text, headers)
 
 
 def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
     """Status, text and headers: 503 for temporary problems; every other database error is our fault: 500."""
+    fault = fault_of(error)
+    if fault is not None:  # one line for each request: it may last for hours
+        logger.error("the database cannot be used: %s", fault.sentence)
+        return 503, f"{fault.sentence[0].upper()}{fault.sentence[1:]}.", {"Retry-After": LASTING_SECONDS}
     logger.error("the database failed: %s", type(error).__name__, exc_info=error)
     if is_temporary(error):
         return 503, "The service is overloaded or its database is not available; try again.", {"Retry-After": "1"}

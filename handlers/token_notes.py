@@ -5,7 +5,7 @@ import threading
 
 from persistence.accounts.sign_ins import note_sight
 from persistence.database import Database
-from persistence.errors import DatabaseError
+from persistence.errors import DatabaseError, fault_of
 from persistence.tokens import Credentials, note_use, renew_hash
 
 logger = logging.getLogger("relayboard.api")
@@ -60,8 +60,12 @@ class TokenNotes:
                 return
             try:
                 self._write(used, seen)
-            except DatabaseError:
-                logger.warning("the use of %s tokens could not be stored", len(used) + len(seen), exc_info=True)
+            except DatabaseError as error:
+                count, fault = len(used) + len(seen), fault_of(error)
+                if fault is None:
+                    logger.warning("the use of %s tokens could not be stored", count, exc_info=True)
+                else:
+                    logger.warning("the use of %s tokens could not be stored: %s", count, fault.sentence)
 
     def _write(self, used: dict[int, str | None], seen: set[int]) -> None:
         with self._database.writing() as tx:

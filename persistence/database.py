@@ -1,6 +1,7 @@
 """The engine and the unit of work: one transaction per request or job, with wake-ups only after its commit."""
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, overload
@@ -19,7 +20,7 @@ from sqlalchemy.engine import Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from persistence.errors import LostRace, lost_a_race
+from persistence.errors import Fault, LostRace, fault_of, lost_a_race
 from persistence.hooks import BeforeCommit, Watcher
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
@@ -191,18 +192,25 @@ class Database:
         keys: KeyRing | None = None,
         is_behind_pooler: bool = False,
         direct_url: str | None = None,
+        makes_file: bool = True,
     ) -> None:
         """`keys` decrypt and encrypt its secrets, which cannot be read or written without them. `is_behind_pooler` says
-        that the URL leads to a pooler by transaction, and `direct_url` leads to the database itself then.
+        that the URL leads to a pooler by transaction, and `direct_url` leads to the database itself then. A file of
+        SQLite that is not there is made if `makes_file`: who serves from it waits for it instead.
         """
         self.url = url
         self.clock = clock
         self.wake = wake
         self.witness: Watcher | None = None
+        self.fault: Fault | None = None
+        """Why nothing can be written, as the last unit of work that wrote has found; `failed_at` says when."""
+        self.failed_at = 0.0
         self._most_connections = pool_size + MAX_OVERFLOW
         self.is_behind_pooler = is_behind_pooler
         self._direct_url = direct_url
-        self.engine = create_pooled_engine(url, pool_size, statement_timeout_seconds, is_behind_pooler=is_behind_pooler)
+        self.engine = create_pooled_engine(
+            url, pool_size, statement_timeout_seconds, is_behind_pooler=is_behind_pooler, makes_file=makes_file
+        )
         if keys is not None:
             give_keys(self.engine, keys)
         self.sqlite = self.engine.dialect.name == "sqlite"
@@ -245,15 +253,20 @@ class Database:
     def writing(self, *, patient: bool = True) -> Iterator[Transaction]:
         """A unit of work that writes. If it is not patient, it raises Busy while another one holds SQLite's write
         lock."""
-        with self.engine.connect() as connection:
-            if self.sqlite:
-                connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
-            can_prepare = not (self.sqlite or self.is_behind_pooler)
-            with sending_together(connection) if can_prepare else contextlib.nullcontext(), connection.begin():
-                transaction = Transaction(connection, self.clock, can_prepare=can_prepare)
-                transaction.witness = self.witness
-                yield transaction
-                transaction.flush()
+        try:
+            with self.engine.connect() as connection:
+                if self.sqlite:
+                    connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
+                can_prepare = not (self.sqlite or self.is_behind_pooler)
+                with sending_together(connection) if can_prepare else contextlib.nullcontext(), connection.begin():
+                    transaction = Transaction(connection, self.clock, can_prepare=can_prepare)
+                    transaction.witness = self.witness
+                    yield transaction
+                    transaction.flush()
+        except DBAPIError as error:
+            self.fault, self.failed_at = fault_of(error), time.monotonic()
+            raise
+        self.fault = None
         transaction.tell()
         if transaction.woken:
             self.wake(transaction.woken)

@@ -1,6 +1,10 @@
-"""What the doctor asks the database."""
+"""What the doctor and the readiness of a process ask the database."""
 
+import shutil
 import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +13,8 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import inspect, select, text
 
 from persistence.database import Database, Transaction
+from persistence.errors import DISK_FULL, NO_CONNECTIONS, PRIMARY_CODE, READ_ONLY, fault_of
+from persistence.migrations import ENCODING, say_encoding
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from persistence.tables.accounts import workspace
 from persistence.tables.service import secret_key_check
@@ -28,6 +34,118 @@ class DatabaseFacts:
     bytes: int
     unknown_zones: tuple[str, ...]
     small_settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What an installation cannot work with, or soon cannot. `stops` says that it is not ready; the sentence may be
+    told to everybody, the remedy is for operators.
+    """
+
+    check: str
+    sentence: str
+    remedy: str
+    stops: bool = True
+
+
+LONG_SECONDS = 10
+"""Longer than any of our transactions holds a lock that others wait for."""
+LOCK_WAIT_MS = 2000
+FAULT_SECONDS = 60.0
+"""What a write has found is told for so long, unless another write was possible."""
+LEAST_BYTES = 4 * 1024 * 1024
+FEW_CONNECTIONS = 3
+POSTGRES_STATE = text(
+    "select pg_is_in_recovery() or current_setting('default_transaction_read_only')::bool,"
+    " current_setting('server_encoding'),"
+    " (select count(*) from pg_stat_activity where backend_type = 'client backend'),"
+    " current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
+)
+HELD_TABLES = text(
+    "select min(relname), pid, coalesce(max(application_name), ''),"
+    " max(extract(epoch from clock_timestamp() - xact_start))"
+    " from pg_locks join pg_stat_activity using (pid) join pg_class on pg_class.oid = relation"
+    " where locktype = 'relation' and granted and pid <> pg_backend_pid()"
+    " and pg_locks.database = (select oid from pg_database where datname = current_database())"
+    " and relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')"
+    " and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')"
+    " and xact_start < clock_timestamp() - make_interval(secs => :seconds)"
+    " group by pid order by pid limit 1"
+)
+WAITING = text(
+    "select locktype, (pg_blocking_pids(pid))[1], extract(epoch from clock_timestamp() - waitstart)"
+    " from pg_locks join pg_stat_activity using (pid)"
+    " where not granted and datname = current_database()"
+    " and waitstart < clock_timestamp() - make_interval(secs => :seconds)"
+    " order by locktype <> 'relation', waitstart limit 1"
+)
+
+
+def find_troubles(database: Database) -> Iterator[Trouble]:
+    """Why nothing can be written, or not everything, though the database answers. Raises DatabaseError."""
+    if database.fault is not None and time.monotonic() - database.failed_at < FAULT_SECONDS:
+        yield Trouble("writing", database.fault.sentence, database.fault.remedy)
+        return
+    yield from _find_in_sqlite(database) if database.sqlite else _find_in_postgres(database)
+
+
+def _find_in_sqlite(database: Database) -> Iterator[Trouble]:
+    if shutil.disk_usage(Path(database.engine.url.database or ".").absolute().parent).free < LEAST_BYTES:
+        yield Trouble("writing", DISK_FULL.sentence, DISK_FULL.remedy)
+    with closing(database.engine.raw_connection()) as connection:
+        cursor = connection.cursor()
+        usual = cursor.execute("pragma busy_timeout").fetchone()[0]
+        before = cursor.execute("pragma data_version").fetchone()
+        cursor.execute(f"pragma busy_timeout = {LOCK_WAIT_MS}")
+        try:
+            cursor.execute("begin immediate")
+            cursor.execute("rollback")
+        except sqlite3.OperationalError as error:
+            fault = fault_of(error)
+            if fault is not None:
+                yield Trouble("writing", fault.sentence, fault.remedy)
+            elif error.sqlite_errorcode & PRIMARY_CODE != sqlite3.SQLITE_BUSY:
+                raise
+            elif before == cursor.execute("pragma data_version").fetchone():  # otherwise others write in turns
+                yield Trouble(
+                    "locks",
+                    f"a program has held the write lock of the database for more than {LOCK_WAIT_MS / 1000:.0f} s",
+                    f"find it with `fuser {database_file(database)}`, and end it",
+                )
+        finally:
+            cursor.execute(f"pragma busy_timeout = {usual}")
+
+
+def database_file(database: Database) -> str:
+    return str(database.engine.url.database)
+
+
+def _find_in_postgres(database: Database) -> Iterator[Trouble]:
+    with database.reading() as tx:
+        is_read_only, encoding, used, most = tx.execute(POSTGRES_STATE).one()
+        held = tx.execute(HELD_TABLES, {"seconds": LONG_SECONDS}).one_or_none()
+        waiting = tx.execute(WAITING, {"seconds": LONG_SECONDS}).one_or_none()
+    if is_read_only:
+        yield Trouble("writing", READ_ONLY.sentence, READ_ONLY.remedy)
+    if encoding != ENCODING:
+        yield Trouble("encoding", *say_encoding(encoding))
+    if most - used <= FEW_CONNECTIONS:
+        sentence = f"{used} of {most} connections of the database are taken"
+        yield Trouble("connections", sentence, NO_CONNECTIONS.remedy, stops=False)
+    if held is not None:
+        table, pid, program, seconds = held
+        sentence = (
+            f"the session {pid} ({program or 'of another user'}) has locked the table {table} for {seconds:.0f} s"
+        )
+        yield Trouble("locks", sentence, _end(pid))
+    elif waiting is not None:
+        kind, pid, seconds = waiting
+        sentence = f"the session {pid} holds a lock for which others have waited {seconds:.0f} s"
+        yield Trouble("locks", sentence, _end(pid), stops=kind == "relation")
+
+
+def _end(pid: int) -> str:
+    return f"see in pg_stat_activity what it does, and end it with `select pg_terminate_backend({pid})`"
 
 
 DEFAULTS = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB"}

@@ -1,7 +1,9 @@
 """The exceptions of persistence: one family of rule violations, which handlers turn into responses in one place, and
 database errors, for packages that do not import SQLAlchemy."""
 
+import sqlite3
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
@@ -9,17 +11,71 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 DatabaseError = SQLAlchemyError
 """The errors of the database, its driver and the connection pool."""
-DATABASE_AWAY = (OperationalError, PoolTimeout)
-"""Errors that mean that the database cannot be reached or used now; nothing is wrong with the statement."""
+_AWAY = (OperationalError, PoolTimeout)
 QUERY_CANCELED = "57014"
 SERIALIZATION_CODES = ("40001", "40P01")
 FROZEN = "25P03"
 """The server ended a transaction in which nothing had happened for too long, and thus before its commit."""
+UNKNOWN_NAMES = ("42P01", "42703")
 LOCK_NOT_AVAILABLE = "55P03"
+PRIMARY_CODE = 0xFF
+"""The bits of an error of SQLite that name its kind; the others say more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A state of the database that lasts until somebody mends it. The sentence may be told to everybody, the remedy is
+    for operators.
+    """
+
+    sentence: str
+    remedy: str
+
+
+READ_ONLY = Fault(
+    "the database is read-only at present: nothing can be stored, lists can be read",
+    "let it write again (after a failover, RELAYBOARD_DATABASE_URL must lead to the server that writes; otherwise look "
+    "at default_transaction_read_only, or at the mount and the permissions of the file)",
+)
+DISK_FULL = Fault("the disk of the database is full", "delete what is not needed, or give it a larger disk")
+NO_CONNECTIONS = Fault(
+    "the database has no connections left",
+    "raise max_connections of PostgreSQL, run fewer processes, or put a pooler before it (docs/scaling.md)",
+)
+DAMAGED = Fault(
+    "the database is damaged, or is no database",
+    "stop the service, keep a copy of what is there, and restore the last backup (docs/backup.md)",
+)
+FILE_GONE = Fault(
+    "the file of the database is not there: it was moved away or deleted",
+    "put it back; nothing is stored until then",
+)
+FILE_REPLACED = Fault(
+    "the file of the database was replaced by another one while the service runs",
+    "stop the service, remove the files ending in -wal and -shm that do not belong to the new file, and start it "
+    "again; or put the former file back",
+)
+SQLITE_FAULTS = {
+    sqlite3.SQLITE_READONLY: READ_ONLY,
+    sqlite3.SQLITE_FULL: DISK_FULL,
+    sqlite3.SQLITE_CORRUPT: DAMAGED,
+    sqlite3.SQLITE_NOTADB: DAMAGED,
+}
+POSTGRES_FAULTS = {"25006": READ_ONLY, "53100": DISK_FULL, "53300": NO_CONNECTIONS, "XX001": DAMAGED, "XX002": DAMAGED}
+TOO_MANY = ("too many clients", "too many connections", "remaining connection slots", "no more connections allowed")
+"""What PostgreSQL and PgBouncer say to who connects, without a code that the driver passes on."""
 
 
 class RuleBroken(Exception):
     """A request violates a rule of the service; nothing was changed."""
+
+
+class FileFault(sqlite3.OperationalError):
+    """The file of a database is not the one with which this process began."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.sentence)
+        self.fault = fault
 
 
 class LostRace(Exception):
@@ -121,10 +177,35 @@ def took_too_long(error: DatabaseError) -> bool:
 
 
 def is_temporary(error: DatabaseError) -> bool:
-    """Whether a later attempt may succeed: the database is not available or overloaded, or other transactions won
-    every race."""
-    is_lost = isinstance(error, DBAPIError) and lost_a_race(error)
-    return is_lost or has_broken(error) or isinstance(error, (*DATABASE_AWAY, InterfaceError))
+    """Whether a later attempt may succeed: the database is not available, read-only or overloaded, or other
+    transactions won every race."""
+    return (isinstance(error, DBAPIError) and lost_a_race(error)) or is_away(error)
+
+
+def is_away(error: DatabaseError) -> bool:
+    """Whether the database cannot be reached or used now; nothing is wrong with what it was asked."""
+    if isinstance(error, (*_AWAY, InterfaceError)) or has_broken(error) or fault_of(error) is not None:
+        return True
+    return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == FROZEN
+
+
+def fault_of(error: BaseException) -> Fault | None:
+    """The lasting state of the database that an error of it shows; None for other errors."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, FileFault):
+        return cause.fault
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None:
+        return SQLITE_FAULTS.get(code & PRIMARY_CODE)
+    known = POSTGRES_FAULTS.get(getattr(cause, "pgcode", None) or "")
+    if known is None and isinstance(error, OperationalError) and any(each in str(cause) for each in TOO_MANY):
+        return NO_CONNECTIONS
+    return known
+
+
+def names_unknown(error: DatabaseError) -> bool:
+    """Whether PostgreSQL does not know a table or column that a statement names."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) in UNKNOWN_NAMES
 
 
 def reason_of(error: DatabaseError) -> str:

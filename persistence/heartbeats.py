@@ -32,6 +32,7 @@ class Worker:
 class Heartbeat:
     """A worker in the database."""
 
+    uuid: str
     host: str
     pid: int
     threads: int
@@ -67,6 +68,7 @@ def list_heartbeats(tx: Transaction, limit: int = 1000) -> list[Heartbeat]:
     found = tx.execute(select(worker_heartbeat).order_by(rows.seen_on.desc(), rows.id).limit(limit))
     return [
         Heartbeat(
+            row.uuid,
             row.host,
             row.pid,
             row.threads,

@@ -17,4 +17,5 @@ def open_serving_database(settings: Settings, pool_size: int) -> Database:
         keys=KeyRing.of(settings),
         is_behind_pooler=is_pooled,
         direct_url=settings.database_url,
+        makes_file=False,
     )

@@ -80,6 +80,10 @@ class Standby:
     _thread: threading.Thread | None = None
     _ending: threading.Event = field(default_factory=threading.Event)
 
+    def begin(self) -> None:
+        """Begins to look, before the first question."""
+        self._begin()
+
     def may_serve(self, token_id: int | None) -> bool:
         """Whether a list for this token may be read from the standby; None (a browser, which follows changes as they
         come) never. Raises DatabaseError if the database itself is away.
@@ -139,6 +143,24 @@ class Standby:
         with self._lock:
             self._replayed = max(self._replayed, replayed)
         self._note(now - self._positions[0][0] if self._positions else 0.0, "")
+
+    def wait_for(self, seconds: float) -> float:
+        """How far it is behind after it was given so much time to follow, in seconds; 0 when it cannot be read."""
+        while True:
+            self.look()
+            if not self._positions or self._lag is None or self._lag > seconds:
+                return self._lag or 0.0
+            self._ending.wait(LOOK_SECONDS / 5)
+
+    def describe_lag(self) -> str | None:
+        """Why lists do not come from it, as far as is known; None when they do."""
+        with self._lock:
+            lag, fault, looked = self._lag, self.fault, self._thread is not None
+        if lag is None:
+            return "it cannot be read, so lists come from the database itself" if looked and fault else None
+        if lag > self.longest_lag:
+            return f"it is {lag:.0f} s behind, so lists come from the database itself"
+        return None
 
     def close(self) -> None:
         self._ending.set()

@@ -6,21 +6,31 @@ import logging
 import resource
 import signal
 import socket
+from dataclasses import replace
 from typing import Any
 
+import anyio.to_thread
 import uvicorn
 
 from handlers.app import create_app
+from handlers.asgi.health import Check
 from handlers.stopping import Stopping
+from persistence.diagnosis import Trouble
 from persistence.errors import DatabaseError
+from persistence.heartbeats import list_heartbeats
+from persistence.serving import open_serving_database
 from relayboard.base.collection import postpone_collection, settle_collection
 from relayboard.base.logs import configure_logging
-from relayboard.base.settings import Network, Settings, load_settings
+from relayboard.base.settings import PREFIX, Network, Settings, load_settings
 from relayboard.base.tracing import tracing
 from relayboard.http_protocol import Patience
 from relayboard.processes import follow_lifeline, tell_ready, wait_for_begin
 from relayboard.startup import check_database
+from worker.app import OTHER_QUEUE, SAME_QUEUE, look_for_other_queues
+from worker.errors import QueueError
 from worker.wake import make_wake
+
+logger = logging.getLogger("relayboard.api")
 
 GRACE_SECONDS = 20
 SPARE_FILES = 256
@@ -52,14 +62,15 @@ def serve(descriptor: int) -> int:
     if not wait_for_begin():
         return 0
     follow_lifeline()
-    allow_connections(settings.max_connections)
+    most = allow_connections(settings.max_connections)
     with contextlib.suppress(
         DatabaseError
     ):  # a database that is not available now will return; until then this process is not ready
         check_database(settings)
     stopping = Stopping()
-    app = create_app(settings, wake=make_wake(settings), stopping=stopping)
-    config = make_config(app, settings)
+    checks = {"queue": watch_queue(settings)}
+    app = create_app(settings, wake=make_wake(settings), stopping=stopping, checks=checks)
+    config = make_config(app, replace(settings, max_connections=most))
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     server = Server(config, stopping)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -70,6 +81,38 @@ def serve(descriptor: int) -> int:
         settle_collection()
         server.run(sockets=[socket.socket(fileno=descriptor)])
     return 0
+
+
+def watch_queue(settings: Settings) -> Check:
+    """Whether the queue answers, and whether the workers take their work from it. Work is done without it too, but
+    later, so that this is no reason to send requests elsewhere.
+    """
+
+    database = open_serving_database(settings, pool_size=1)
+
+    def look() -> list[Trouble]:
+        with contextlib.suppress(DatabaseError):  # another check reports it
+            with database.reading() as tx:
+                workers = list_heartbeats(tx)
+            try:
+                others = look_for_other_queues(settings.queue_url, workers)
+            except QueueError:
+                return [
+                    Trouble(
+                        "queue",
+                        "it cannot be used: workers are not woken, and look for work themselves",
+                        "",
+                        stops=False,
+                    )
+                ]
+            if others:
+                return [Trouble("queue", OTHER_QUEUE.format(hosts=", ".join(others)), SAME_QUEUE, stops=False)]
+        return []
+
+    async def check() -> list[Trouble]:
+        return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+
+    return check
 
 
 def make_config(app: Any, settings: Settings) -> uvicorn.Config:
@@ -99,10 +142,25 @@ def both_forms(network: Network) -> list[Network]:
     return [network, mapped]
 
 
-def allow_connections(connections: int) -> None:
-    """Raise the limit of open files of this process as far as allowed, so that these connections fit."""
+def allow_connections(connections: int) -> int:
+    """Raise the limit of open files of this process as far as allowed, so that these connections fit; returns how many
+    do. Beyond that the process could accept nobody, and would not even notice who could be sent away.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        soft = most
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return connections
+    fitting = max(1, soft - min(SPARE_FILES, soft // 2))
+    logger.warning(
+        "the limit of open files (%d) leaves room for %d connections, not for the %d of %sMAX_CONNECTIONS: raise it "
+        "(ulimit -n, or LimitNOFILE of systemd)",
+        soft,
+        fitting,
+        connections,
+        PREFIX,
+    )
+    return fitting

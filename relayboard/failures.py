@@ -5,7 +5,7 @@ import sys
 import tempfile
 
 from persistence.backups.errors import BackupError
-from persistence.errors import DatabaseError, NothingFound, RuleBroken, reason_of
+from persistence.errors import DatabaseError, NothingFound, RuleBroken, fault_of, reason_of
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from relayboard.base.settings import SettingError
@@ -34,6 +34,9 @@ def describe_failure(error: Exception) -> str:
         return _one_line(f'there is no {error.field.removesuffix("s")} "{error.reference}"')
     if isinstance(error, EXPECTED):
         return _one_line(str(error))
+    fault = fault_of(error) if isinstance(error, DatabaseError) else None
+    if fault is not None:
+        return f"{fault.sentence}: {fault.remedy}"
     if isinstance(error, DatabaseError):
         return f"the database cannot be used: {_one_line(reason_of(error))}"
     if isinstance(error, OSError) and error.strerror:

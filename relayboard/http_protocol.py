@@ -4,6 +4,8 @@ read the response. Each wait for the client has its own limit.
 """
 
 import asyncio
+import logging
+import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +15,23 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from relayboard.unknown_methods import UnknownMethods
 
+logger = logging.getLogger("relayboard.api")
+
 HEAD = b"HTTP/1.1 "
+SAY_SECONDS = 60.0
 HEAD_LIMIT_BYTES = 64 * 1024
+HEAD_TOO_LARGE = f"The head of the request is larger than {HEAD_LIMIT_BYTES} bytes."
+BETWEEN_BYTES = 4
+"""A colon, a space and the end of a line."""
 LINGER_SECONDS = 30.0
 """How long a client may continue to send a body after its response was sent: if it saw a reset, it might lose the
 response."""
 SEND_TIMEOUT_SECONDS = 60.0
 """A client that reads nothing of its response for this long is dropped."""
+
+
+class HeadTooLarge(Exception):
+    """Ends the parsing of a request whose head is too large."""
 
 
 @dataclass(slots=True)
@@ -31,6 +43,18 @@ class Patience:
     head_timeout_seconds: float
     most_connections: int
     idle: "OrderedDict[PatientProtocol, None]" = field(default_factory=OrderedDict)
+    said_at: float = -SAY_SECONDS
+
+    def say(self, connections: int) -> None:
+        """Says from time to time that connections are closed because there are too many."""
+        now = time.monotonic()
+        if now - self.said_at >= SAY_SECONDS:
+            self.said_at = now
+            logger.warning(
+                "%d connections are open, and %d may be: those that have waited longest for a request are closed",
+                connections,
+                self.most_connections,
+            )
 
     def make_protocol(self) -> type[asyncio.Protocol]:
         """The protocol class for uvicorn's `http` option."""
@@ -83,6 +107,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._linger_timer: asyncio.TimerHandle | None = None
         self._send_timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
+        self._field_bytes = 0
         self._unsent_bytes = 0
         self._is_in_message = False
 
@@ -91,6 +116,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._corked = CorkedTransport(transport, self.loop)
         self._await_head()
         if len(self.connections) > self.patience.most_connections and self.patience.idle:
+            self.patience.say(len(self.connections))
             oldest, _ = self.patience.idle.popitem(last=False)
             oldest._drop()
 
@@ -110,11 +136,31 @@ class PatientProtocol(HttpToolsProtocol):
             return
         is_answering = self.cycle is not None and not self.cycle.response_complete
         if self._head_bytes > HEAD_LIMIT_BYTES and not is_answering:
-            self.send_400_response(f"The head of the request is larger than {HEAD_LIMIT_BYTES} bytes.")
+            self.send_400_response(HEAD_TOO_LARGE)
         elif self._head_bytes > HEAD_LIMIT_BYTES:
             self._drop()
         elif not is_answering:
             self._await_head()
+
+    def on_message_begin(self) -> None:
+        self._field_bytes = 0
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value) + BETWEEN_BYTES)
+        super().on_header(name, value)
+
+    def _count(self, size: int) -> None:
+        """Counts the parts of heads, and of what follows a body in pieces: one read may bring a whole head, its body
+        and the next request.
+        """
+        self._field_bytes += size
+        if self._field_bytes > HEAD_LIMIT_BYTES:
+            raise HeadTooLarge
 
     def on_headers_complete(self) -> None:
         self._is_in_message = True
@@ -156,6 +202,11 @@ class PatientProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """The response to input that is not HTTP, in the form of our other errors."""
+        if self._field_bytes > HEAD_LIMIT_BYTES:
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._drop()  # an answer is on its way, and this must not be taken for a part of it
+                return
+            msg = HEAD_TOO_LARGE
         body = orjson.dumps({"detail": msg})
         lines = [
             b"HTTP/1.1 400 Bad Request",

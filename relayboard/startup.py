@@ -20,7 +20,7 @@ def check_database(settings: Settings) -> None:
     """Raises SchemaOlder, SchemaNewer, SecretKeyChanged if the database was created with another secret key, or
     SettingError if the address of the pooler leads elsewhere or SQLite is to have a standby.
     """
-    with configured_database(settings) as database:
+    with configured_database(settings, makes_file=False) as database:
         check_schema(database.engine)
         confirm_secret_key(database)
         if settings.database_read_url and database.sqlite:
@@ -40,7 +40,8 @@ def _check_pooler(settings: Settings, database: Database) -> None:
 
 
 @contextlib.contextmanager
-def configured_database(settings: Settings) -> Iterator[Database]:
+def configured_database(settings: Settings, *, makes_file: bool = True) -> Iterator[Database]:
     """The configured database, in any state."""
-    with contextlib.closing(Database(settings.database_url, keys=KeyRing.of(settings))) as database:
+    keys = KeyRing.of(settings)
+    with contextlib.closing(Database(settings.database_url, keys=keys, makes_file=makes_file)) as database:
         yield database

@@ -83,7 +83,7 @@ class SchemaWatch:
         self._thread.start()
 
     def _watch(self) -> None:
-        with configured_database(self._settings) as database:
+        with configured_database(self._settings, makes_file=False) as database:
             while not self.has_ended:
                 time.sleep(SCHEMA_SECONDS)
                 try:

@@ -5,12 +5,15 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from persistence.heartbeats import Heartbeat
 from persistence.sql.engines import queue_dsn
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import sqlite_file
 from relayboard.base.tracing import Causes, caused_by
+from relayboard.base.version import program_version
 from worker.errors import QueueError
 from worker.queue_drivers import (
+    EmptyData,
     Huey,
     PostgresHuey,
     PostgresStorage,
@@ -28,6 +31,13 @@ if TYPE_CHECKING:  # the jobs load all that workers do, and who only asks the qu
 QUEUE_NAME = "relayboard"
 TABLES_LOCK = 7_352_948_101
 """A number of ours among the advisory locks of a database."""
+
+WORKER = "relayboard.worker."
+OTHER_QUEUE = (
+    "the workers on {hosts} take work from another queue than this machine, so nobody is woken there and work waits "
+    "for the next look"
+)
+SAME_QUEUE = "set RELAYBOARD_QUEUE_URL to one queue on all machines, and restart them"
 
 Run = Callable[[str], None]
 """Does the work of one job."""
@@ -70,6 +80,34 @@ def check_queue(queue_url: str) -> None:
         queue.storage.close()
     except failures() as error:
         raise QueueError(f"the queue (RELAYBOARD_QUEUE_URL) cannot be used: {error}") from error
+
+
+def look_for_other_queues(queue_url: str, workers: Iterable[Heartbeat]) -> list[str]:
+    """See `find_other_queues`. Raises QueueError."""
+    try:
+        queue = create_queue(queue_url)
+        found = find_other_queues(queue, workers)
+        queue.storage.close()
+    except failures() as error:
+        raise QueueError(f"the queue (RELAYBOARD_QUEUE_URL) cannot be used: {error}") from error
+    return found
+
+
+def note_worker(queue: Huey, worker_uuid: str) -> None:
+    """Leaves the name of a worker in its queue, where other processes look whether it is theirs. Raises an exception of
+    `failures`."""
+    queue.storage.put_data(WORKER + worker_uuid, b"1")
+
+
+def forget_worker(queue: Huey, worker_uuid: str) -> None:
+    queue.storage.delete_data(WORKER + worker_uuid)
+
+
+def find_other_queues(queue: Huey, workers: Iterable[Heartbeat]) -> list[str]:
+    """The machines of workers of this version that are alive and take work from another queue than this one. Raises an
+    exception of `failures`."""
+    alive = [each for each in workers if each.is_alive and each.version == program_version()]
+    return sorted({each.host for each in alive if queue.storage.peek_data(WORKER + each.uuid) is EmptyData})
 
 
 def declare_run(queue: Huey, run: Run) -> Any:

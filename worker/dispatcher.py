@@ -18,7 +18,7 @@ from functools import partial
 from typing import Generic
 
 from persistence.database import Transaction
-from persistence.errors import DATABASE_AWAY
+from persistence.errors import DatabaseError, is_away
 from relayboard.base.tracing import Causes, causes, join_causes
 from worker.callers import Ask, Callers, Finished, Item, Result, ThreadCallers
 from worker.handover import HandOver
@@ -249,9 +249,9 @@ class Dispatcher(Generic[Item, Result]):
         for finished in list(self._unrecorded):
             try:
                 after_commit = self._record_one(finished)
-            except DATABASE_AWAY:
-                return  # the database is not available, and nothing is wrong with the results
-            except Exception:
+            except Exception as error:
+                if isinstance(error, DatabaseError) and is_away(error):
+                    return  # nothing is wrong with the results
                 logger.exception("%s: an outcome cannot be recorded", self._work.name)
                 after_commit = do_nothing
             self._mark_recorded([finished], after_commit)

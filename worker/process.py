@@ -93,7 +93,7 @@ def run_worker_process(
         consumer.early_signals = early
         consumer.on_ready = on_ready or _do_nothing
         settle_collection()
-        with beating(database, threads, pid=pid):
+        with beating(database, threads, pid=pid, queue=queue):
             consumer.run()
         runtime.stopping.set()
     return 0

@@ -10,6 +10,7 @@ from relayboard.base.optional_packages import passing_over
 
 with passing_over("redis", "psycopg"):
     from huey import Huey, PostgresHuey, RedisHuey, SqliteHuey, storage
+    from huey.constants import EmptyData
     from huey.consumer import Consumer, Scheduler
     from huey.exceptions import ConfigurationError
     from huey.registry import Message
@@ -18,6 +19,7 @@ with passing_over("redis", "psycopg"):
 
 __all__ = [
     "Consumer",
+    "EmptyData",
     "Huey",
     "Message",
     "PostgresHuey",

@@ -8,9 +8,10 @@ from flows.engine.contact import Contact, localize_environment
 from flows.engine.context import CONTACT_ROOTS, ContactSource, build_contact_context
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.environment import Environment
-from flows.expressions.evaluation import Resources
+from flows.expressions.budget import bulk_budget
+from flows.expressions.evaluation import Evaluation, Resources
 from flows.expressions.scanner import TokenKind, scan_template
-from flows.expressions.templates import evaluate_text
+from flows.expressions.templates import Template, cut_text
 from flows.words import replace_unpaired
 
 _WHOLE_CONTACT = re.compile(r"\bcontact\b(?!\s*\.\s*\w)")
@@ -29,14 +30,19 @@ class ContactTexts:
         self._clock = clock
         self._options = options
         self._resources = Resources(assets.places)
+        self._ready: dict[str, Template] = {}
 
     def write(self, template: str, contact: Contact) -> str:
         """The template with its expressions evaluated; an expression with an error becomes an empty string."""
         environment = localize_environment(self._environment, contact, self._assets)
         context = build_contact_context(ContactSource(contact, self._assets, environment, self._options.is_early))
         limit = self._options.template_characters
-        result = evaluate_text(template, context, environment, self._clock, limit=limit, resources=self._resources)
-        return replace_unpaired(result.text)
+        evaluation = Evaluation(environment, self._clock, self._resources, bulk_budget())
+        ready = self._ready.get(template)
+        if ready is None:
+            ready = self._ready[template] = Template(template, context.roots())
+        text, _ = ready.write(context, evaluation, None)
+        return replace_unpaired(cut_text(text, limit))
 
 
 def read_literal(template: str) -> str | None:

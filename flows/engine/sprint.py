@@ -15,9 +15,16 @@ from flows.engine.options import Options
 from flows.engine.services import Services
 from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
 from flows.environment import Environment
+from flows.expressions.budget import Budget, sprint_budget
+from flows.expressions.errors import ExpressionTooComplexError
 from flows.expressions.evaluation import Resources
 from flows.expressions.values import Value
 from flows.moments import write_moment
+
+FREE_CHARACTERS = 1000
+UNITS_PER_CHARACTER = 5
+"""Of work, for parsing."""
+QUERY_CHARACTERS_PER_UNIT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +52,13 @@ class Sprint:
     webhooks: dict[str, Value] = field(default_factory=dict)
     transfers: Counter[str] = field(default_factory=Counter)
     first_run_uuid: str = ""
+    budget: Budget = field(default_factory=sprint_budget)
+    group_budget: Budget = field(default_factory=sprint_budget)
     _flows: dict[str, Flow | None] = field(default_factory=dict)
     _languages: dict[str, Sequence[str]] = field(default_factory=dict)
     _environment: Environment | None = None
     _resources: Resources | None = None
+    _group_work: int | None = None
 
     @property
     def environment(self) -> Environment:
@@ -146,6 +156,31 @@ class Sprint:
             if run.status in (ACTIVE, WAITING):
                 self.end_run(run, FAILED)
         self.session.status = FAILED
+
+    def pays_for_reading(self, template: str) -> bool:
+        """Pays for parsing a long template, also one that is kept: what a sprint does must not depend on those before.
+        False if there is not enough left.
+        """
+        if len(template) <= FREE_CHARACTERS:
+            return True
+        try:
+            self.budget.spend(len(template) * UNITS_PER_CHARACTER)
+        except ExpressionTooComplexError:
+            return False
+        return True
+
+    def pay_for_groups(self, run: Run) -> None:
+        """Pays for asking every group with a query whether the contact belongs to it. A sprint that does it too often
+        fails.
+        """
+        if self._group_work is None:
+            self._group_work = (
+                sum(len(group.query) for group in self.assets.groups.values()) // QUERY_CHARACTERS_PER_UNIT
+            )
+        try:
+            self.group_budget.spend(self._group_work)
+        except ExpressionTooComplexError:
+            self.fail(run, "Reached maximum number of changes of groups per sprint")
 
     def complete_runs(self) -> None:
         """Completes every run, because a flow replaces them."""

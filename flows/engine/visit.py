@@ -10,6 +10,7 @@ from flows.engine.modifiers.editor import ContactEditor
 from flows.engine.services import ServiceError
 from flows.engine.sprint import Sprint
 from flows.engine.state import Result, Run
+from flows.expressions.budget import Budget
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.templates import Template, TextResult, ValueResult, cut_text, evaluate_value
 from flows.expressions.values import Property, Value, XObject, to_value
@@ -17,6 +18,10 @@ from flows.words import snakify, storable
 
 Service = TypeVar("Service")
 Reply = TypeVar("Reply")
+
+
+UNREAD = '@("")'
+"""Stands for a template that the sprint cannot pay for any more: an expression, which it cannot pay for either."""
 
 
 class Visit:
@@ -62,7 +67,8 @@ class Visit:
 
     def evaluation(self) -> Evaluation:
         """The evaluation for functions that the engine itself calls."""
-        return Evaluation(self.sprint.environment, self.sprint.clock, self.sprint.resources)
+        sprint = self.sprint
+        return Evaluation(sprint.environment, sprint.clock, sprint.resources, Budget(of=sprint.budget))
 
     def try_text(
         self, template: str, *, escape: Callable[[str], str] | None = None, is_whole: bool = False
@@ -89,11 +95,14 @@ class Visit:
             return ValueResult(template.strip())
         context, sprint = self.context(), self.sprint
         ready = self._ready(template.strip(), context)
-        return evaluate_value(ready, context, sprint.environment, sprint.clock, resources=sprint.resources)
+        budget = Budget(of=sprint.budget)
+        return evaluate_value(
+            ready, context, sprint.environment, sprint.clock, resources=sprint.resources, budget=budget
+        )
 
     def _ready(self, template: str, context: XObject) -> Template:
         """A template, compiled once and kept with the flow that it is from."""
-        key = (template, context.roots())
+        key = (template if self.sprint.pays_for_reading(template) else UNREAD, context.roots())
         found: Template | None = self.flow.ready.get(key)
         if found is None:
             found = self.flow.ready[key] = Template(*key)
@@ -118,6 +127,7 @@ class Visit:
         if change(editor):
             editor.update_groups()
             self.sprint.forget_environment()
+            self.sprint.pay_for_groups(self.run)
 
     def ask(self, name: str, service: Service | None, call: Callable[[Service], Reply]) -> Reply | None:
         """The result of a service of the host; None, with an error event, if there is no such service or it failed."""

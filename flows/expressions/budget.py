@@ -10,6 +10,8 @@ COST_LIMIT = 10_000_000
 # One unit is at most about a microsecond, so all of them together are well below a second.
 WORK_LIMIT = 500_000
 CHARACTERS_PER_UNIT = 16
+SPRINT_EVALUATIONS = 3
+BULK_SHARE = 25
 
 
 def cost_of(value: object) -> int:
@@ -20,25 +22,24 @@ def cost_of(value: object) -> int:
 
 
 class Budget:
-    """The remaining budget of one evaluation; every method raises ExpressionTooComplexError if it is not enough."""
+    """The remaining budget of one evaluation; every method raises ExpressionTooComplexError if it is not enough. What
+    is paid from it is also paid from the budget that it is a part `of`: that of a sprint.
+    """
 
-    __slots__ = ("cost", "work")
+    __slots__ = ("cost", "of", "work")
 
-    def __init__(self, cost: int = COST_LIMIT, work: int = WORK_LIMIT) -> None:
+    def __init__(self, cost: int = COST_LIMIT, work: int = WORK_LIMIT, of: "Budget | None" = None) -> None:
         self.cost = cost
         self.work = work
+        self.of = of
 
     def charge(self, value: object) -> None:
         """Pays for a value just produced, see `cost_of`."""
-        self.cost -= cost_of(value)
-        if self.cost < 0:
-            raise ExpressionTooComplexError
+        self.pay(cost_of(value), 0)
 
     def reserve(self, cost: int) -> None:
         """Pays in advance for values, given their number or bytes."""
-        self.cost -= cost
-        if self.cost < 0:
-            raise ExpressionTooComplexError
+        self.pay(cost, 0)
 
     def pay(self, cost: int, units: int) -> None:
         """Pays for values and for work at once."""
@@ -46,15 +47,27 @@ class Budget:
         self.work -= units
         if self.cost < 0 or self.work < 0:
             raise ExpressionTooComplexError
+        if self.of is not None:
+            self.of.pay(cost, units)
 
     def spend(self, units: int = 1) -> None:
         """Pays for work that takes about so many microseconds."""
-        self.work -= units
-        if self.work < 0:
-            raise ExpressionTooComplexError
+        self.pay(0, units)
 
     def read(self, text: str) -> None:
         """Pays for a pass over a text."""
-        self.work -= 1 + len(text) // CHARACTERS_PER_UNIT
-        if self.work < 0:
-            raise ExpressionTooComplexError
+        self.pay(0, 1 + len(text) // CHARACTERS_PER_UNIT)
+
+
+def sprint_budget() -> Budget:
+    """What all evaluations of a sprint may take together: otherwise a hundred that stay below their limits would take a
+    hundred times as long.
+    """
+    return Budget(SPRINT_EVALUATIONS * COST_LIMIT, SPRINT_EVALUATIONS * WORK_LIMIT)
+
+
+def bulk_budget() -> Budget:
+    """What the text of one contact may take when thousands are written in a row. It is the same for each of them, so
+    that a text never depends on those before it.
+    """
+    return Budget(COST_LIMIT // BULK_SHARE, WORK_LIMIT // BULK_SHARE)

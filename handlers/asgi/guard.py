@@ -14,7 +14,7 @@ from handlers.asgi.metrics import count_request
 from handlers.asgi.plain_responses import detail_response, header
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.request_body import Body, BodyMemory, replay
-from handlers.asgi.request_checks import check_host, check_url, take_media_type
+from handlers.asgi.request_checks import check_encodings, check_host, check_url, take_media_type
 from handlers.request import KEY, RequestContext, context_of
 from relayboard.base.logs import current_request_id, write_line
 from relayboard.base.settings import Settings
@@ -27,6 +27,8 @@ UPLOAD_LIMIT_BYTES = 25 * 1024 * 1024 + FORM_ENVELOPE_BYTES
 JSON_PREFIX = "/api/"
 JSON_TYPE = b"application/json"
 FORM_TYPE = b"multipart/form-data"
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods whose bodies nobody reads."""
 PROBE_PREFIXES = ("/health/", "/metrics")
 STATIC_PREFIXES = ("/console/", "/guides/", "/api/v1/docs/", "/api/v2/docs/")
 CONSOLE = "/"
@@ -101,6 +103,8 @@ class Guard:
         """The receive callable for the inner layers, after all checks. Raises Refusal or ClientGone."""
         check_host(scope)
         check_url(scope)
+        if scope["method"] not in READING:
+            check_encodings(scope)
         path = scope["path"]
         if path.startswith(JSON_PREFIX):
             plain = FORM_TYPE if path in self.upload_paths else JSON_TYPE

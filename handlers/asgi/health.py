@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
 import anyio
@@ -14,7 +14,8 @@ from handlers.asgi.metrics import connections, render_metrics
 from handlers.asgi.plain_responses import PlainResponse, header, json_response, wrong_method
 from handlers.lanes import Lane
 from persistence.database import Database
-from persistence.errors import DatabaseError
+from persistence.diagnosis import Trouble, find_troubles
+from persistence.errors import DatabaseError, fault_of
 from persistence.migrations import MigrationError, check_schema
 from relayboard.base.metrics import CONTENT_TYPE
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, is_probe
@@ -25,15 +26,16 @@ logger = logging.getLogger("relayboard.health")
 CHECK_TIMEOUT_SECONDS = 3.0
 NOT_STORED = {"Cache-Control": "no-store"}
 
-Check = Callable[[], Awaitable[object]]
-"""Checks something that the service needs; it raises an exception if that is not available. The exception goes to
-the log, never to the client."""
+Check = Callable[[], Awaitable[Sequence[Trouble] | None]]
+"""Checks something that the service needs, and returns what is wrong with it; it raises an exception if that is not
+available. The exception goes to the log, never to the client."""
 
 
 class Health:
     """ASGI layer for health and metrics; other requests go to the inner layer. Live says that the process responds.
-    Ready says that every check passes in time; otherwise it is a 503 that names the failing checks. The checks are the
-    database, in a place that `limiter` gives to requests, its schema, and any others that are given.
+    Ready says that every check passes in time; otherwise it is a 503 that names the failing checks. What is wrong and
+    stops nothing is a warning. The checks are the database, in a place that `limiter` gives to requests, whether it can
+    be written to, its schema, and any others that are given.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Health:
         self.app = app
         self._secret_key = settings.secret_key
         own = {"database": _reachable(database, limiter or Lane(1)), "schema": _schema_fits(database)}
+        own["writing"] = _can_write(database)
         self.checks: dict[str, Check] = {**own, **(checks or {})}
         self._pages: dict[str, Callable[[], Awaitable[PlainResponse]]] = {
             "/health/live": self._live,
@@ -87,40 +90,43 @@ class Health:
         return json_response({"status": "live", "seen": seen}, headers=NOT_STORED)
 
     async def _ready(self) -> PlainResponse:
-        failing: dict[str, str] = {}
+        found: list[Trouble] = []
 
         async def run(name: str, check: Check) -> None:
-            reason = await run_check(name, check)
-            if reason is not None:
-                failing[name] = reason
+            found.extend(await run_check(name, check))
 
         async with anyio.create_task_group() as tasks:
             for name, check in self.checks.items():
                 tasks.start_soon(run, name, check)
-        if failing:
-            reasons = {name: reason for name, reason in failing.items() if reason}
-            told = {"reasons": reasons} if reasons else {}
-            return json_response({"status": "not ready", "failing": sorted(failing), **told}, 503, NOT_STORED)
-        return json_response({"status": "ready"}, headers=NOT_STORED)
+        failing = {each.check: each.sentence for each in found if each.stops}
+        warnings = {each.check: each.sentence for each in found if not each.stops}
+        told: dict[str, object] = {"warnings": warnings} if warnings else {}
+        if not failing:
+            return json_response({"status": "ready", **told}, headers=NOT_STORED)
+        reasons = {name: reason for name, reason in failing.items() if reason}
+        told |= {"reasons": reasons} if reasons else {}
+        return json_response({"status": "not ready", "failing": sorted(failing), **told}, 503, NOT_STORED)
 
     async def _metrics(self) -> PlainResponse:
         page = await anyio.to_thread.run_sync(render_metrics, self.backlog)
         return PlainResponse(page, CONTENT_TYPE, headers=NOT_STORED)
 
 
-async def run_check(name: str, check: Check) -> str | None:
-    """None if a check ends in time without an exception; otherwise what clients may know about it, possibly an empty
-    string."""
+async def run_check(name: str, check: Check) -> Sequence[Trouble]:
+    """What clients may know of a check that fails, possibly only its name."""
     try:
         with anyio.fail_after(CHECK_TIMEOUT_SECONDS):
-            await check()
+            found = await check() or ()
     except MigrationError as error:
         logger.warning("not ready: %s", error)
-        return str(error)
+        return [Trouble(name, str(error), "")]
     except Exception as error:
-        logger.warning("not ready: %s fails with %s", name, type(error).__name__)
-        return ""
-    return None
+        fault = fault_of(error)
+        logger.warning("not ready: %s fails with %s", name, type(error).__name__ if fault is None else fault.sentence)
+        return [Trouble(name, "" if fault is None else fault.sentence, "")]
+    for each in found:
+        logger.warning("%s: %s", "not ready" if each.stops else "ready, but", each.sentence)
+    return found
 
 
 def _reachable(database: Database, limiter: Lane) -> Check:
@@ -143,5 +149,17 @@ def _schema_fits(database: Database) -> Check:
 
     async def check() -> None:
         await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
+
+    return check
+
+
+def _can_write(database: Database) -> Check:
+    def look() -> Sequence[Trouble]:
+        with contextlib.suppress(DatabaseError):  # another check reports it
+            return list(find_troubles(database))
+        return ()
+
+    async def check() -> Sequence[Trouble]:
+        return await anyio.to_thread.run_sync(look, abandon_on_cancel=True)
 
     return check

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from persistence.database import Database
+from persistence.errors import DatabaseError, fault_of
 from persistence.limits.rate_limits import read_allowance, take_allowance
 from persistence.sql.engines import Busy
 
@@ -38,8 +39,9 @@ class _Debt:
 class RateLimiter:
     """Allows requests per workspace and scope, at most `limit` per `period` in all processes together. Because
     processes reserve requests, a request may be refused up to a hundredth of the limit too early. The limit is never
-    exceeded, with one exception: while another transaction holds SQLite's write lock, a request does not wait for it.
-    Each process then allows what is left by its own count, and records it as soon as it can write.
+    exceeded, with two exceptions: while another transaction holds SQLite's write lock, a request does not wait for it,
+    and while nothing can be written, requests that read are answered. Each process then allows what is left by its own
+    count, and records it as soon as it can write.
     """
 
     def __init__(self, database: Database, limit: int, period: timedelta) -> None:
@@ -69,6 +71,10 @@ class RateLimiter:
         try:
             return self._take(workspace_id, scope)
         except Busy:
+            return self._lend(workspace_id, scope)
+        except DatabaseError as error:
+            if fault_of(error) is None:
+                raise
             return self._lend(workspace_id, scope)
 
     def _take(self, workspace_id: int, scope: str) -> Allowance:

@@ -57,6 +57,17 @@ def take_media_type(scope: Scope, plain: bytes) -> bytes | None:
     return declared
 
 
+def check_encodings(scope: Scope) -> None:
+    """Raises Refusal(415) for a body that is compressed or otherwise encoded, which nobody here decodes."""
+    for name, plain in ((b"content-encoding", {"", "identity"}), (b"transfer-encoding", {"", "identity", "chunked"})):
+        given = [value.decode("latin-1") for key, value in scope["headers"] if key.lower() == name]
+        words = {word.strip().lower() for value in given for word in value.split(",")} - plain
+        if words:
+            title = name.decode().title()
+            text = f"Bodies with the {title} {', '.join(sorted(words))[:100]!r} are not read: send the body as it is."
+            raise Refusal(415, text, {"Accept-Encoding": "identity", "Connection": "close"})
+
+
 def check_json_type(content_type: bytes | None, *, has_body: bool) -> None:
     """Raises Refusal(415) for a body that is declared as anything other than JSON in UTF-8. A request without a media
     type or without a body counts as JSON.

@@ -2,9 +2,12 @@
 last, in one step."""
 
 import contextlib
+import fcntl
+import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
 from persistence.backups import postgres, sqlite
 from persistence.backups.emptiness import check_unused, clear_own_rows
@@ -20,27 +23,92 @@ from persistence.secrets.encrypted_columns import Sealed
 from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
 from persistence.sql.engines import create_patient_engine, database_name
 from persistence.tables.service import secret_key_check
-from relayboard.base.settings import Settings, sqlite_file
+from relayboard.base.settings import Settings, is_postgres, sqlite_file
+
+MARK = ".restoring"
+"""A file in the media store while a backup is put back: which one. If the command is killed, the same backup may be
+restored again."""
 
 
 def restore_backup(path: Path, settings: Settings) -> Manifest:
-    """Puts a backup into the database and the media folder of the settings. If it raises, nothing is changed. Raises
-    BackupError. The schema is that of the backup: a newer program must migrate it.
+    """Puts a backup into the database and the media folder of the settings. If it raises, nothing is changed; if it is
+    killed, it can be run again. Raises BackupError. The schema is that of the backup: a newer program must migrate it.
     """
     store = open_store(settings)
-    with reading_backup(path) as reader:
+    with reading_backup(path) as reader, _alone(path):
         _check_fits(reader.manifest, settings)
         reader.check()
-        check_store_empty(store)
-        try:
-            if settings.database_url.startswith("sqlite"):
-                _restore_sqlite(reader, settings, store)
-            else:
-                _restore_postgres(reader, settings, store)
-        except BaseException:
-            take_away(store)
-            raise
+        mark = hashlib.sha256(reader.manifest.to_json()).hexdigest().encode()
+        is_begun = _read_mark(store) == mark
+        if not (is_begun and _is_restored(settings, reader.manifest)):
+            _check_unused(settings)
+            if not is_begun:
+                check_store_empty(store)
+                with store.writing(MARK) as file:
+                    file.write(mark)
+            try:
+                if is_postgres(settings.database_url):
+                    _restore_postgres(reader, settings, store)
+                else:
+                    _restore_sqlite(reader, settings, store)
+            except BaseException:
+                take_away(store)
+                store.remove(MARK)
+                raise
+        store.remove(MARK)
+        if is_postgres(settings.database_url):
+            with contextlib.closing(Database(settings.database_url)) as database:
+                engine = create_patient_engine(database.engine)
+                with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    connection.execute(text("ANALYZE"))
         return reader.manifest
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Raises BackupError while another process restores the same backup: it would take for its own what the other one
+    has begun."""
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BackupError(f"{path} is being restored by another process: wait for it") from error
+        except OSError:  # a file system without locks
+            yield
+            return
+        yield
+
+
+def _read_mark(store: MediaStore) -> bytes | None:
+    found = store.open(MARK)
+    if found is None:
+        return None
+    with found.stream:
+        return found.stream.read()
+
+
+def _check_unused(settings: Settings) -> None:
+    """Raises BackupError if the database was used, or is one in memory."""
+    file = sqlite_file(settings.database_url)
+    if file is None and not is_postgres(settings.database_url):
+        raise BackupError("RELAYBOARD_DATABASE_URL names a database in memory: restore into a file")
+    if file is None or (file.exists() and file.stat().st_size):
+        with contextlib.closing(Database(settings.database_url)) as database, database.engine.connect() as connection:
+            check_unused(connection, database_name(database.engine) if file is None else str(file))
+
+
+def _is_restored(settings: Settings, manifest: Manifest) -> bool:
+    """Whether a command that was killed had come to its end: the database is written in one step."""
+    file = sqlite_file(settings.database_url)
+    if file is not None and not file.exists():
+        return False
+    with contextlib.closing(Database(settings.database_url)) as database, database.engine.connect() as connection:
+        there = set(inspect(connection).get_table_names())
+        return all(
+            each.name in there
+            and connection.exec_driver_sql(f'SELECT count(*) FROM "{each.name}"').scalar_one() == each.rows
+            for each in manifest.tables
+        )
 
 
 def _check_fits(manifest: Manifest, settings: Settings) -> None:
@@ -73,11 +141,7 @@ def _place_of_word() -> str:
 
 def _restore_sqlite(reader: BackupReader, settings: Settings, store: MediaStore) -> None:
     target = sqlite_file(settings.database_url)
-    if target is None:
-        raise BackupError("RELAYBOARD_DATABASE_URL names a database in memory: restore into a file")
-    if target.exists() and target.stat().st_size:
-        with contextlib.closing(Database(settings.database_url)) as database, database.engine.connect() as connection:
-            check_unused(connection, str(target))
+    assert target is not None
     draft = target.with_name(f"{target.name}.restoring")
     try:
         sqlite.copy_in(reader, draft)
@@ -90,16 +154,11 @@ def _restore_sqlite(reader: BackupReader, settings: Settings, store: MediaStore)
 def _restore_postgres(reader: BackupReader, settings: Settings, store: MediaStore) -> None:
     with contextlib.closing(Database(settings.database_url)) as database:
         name = database_name(database.engine)
-        with database.engine.connect() as connection:
-            check_unused(connection, name)
         put_back(reader, store)
         if current_revision(database.engine) not in (None, reader.manifest.revision):
             downgrade(database.engine)
         upgrade(database.engine, reader.manifest.revision)
-        engine = create_patient_engine(database.engine)
-        with engine.begin() as connection:
+        with create_patient_engine(database.engine).begin() as connection:
             check_unused(connection, name)
             clear_own_rows(connection)
             postgres.copy_in(connection, reader)
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text("ANALYZE"))

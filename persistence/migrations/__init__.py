@@ -19,6 +19,7 @@ logger = logging.getLogger("relayboard.migrations")
 
 FOLDER = Path(__file__).parent
 HEAD, BASE = "head", "base"
+ENCODING = "UTF8"
 PRESENT = text("SELECT version_num FROM alembic_version")
 
 
@@ -61,11 +62,29 @@ def upgrade(engine: Engine, revision: str = HEAD) -> None:
     other. Keeps a newer schema if this program supports it. The newest one gets the indexes of names and URNs where the
     server can make them. Raises MigrationError.
     """
+    _check_encoding(engine)
     _upgrade_tables(engine, revision)
     if current_revision(engine) == newest_revision():
         from persistence.migrations.part_indexes import add_part_indexes  # noqa: PLC0415  # it loads tables
 
         add_part_indexes(engine)
+
+
+def _check_encoding(engine: Engine) -> None:
+    """PostgreSQL then stores every text, and finds it in lower case."""
+    if engine.dialect.name == "postgresql":
+        with engine.connect() as connection:
+            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != ENCODING:
+            raise MigrationError(": ".join(say_encoding(encoding)))
+
+
+def say_encoding(encoding: str) -> tuple[str, str]:
+    """What is wrong with a database of another encoding than UTF-8, and what to do."""
+    return (
+        f"the database has the encoding {encoding}, in which not every text can be stored",
+        "make one with `createdb --template=template0 --encoding=UTF8`, and name that in RELAYBOARD_DATABASE_URL",
+    )
 
 
 def _upgrade_tables(engine: Engine, revision: str) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DisconnectionError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection, QueuePool
 
+from persistence.errors import FILE_GONE, FILE_REPLACED, PRIMARY_CODE, FileFault
 from persistence.sql.poolers import create_transaction_engine, options_of
 from persistence.sql.query_functions import register_query_functions
 from persistence.sql.together import end_together
@@ -23,7 +24,6 @@ from relayboard.base.private_files import make_file
 
 WRITING = "relayboard_writing"
 PATIENT, IMPATIENT = "patient", "impatient"
-PRIMARY_CODE = 0xFF
 MAX_OVERFLOW = 5
 LARGEST_TIMEOUT_MS = 2**31 - 1
 IDLE_UNCHECKED_SECONDS = 1.0
@@ -64,6 +64,40 @@ PATIENT_SESSION = (
 )
 
 
+class KnownFile:
+    """The file of a SQLite database, which must stay the one that this process has begun with: SQLite goes on writing
+    into a file that was moved away, and connections to a new one would read the log of the former.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path.absolute()  # the process may change its folder
+        self._identity: tuple[int, int] | None = self._look()
+
+    def check_before(self, *_: object) -> None:
+        """Raises FileFault instead of making an empty file."""
+        found = self._look()
+        if found is None:
+            raise FileFault(FILE_GONE)
+        if self._identity is None:
+            self._identity = found
+        if found != self._identity:
+            raise FileFault(FILE_REPLACED)
+
+    def check(self, *_: object) -> None:
+        """The same, as an error of the database, for a connection that is open."""
+        try:
+            self.check_before()
+        except FileFault as error:
+            raise OperationalError(None, None, error) from error
+
+    def _look(self) -> tuple[int, int] | None:
+        try:
+            found = self._path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
 class _HintCompiler(SQLiteCompiler):
     """Writes hints on tables, such as NOT INDEXED, which SQLAlchemy leaves out on SQLite."""
 
@@ -76,7 +110,12 @@ class Busy(Exception):
 
 
 def create_pooled_engine(
-    url: str, pool_size: int, statement_timeout_seconds: int, *, is_behind_pooler: bool = False
+    url: str,
+    pool_size: int,
+    statement_timeout_seconds: int,
+    *,
+    is_behind_pooler: bool = False,
+    makes_file: bool = True,
 ) -> Engine:
     """The engine of a service or worker: a pool of connections whose statements time out. Behind a pooler by
     transaction (PgBouncer) the settings of its sessions travel with each transaction. Raises ValueError if the URL has
@@ -93,7 +132,7 @@ def create_pooled_engine(
         "hide_parameters": True,  # errors are logged, but not the values in their messages
     }
     if parsed.get_backend_name() == "sqlite":
-        if parsed.database and not parsed.database.startswith((":memory:", "file:")):
+        if makes_file and parsed.database and not parsed.database.startswith((":memory:", "file:")):
             make_file(Path(parsed.database))
         engine = create_engine(
             parsed,
@@ -104,6 +143,10 @@ def create_pooled_engine(
         engine.dialect.statement_compiler = _HintCompiler
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=statement_timeout_seconds * 1000))
+        if parsed.database and not parsed.database.startswith((":memory:", "file:")):
+            known = KnownFile(Path(parsed.database))
+            event.listen(engine, "do_connect", known.check_before)
+            event.listen(engine, "checkout", known.check)
         return engine
     own = {"statement_timeout": f"{statement_timeout_seconds}s", **POSTGRES_SESSION}
     # Statements for many rows are sent together: a round trip costs more than a row.
@@ -157,6 +200,8 @@ def create_patient_engine(engine: Engine, direct_url: str | None = None) -> Engi
         return create_engine(url, poolclass=NullPool, connect_args={**_arguments_of(url), "options": options})
     arguments = {"check_same_thread": False, "isolation_level": None}
     patient = create_engine(engine.url, poolclass=NullPool, connect_args=arguments)
+    if engine.url.database and not engine.url.database.startswith((":memory:", "file:")):
+        event.listen(patient, "do_connect", KnownFile(Path(engine.url.database)).check_before)
     event.listen(patient, "connect", _prepare_sqlite)
     event.listen(patient, "connect", _leave_foreign_keys)
     event.listen(patient, "begin", partial(_begin_sqlite, busy_timeout_ms=LARGEST_TIMEOUT_MS))

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from persistence.archives.writing import list_given_up
 from persistence.backlog import count_phones
 from persistence.database import Database
-from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, is_one_database, read_facts
-from persistence.errors import DatabaseError, reason_of
+from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, find_troubles, is_one_database, read_facts
+from persistence.errors import DatabaseError, fault_of, reason_of
 from persistence.heartbeats import Heartbeat, list_heartbeats
 from persistence.migrations import MigrationError, check_schema, current_revision
 from persistence.migrations.part_indexes import finds_parts
@@ -53,16 +53,15 @@ class DatabaseDoctor:
             try:
                 yield from self._look(database)
             except DatabaseError as error:
-                reason = " ".join(reason_of(error).split())
-                yield Finding(
-                    "database",
-                    PROBLEM,
-                    f"it cannot be used ({reason}): {_remedy(reason)}",
-                )
+                reason, fault = " ".join(reason_of(error).split()), fault_of(error)
+                remedy = _remedy(reason) if fault is None else fault.remedy
+                yield Finding("database", PROBLEM, f"it cannot be used ({reason}): {remedy}")
 
     def _look(self, database: Database) -> Findings:
         facts = read_facts(database)
         yield from _judge(facts)
+        for trouble in find_troubles(database):
+            yield Finding(trouble.check, PROBLEM, f"{trouble.sentence}: {trouble.remedy}")
         try:
             check_schema(database.engine)
         except MigrationError as error:
@@ -116,8 +115,15 @@ class DatabaseDoctor:
         is_pooled = bool(self._settings.database_pooled_url)
         with closing(Database(_hurried(url), pool_size=1, is_behind_pooler=is_pooled)) as other:
             standby = Standby(database, other, self._settings.database_read_lag_seconds)
-            standby.look()
-        if standby.fault:
+            lag = standby.wait_for(self._settings.database_read_lag_seconds)
+        if not standby.fault and lag > self._settings.database_read_lag_seconds:
+            yield Finding(
+                "standby",
+                PROBLEM,
+                f"it has not followed the database for {lag:.1f} s, so lists come from the database itself: see in its "
+                "log why it does not replay (pg_is_wal_replay_paused, long queries, a slow disk or network)",
+            )
+        elif standby.fault:
             yield Finding(
                 "standby",
                 PROBLEM,

@@ -16,7 +16,7 @@ def examine(environ: Mapping[str, str]) -> list[Finding]:
     doctor = DatabaseDoctor(settings, has_key=read.has_key)
     found = [*read.findings, *doctor.check()]
     alive = [each.host for each in doctor.workers if each.is_alive]
-    found += [*check_queue_driver(settings), *check_media(settings, alive), *check_room(settings)]
+    found += [*check_queue_driver(settings, doctor.workers), *check_media(settings, alive), *check_room(settings)]
     knows_key = read.has_key and all(each.check != "key" or each.status == OK for each in found)
     found += [
         *check_base_url(settings, knows_key=knows_key),

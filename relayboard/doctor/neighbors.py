@@ -1,34 +1,47 @@
 """What else the service needs: its queue, its own address as clients see it, the mail server, phones."""
 
+import contextlib
 import smtplib
 import ssl
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 
 from persistence.channels.states import LOST_AFTER
+from persistence.heartbeats import Heartbeat
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings
 from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
-from worker.app import check_queue
+from worker.app import OTHER_QUEUE, SAME_QUEUE, check_queue, look_for_other_queues
 from worker.errors import QueueError
 
 SECONDS = 10.0
 LOST_MINUTES = round(LOST_AFTER.total_seconds() / 60)
 
 
-def check_queue_driver(settings: Settings) -> Findings:
+NEAR = "http://127.0.0.1:8080"
+"""Where `serve` listens unless it is told."""
+
+
+def check_queue_driver(settings: Settings, workers: Sequence[Heartbeat]) -> Findings:
+    """Whether the queue answers, and whether all alive workers use this one."""
     kind = settings.queue_url.partition("://")[0]
+    others: list[str] = []
     try:
         check_queue(settings.queue_url)
+        others = look_for_other_queues(settings.queue_url, workers)
     except ImportError as error:
         yield Finding("queue", PROBLEM, f"the driver for {kind} is missing ({error.name}): install it with pip")
     except QueueError as error:
         reason = " ".join(str(error).split())
         yield Finding("queue", PROBLEM, f"{reason}: start it, or correct RELAYBOARD_QUEUE_URL")
     else:
+        if others:
+            yield Finding("queue", PROBLEM, f"{OTHER_QUEUE.format(hosts=', '.join(others))}: {SAME_QUEUE}")
+            return
         yield Finding("queue", OK, f"in {kind}, it answers")
 
 
@@ -40,14 +53,12 @@ def check_base_url(settings: Settings, *, knows_key: bool) -> Findings:
         yield Finding(
             "base URL", WARNING, "RELAYBOARD_BASE_URL is not set: set the address that clients and phones use"
         )
+        with contextlib.suppress(requests.RequestException):
+            if knows_key and _read_seen(_probe(settings, NEAR)) is not None:
+                yield from _ask_service(NEAR)
         return
     try:
-        answer = requests.get(
-            settings.base_url + PROBE_PATH,
-            headers={PROBE_HEADER: make_probe(settings.secret_key)},
-            timeout=SECONDS,
-            allow_redirects=False,
-        )
+        answer = _probe(settings, settings.base_url)
     except requests.exceptions.SSLError as error:
         yield Finding(
             "base URL", PROBLEM, f"the certificate of {settings.base_url} is not good ({_short(error)}): renew it"
@@ -78,6 +89,27 @@ def check_base_url(settings: Settings, *, knows_key: bool) -> Findings:
         )
         return
     yield from _judge_seen(settings, seen)
+    yield from _ask_service(settings.base_url)
+
+
+def _probe(settings: Settings, url: str) -> requests.Response:
+    headers = {PROBE_HEADER: make_probe(settings.secret_key)}
+    return requests.get(url + PROBE_PATH, headers=headers, timeout=SECONDS, allow_redirects=False)
+
+
+def _ask_service(url: str) -> Findings:
+    """What the running service finds wrong with itself: it may see what this program does not, such as a file that was
+    replaced under it.
+    """
+    try:
+        said = requests.get(f"{url}/health/ready", timeout=SECONDS, allow_redirects=False).json()
+    except (requests.RequestException, ValueError) as error:
+        yield Finding("service", PROBLEM, f"it does not say whether it is ready ({_short(error)}): look into its log")
+        return
+    reasons = {**dict.fromkeys(said.get("failing", []), ""), **said.get("reasons", {}), **said.get("warnings", {})}
+    for name, reason in sorted(reasons.items()):
+        sentence = f"the running service says of its {name}: {reason or 'it cannot be used'}"
+        yield Finding("service", PROBLEM, f"{sentence}. Mend what is told above, or look into its log")
 
 
 def _read_seen(answer: requests.Response) -> dict[str, Any] | None:

@@ -1,26 +1,34 @@
 """Slow and unusual clients on real sockets: none of them keeps a connection longer than documented."""
 
 import asyncio
+import os
+import resource
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 import uvicorn
 
 from relayboard import http_protocol
 from relayboard.api_server import make_config
 from relayboard.base.settings import Settings, load_settings
 from relayboard.processes import listen
+from testbed.databases import migrate
+from testbed.forked import fork, run_api
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.set_by_name import by_name
+from testbed.tokens import SECRET_KEY
 
 SHORT_SECONDS = 0.3
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
 LARGE_BYTES = 8 * 1024 * 1024
 
 Serve = Callable[..., AbstractContextManager[Callable[[], socket.socket]]]
@@ -310,3 +318,60 @@ def test_an_empty_piece_sends_the_head() -> None:
         answers.write(b"")
 
     assert written(answer) == [ANSWER_HEAD]
+
+
+@pytest.mark.parametrize("place", ["one header", "many headers", "URL", "trailer"])
+def test_a_head_beyond_the_limit_is_refused_however_it_arrives(serve: Serve, place: str) -> None:
+    long = b"x" * 70_000
+    many = b"".join(b"X-%d: %s\r\n" % (number, b"y" * 700) for number in range(100))
+    heads = {
+        "one header": b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: " + long + b"\r\n\r\n",
+        "many headers": b"GET / HTTP/1.1\r\nHost: localhost\r\n" + many + b"\r\n",
+        "URL": b"GET /?" + long + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "trailer": b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: "
+        + long
+        + b"\r\n\r\n",
+    }
+    with serve() as connect:
+        client = connect()
+        client.sendall(heads[place])
+        answer = b""
+        with suppress(ConnectionResetError):
+            while piece := client.recv(65536):
+                answer += piece
+
+    assert not answer.endswith(b"\r\n\r\nok") or place == "trailer"
+    assert place == "trailer" or (answer.startswith(b"HTTP/1.1 400 ") and b"larger than 65536 bytes" in answer)
+
+
+def test_idle_connections_beyond_the_limit_of_open_files_keep_nobody_out(tmp_path: Path) -> None:
+    listener = listen("127.0.0.1", 0)
+    address = listener.getsockname()
+    url = f"sqlite:///{tmp_path / 'relayboard.db'}"
+    migrate(url)
+    environment = {
+        **os.environ,
+        "RELAYBOARD_DATABASE_URL": url,
+        "RELAYBOARD_QUEUE_URL": f"sqlite:///{tmp_path / 'queue.db'}",
+        "RELAYBOARD_SECRET_KEY": SECRET_KEY,
+    }
+    log = tmp_path / "api.log"
+    process = fork(run_api_with_few_files, listener, environment=environment, log=log)
+    idle: list[socket.socket] = []
+    try:
+        for _ in range(400):
+            idle.append(socket.create_connection(address, timeout=PATIENCE_SECONDS))
+        answer = requests.get(f"http://127.0.0.1:{address[1]}/health/live", timeout=PATIENCE_SECONDS)
+        assert answer.status_code == 200
+    finally:
+        process.kill()
+        listener.close()
+        for each in idle:
+            each.close()
+    assert "leaves room for 100 connections" in log.read_text()
+    assert "connections are open, and 100 may be" in log.read_text()
+
+
+def run_api_with_few_files(listener: socket.socket) -> int:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
+    return run_api(listener)

@@ -11,7 +11,7 @@ from flows.environment import Environment
 from persistence.contacts.leases import Claim, ContactLeases, SeenContacts
 from persistence.contacts.values import environment_of
 from persistence.database import Database, Transaction
-from persistence.errors import DATABASE_AWAY
+from persistence.errors import DatabaseError, is_away
 from persistence.sessions.contacts import load_contacts
 from persistence.workspaces import Workspace, find_workspace
 from worker.flows.asset_cache import AssetCache, DatabaseAssets
@@ -111,9 +111,9 @@ class FlowRunner:
 
         try:
             return self.database.write(record_all)
-        except DATABASE_AWAY:
-            raise  # the database is not available: everything is done again
-        except Exception:
+        except Exception as error:
+            if isinstance(error, DatabaseError) and is_away(error):
+                raise  # everything is done again
             logger.exception("sprints of %d contacts could not be recorded together", len(outcomes))
         recorded = [each for outcome in outcomes for each in self._record_alone(record, claim, outcome)]
         if on_recorded is not None:
@@ -125,9 +125,9 @@ class FlowRunner:
         contact_id = outcome.task.contact_id
         try:
             return self.database.write(lambda tx: record(tx, claim().only(contact_id), [outcome]))
-        except DATABASE_AWAY:
-            raise
         except Exception as error:
+            if isinstance(error, DatabaseError) and is_away(error):
+                raise
             logger.exception("a sprint of contact %d cannot be recorded", contact_id)
             failed = Outcome(outcome.task, refusal=f"not recorded: {type(error).__name__}", is_broken=True)
             return self.database.write(lambda tx: record(tx, claim().only(contact_id), [failed]))

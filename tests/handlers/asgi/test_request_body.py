@@ -8,6 +8,7 @@ import pytest
 
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.request_body import Body, BodyMemory
+from tests.api import Api
 
 LIMIT_BYTES = 100_000
 CHUNKED = [(b"transfer-encoding", b"chunked")]
@@ -89,3 +90,19 @@ def test_what_is_held_is_given_back_though_the_body_was_refused() -> None:
     body.forget()
 
     assert (refused.status, memory.held_bytes) == (503, 0)
+
+
+@pytest.mark.parametrize("path", ["/api/v2/labels.json", "/api/v1/labels.json", "/api/v2/nothing.json"])
+@pytest.mark.parametrize("name", ["Content-Encoding", "Transfer-Encoding"])
+@pytest.mark.parametrize("encoding", ["gzip", "br", "deflate", "zstd", "identity, gzip", "GZIP"])
+def test_an_encoded_body_is_refused(api: Api, path: str, name: str, encoding: str) -> None:
+    answer = api.post(path, {"name": "Urgent"}, headers={name: encoding})
+
+    assert (answer.status_code, name in answer.json()["detail"]) == (415, True)
+    assert api.get("/api/v2/labels.json").json()["results"] == []
+
+
+def test_a_body_as_it_is_may_say_so(api: Api) -> None:
+    answer = api.post("/api/v2/labels.json", {"name": "Urgent"}, headers={"Content-Encoding": "identity"})
+
+    assert answer.status_code == 201

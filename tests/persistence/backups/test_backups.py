@@ -1,6 +1,8 @@
 """Backups by the names of their commands: all that the API shows comes back; what cannot be changes nothing."""
 
 import json
+import os
+import signal
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -8,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from sqlalchemy import create_engine, func, inspect, select
@@ -19,6 +22,9 @@ from persistence.migrations import newest_revision
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
 from persistence.workspaces import Workspace
+from relayboard import cli
+from testbed.forked import fork
+from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database
 from testbed.tokens import SECRET_KEY
@@ -268,6 +274,42 @@ def test_what_cannot_be_restored_changes_nothing(
     assert (refused.returncode, refused.stdout) == (1, "")
     assert sentence in refused.stderr and len(refused.stderr.splitlines()) == 1, refused.stderr
     assert is_untouched(empty_url, tmp_path)
+
+
+KILLED = {
+    "before the files": ["persistence.backups.restoring.put_back"],
+    "before the database": ["persistence.backups.restoring.upgrade", "persistence.backups.sqlite.put_in_place"],
+    "after the database": ["persistence.media.folder.FolderStore.remove"],
+}
+
+
+def restore_until(moment: str, backup: str) -> int:
+    def end(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with ExitStack() as patching:
+        for place in KILLED[moment]:
+            patching.enter_context(patch(place, end))
+        return cli.main(["restore", backup])
+
+
+@pytest.mark.parametrize("moment", KILLED)
+def test_a_restore_that_was_killed_can_be_repeated(
+    installation: Installation, empty_url: str, tmp_path: Path, moment: str
+) -> None:
+    environment = environment_for(empty_url, tmp_path)
+
+    killed = fork(restore_until, moment, str(installation.backup), environment=environment)
+    assert killed.wait(PATIENCE_SECONDS) == -signal.SIGKILL
+    again = call_forked("restore", str(installation.backup), folder=tmp_path, environment=environment)
+
+    assert (again.returncode, again.stderr) == (0, ""), again.stderr
+    assert FolderStore(f"file://{tmp_path / 'media'}").open(".restoring") is None
+    assert (tmp_path / "media" / ARCHIVE).read_bytes() == b"archived"
+    with ExitStack() as closing:
+        database = Database(empty_url)
+        closing.callback(database.close)
+        check_whole(database)
 
 
 def test_another_key_changes_nothing(installation: Installation, empty_url: str, tmp_path: Path) -> None:

@@ -1,0 +1,289 @@
+"""Databases that answer and cannot be used: each is named by readiness and by the doctor, requests get a 503 that says
+when to come again, lists are read if they can be, and afterwards everything goes on.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg2
+import pytest
+import requests
+from sqlalchemy.engine import make_url
+
+import persistence.migrations
+from persistence.sql.engines import postgres_dsn
+from testbed.running import RunningService, forked_service
+from testbed.running import wait_until as wait_longer
+from testbed.servers import postgres_database
+from testbed.standbys import primary_server, standby_server
+from testbed.tokens import SECRET_KEY
+from tests.console_script import call_forked
+
+LABELS = "/api/v2/labels.json"
+PATIENCE_SECONDS = 60.0
+
+
+def wait_until(is_true: Callable[[], bool], what: str) -> None:
+    wait_longer(is_true, what, PATIENCE_SECONDS)
+
+
+@contextmanager
+def served(url: str, folder: Path, **settings: str) -> Iterator[RunningService]:
+    with forked_service(url, folder, **settings) as service:
+        service.post(LABELS, {"name": "Before"})
+        yield service
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Any]:
+    with closing(psycopg2.connect(postgres_dsn(url))) as connection:
+        yield connection
+
+
+def run(url: str, *statements: str) -> None:
+    with connected(url) as connection:
+        connection.set_session(autocommit=True)
+        for statement in statements:
+            connection.cursor().execute(statement)
+
+
+def ask(service: RunningService, path: str) -> requests.Response:
+    headers = {"Authorization": f"Token {service.token}"}
+    return requests.get(service.url + path, headers=headers, timeout=PATIENCE_SECONDS)
+
+
+def write(service: RunningService, name: str) -> requests.Response:
+    headers = {"Authorization": f"Token {service.token}"}
+    return requests.post(service.url + LABELS, json={"name": name}, headers=headers, timeout=PATIENCE_SECONDS)
+
+
+def readiness(service: RunningService) -> tuple[int, dict[str, Any]]:
+    answer = requests.get(f"{service.url}/health/ready", timeout=PATIENCE_SECONDS)
+    return answer.status_code, answer.json()
+
+
+def examine(service: RunningService, **settings: str) -> str:
+    more = {f"RELAYBOARD_{name}": value for name, value in settings.items()}
+    environment = service.environment | {"RELAYBOARD_BASE_URL": service.url} | more
+    return call_forked("doctor", folder=service.folder, environment=environment).stdout
+
+
+def is_not_ready(service: RunningService, check: str) -> bool:
+    status, said = readiness(service)
+    return status == 503 and check in said["failing"]
+
+
+def expect_refusal(answer: requests.Response, *words: str) -> None:
+    assert answer.status_code == 503, answer.text
+    assert int(answer.headers["Retry-After"]) > 0
+    assert all(word in answer.json()["detail"] for word in words), answer.text
+
+
+@contextmanager
+def setting_of_database(url: str) -> Iterator[None]:
+    name = make_url(url).database
+    mine = f"datname = '{name}' AND pid <> pg_backend_pid()"
+    # Sessions that are open keep what they began with.
+    ending = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {mine}"
+    run(url, f"ALTER DATABASE {name} SET default_transaction_read_only = on", ending)
+    yield
+    run(url, "SET default_transaction_read_only = off", f"ALTER DATABASE {name} RESET ALL", ending)
+
+
+@contextmanager
+def setting_of_server(url: str) -> Iterator[None]:
+    run(url, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+    yield
+    run(url, "SET default_transaction_read_only = off", "ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
+
+
+@pytest.fixture
+def own_server() -> Iterator[str]:
+    with primary_server() as url:
+        yield url
+
+
+@pytest.mark.parametrize("read_only", [setting_of_database, setting_of_server])
+def test_lists_of_a_read_only_database_are_read_and_nothing_is_accepted(
+    own_server: str, tmp_path: Path, read_only: Callable[[str], AbstractContextManager[None]]
+) -> None:
+    with postgres_database(own_server) as url, served(url, tmp_path) as service:
+        with read_only(url):
+            wait_until(lambda: is_not_ready(service, "writing"), "a read-only database to be noticed")
+            status, said = readiness(service)
+            assert (status, "read-only" in said["reasons"]["writing"]) == (503, True)
+            listed = [ask(service, LABELS) for _ in range(300)]  # more than a process has reserved of the rate limit
+            assert {each.status_code for each in listed} == {200}
+            assert [each["name"] for each in listed[-1].json()["results"]] == ["Before"]
+            expect_refusal(write(service, "Meanwhile"), "read-only")
+            told = examine(service)
+            assert "problem writing: the database is read-only" in told, told
+        wait_until(lambda: readiness(service)[0] == 200, "the service to be ready again")
+        service.post(LABELS, {"name": "After"})
+        assert {each["name"] for each in service.get(LABELS)["results"]} == {"Before", "After"}
+        assert "Traceback" not in (tmp_path / "api.log").read_text()
+
+
+def test_a_standby_as_the_database_serves_lists_only(own_server: str, tmp_path: Path) -> None:
+    with (
+        postgres_database(own_server) as url,
+        standby_server(own_server) as standby,
+        served(url, tmp_path) as service,
+    ):
+        own = make_url(standby.url).set(database=make_url(url).database).render_as_string(hide_password=False)
+        wait_until(lambda: count_labels(own) == 1, "the standby to follow")
+        service.stop("worker")
+        service.stop("api")
+        service.environment["RELAYBOARD_DATABASE_URL"] = own
+        service.start("api")
+        wait_until(lambda: is_alive(service), "the API")
+        assert "writing" in readiness(service)[1]["failing"]
+        assert ask(service, LABELS).json()["results"][0]["name"] == "Before"
+        expect_refusal(write(service, "Meanwhile"), "read-only")
+        assert "read-only" in examine(service)
+
+
+def count_labels(url: str) -> int:
+    with connected(url) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM label")
+        count: int = cursor.fetchone()[0]
+        return count
+
+
+def is_alive(service: RunningService) -> bool:
+    try:
+        return requests.get(f"{service.url}/health/live", timeout=PATIENCE_SECONDS).status_code == 200
+    except requests.RequestException:
+        return False
+
+
+def test_a_file_that_was_moved_away_takes_no_writes(tmp_path: Path) -> None:
+    file = tmp_path / "relayboard.db"
+    with served(f"sqlite:///{file}", tmp_path) as service:
+        file.rename(file.with_name("elsewhere.db"))
+        status, said = readiness(service)
+        assert (status, "not there" in said["reasons"]["database"]) == (503, True)
+        expect_refusal(write(service, "Into nothing"), "not there")
+        assert ask(service, LABELS).status_code == 503
+        assert not file.exists()
+        assert "there is no database at" in examine(service)
+        file.with_name("elsewhere.db").rename(file)
+        wait_until(lambda: readiness(service)[0] == 200, "the service to be ready again")
+        service.post(LABELS, {"name": "After"})
+        assert {each["name"] for each in service.get(LABELS)["results"]} == {"Before", "After"}
+
+
+@pytest.mark.parametrize("other", ["empty", "a database", "no database"])
+def test_a_file_that_was_replaced_is_neither_read_nor_written(
+    tmp_path: Path, sqlite_template: Path, other: str
+) -> None:
+    file = tmp_path / "relayboard.db"
+    content = {"empty": b"", "a database": sqlite_template.read_bytes(), "no database": b"nothing of ours" * 500}[other]
+    with served(f"sqlite:///{file}", tmp_path) as service:
+        file.rename(file.with_name("elsewhere.db"))
+        file.write_bytes(content)
+        status, said = readiness(service)
+        assert (status, "replaced" in said["reasons"]["database"]) == (503, True)
+        expect_refusal(write(service, "Into another one"), "replaced")
+        expect_refusal(ask(service, LABELS), "replaced")
+        assert "the running service says of its database: the file of the database was replaced" in examine(service)
+        assert not content or file.read_bytes() == content
+
+
+def test_a_write_lock_on_a_file_that_is_never_given_back_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "relayboard.db"
+    with served(f"sqlite:///{file}", tmp_path) as service:
+        with closing(sqlite3.connect(file, isolation_level=None)) as holder:
+            holder.execute("BEGIN IMMEDIATE")
+            status, said = readiness(service)
+            assert (status, said["failing"]) == (503, ["locks"])
+            assert "write lock" in said["reasons"]["locks"]
+            assert ask(service, LABELS).status_code == 200
+            assert "problem locks: a program has held the write lock" in examine(service)
+        wait_until(lambda: readiness(service)[0] == 200, "the service to be ready again")
+
+
+def test_a_lock_on_a_table_that_is_never_given_back_is_told(postgres_url: str, tmp_path: Path) -> None:
+    with postgres_database(postgres_url) as url, served(url, tmp_path) as service:
+        with connected(url) as holder:
+            holder.cursor().execute("LOCK TABLE message_label IN EXCLUSIVE MODE")
+            wait_until(lambda: is_not_ready(service, "locks"), "the lock to be noticed")
+            assert "message_label" in readiness(service)[1]["reasons"]["locks"]
+            assert ask(service, LABELS).status_code == 200
+            assert "problem locks: the session" in examine(service)
+        wait_until(lambda: readiness(service)[0] == 200, "the service to be ready again")
+
+
+def test_a_database_that_cannot_store_every_text_is_told_and_not_set_up(
+    postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as ending:
+        name = "narrow"
+        run(postgres_url, f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C'")
+        ending.callback(run, postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+        url = make_url(postgres_url).set(database=name).render_as_string(hide_password=False)
+        environment = {"RELAYBOARD_DATABASE_URL": url, "RELAYBOARD_SECRET_KEY": SECRET_KEY}
+        refused = call_forked("migrate", folder=tmp_path, environment=environment)
+        assert (refused.returncode, "SQL_ASCII" in refused.stderr, "template0" in refused.stderr) == (1, True, True)
+        monkeypatch.setattr(persistence.migrations, "ENCODING", "SQL_ASCII")  # set up by a version that did not look
+        monkeypatch.setattr("persistence.migrations.part_indexes.add_part_indexes", lambda _engine: None)
+        live = lambda service: wait_until(lambda: is_alive(service), "the API")  # noqa: E731
+        monkeypatch.setattr(RunningService, "wait_until_ready", live)
+        service = ending.enter_context(forked_service(url, tmp_path, ["api"]))
+        status, said = readiness(service)
+        assert (status, "SQL_ASCII" in said["reasons"]["encoding"]) == (503, True)
+        assert "problem encoding: the database has the encoding SQL_ASCII" in examine(service)
+
+
+def test_workers_on_another_queue_are_told(database_url: str, tmp_path: Path) -> None:
+    with served(database_url, tmp_path) as service:
+        wait_until(lambda: "warnings" not in readiness(service)[1], "the worker to be known in its queue")
+        assert "problem queue" not in examine(service)
+        service.stop("api")
+        service.environment["RELAYBOARD_QUEUE_URL"] = f"sqlite:///{tmp_path / 'other-queue.db'}"
+        service.start("api")
+        service.wait_until_ready()
+        assert "another queue" in readiness(service)[1]["warnings"]["queue"]
+        told = examine(service)
+        assert "problem queue: the workers on" in told, told
+
+
+def test_a_database_without_connections_is_told(own_server: str, tmp_path: Path) -> None:
+    with postgres_database(own_server) as url, served(url, tmp_path) as service, ExitStack() as ending:
+        try:
+            while True:
+                ending.enter_context(connected(url))
+        except psycopg2.OperationalError:
+            pass
+        run_again = examine(service)
+        assert "no connections left" in run_again or "max_connections" in run_again, run_again
+        status, said = readiness(service)
+        told = said.get("reasons", {}) | said.get("warnings", {})
+        assert any("connections" in each for each in told.values()), (status, said)
+
+
+def test_a_standby_for_lists_that_lags_is_told(own_server: str, tmp_path: Path) -> None:
+    with postgres_database(own_server) as url, standby_server(own_server) as standby:
+        own = make_url(standby.url).set(database=make_url(url).database).render_as_string(hide_password=False)
+        with served(url, tmp_path, DATABASE_READ_URL=own) as service:
+            wait_until(lambda: "warnings" not in readiness(service)[1], "the standby to follow")
+            standby.run("SELECT pg_wal_replay_pause()")
+            service.post(LABELS, {"name": "Not there yet"})
+            wait_until(lambda: "standby" in readiness(service)[1].get("warnings", {}), "the lag to be told")
+            assert readiness(service)[0] == 200
+            told = examine(service)
+            assert "problem standby: it has not followed the database for" in told, told
+            standby.run("SELECT pg_wal_replay_resume()")
+
+
+def test_a_schema_of_another_version_is_told(database_url: str, tmp_path: Path) -> None:
+    with served(database_url, tmp_path) as service:
+        with service.database.writing() as tx:
+            tx.connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
+        status, said = readiness(service)
+        assert (status, said["failing"]) == (503, ["schema"])
+        assert "relayboard migrate" in said["reasons"]["schema"]
+        assert "problem schema: the database is at schema 0001" in examine(service)
