@@ -45,7 +45,7 @@ async def token_info(header: str, request: ConnexionRequest) -> dict[str, Any]:
     if credentials is None:
         credentials = await service.pool.run(partial(service.look_up_credentials, key), service.limiter)
     if credentials is None:
-        raise NotAllowed("This API token is not valid.")
+        raise NotAllowed("This API token is not valid.", "token_not_valid")
     rules = rules_of(request.scope)
     await _spend(context, credentials, rules.rate_scope)
     check_permission(credentials, rules)

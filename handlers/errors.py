@@ -11,6 +11,7 @@ from connexion.exceptions import ProblemException
 from connexion.lifecycle import ConnexionRequest, ConnexionResponse
 from starlette.exceptions import HTTPException
 
+from handlers.asgi.plain_responses import with_code
 from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, UNAVAILABLE
 from handlers.contract.operations import load_contract
@@ -26,6 +27,7 @@ from persistence.errors import (
     NotAllowed,
     RecordMissing,
     Refused,
+    RuleBroken,
     SystemRecord,
     fault_of,
     is_temporary,
@@ -43,7 +45,7 @@ LASTING_SECONDS = "30"
 """When to try again what waits for an operator."""
 STATUS = {Refused: 400, SystemRecord: 403, NotAllowed: 403, RecordMissing: 404, LimitReached: 409, Clash: 409}
 TEXTS = {
-    401: "An API token is required.",
+    401: "Send an API token in the header: Authorization: Token ...",
     403: "This API token is not valid.",
     404: "There is nothing at this URL.",
     405: "This method is not available here.",
@@ -59,46 +61,55 @@ class TooManyRequests(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
-def detail(status: int, text: str, headers: Mapping[str, str] | None = None) -> ConnexionResponse:
+def detail(
+    request: ConnexionRequest, status: int, text: str, headers: Mapping[str, str] | None = None, code: str = ""
+) -> ConnexionResponse:
     """An answer of the detail family."""
-    return _json(status, {"detail": text}, headers)
+    return _json(request, status, {"detail": text}, headers, code)
 
 
-def _json(status: int, value: object, headers: Mapping[str, str] | None = None) -> ConnexionResponse:
-    body = orjson.dumps(value)
+def _json(
+    request: ConnexionRequest,
+    status: int,
+    value: Mapping[str, object],
+    headers: Mapping[str, str] | None = None,
+    code: str = "",
+) -> ConnexionResponse:
+    body = orjson.dumps(with_code(request.scope["path"], status, value, code))
     return ConnexionResponse(status, mimetype=JSON_TYPE, content_type=JSON_TYPE, body=body, headers=dict(headers or {}))
 
 
 async def answer_rule(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
     """A violated rule: 400 keyed by field for invalid input, a detail for everything else."""
+    code = error.code if isinstance(error, RuleBroken) else ""
     if isinstance(error, InvalidInput):
-        return _json(400, error.errors, limits_of(request))
+        return _json(request, 400, error.errors, limits_of(request), code)
     if isinstance(error, CodeMissing):
-        return _json(403, {"detail": str(error), "code": CODE_MISSING}, limits_of(request))
+        return detail(request, 403, str(error), limits_of(request), CODE_MISSING)
     status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
-    return detail(status, str(error), limits_of(request))
+    return detail(request, status, str(error), limits_of(request), code)
 
 
 async def answer_refusal(request: ConnexionRequest, error: Refusal) -> ConnexionResponse:
     """A body that is not accepted: too large, too slow, not JSON."""
-    return detail(error.status, error.text, {**limits_of(request), **error.headers})
+    return detail(request, error.status, error.text, {**limits_of(request), **error.headers})
 
 
 async def answer_gone(request: ConnexionRequest, error: ClientGone) -> ConnexionResponse:
     """A placeholder: the guard sends nothing to a client that disconnected."""
-    return detail(400, "The client disconnected.")
+    return detail(request, 400, "The client disconnected.")
 
 
 async def answer_lost_race(request: ConnexionRequest, error: LostRace) -> ConnexionResponse:
     """Other transactions won every attempt."""
     text = "Too many requests change this at the same time; try again."
-    return detail(503, text, {**limits_of(request), "Retry-After": "1"})
+    return detail(request, 503, text, {**limits_of(request), "Retry-After": "1"})
 
 
 async def answer_too_many(request: ConnexionRequest, error: TooManyRequests) -> ConnexionResponse:
     seconds = error.retry_after_seconds
     text = f"Too many requests; try again in {seconds} seconds."
-    return detail(429, text, {**limits_of(request), "Retry-After": str(seconds)})
+    return detail(request, 429, text, {**limits_of(request), "Retry-After": str(seconds)})
 
 
 async def answer_too_many_attempts(request: ConnexionRequest, error: TooManyAttempts) -> ConnexionResponse:
@@ -122,8 +133,10 @@ async def answer_http(request: ConnexionRequest, error: ProblemException | HTTPE
         headers["Allow"] = allowed_methods(request.scope["path"])
     if status >= 500:
         logger.error("the framework failed: %s", error)
-        return detail(500, "Internal server error.")
-    return detail(status, TEXTS.get(status) or str(getattr(error, "detail", "This request is not valid.")), headers)
+        return detail(request, 500, "Internal server error.")
+    return detail(
+        request, status, TEXTS.get(status) or str(getattr(error, "detail", "This request is not valid.")), headers
+    )
 
 
 async def answer_database(request: ConnexionRequest, error: DatabaseError) -> ConnexionResponse:
@@ -135,8 +148,8 @@ async def answer_database(request: ConnexionRequest, error: DatabaseError) -> Co
             await anyio.to_thread.run_sync(check_schema, context_of(request.scope).service.database.engine)
         except MigrationError:
             text = "The schema of the database is not the one that this version works with."
-            return detail(503, text, {"Retry-After": LASTING_SECONDS})
-    return detail(status, text, headers)
+            return detail(request, 503, text, {"Retry-After": LASTING_SECONDS})
+    return detail(request, status, text, headers)
 
 
 def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
@@ -154,12 +167,12 @@ def explain_database(error: DatabaseError) -> tuple[int, str, dict[str, str]]:
 async def answer_store(request: ConnexionRequest, error: StoreUnavailable) -> ConnexionResponse:
     """The server that keeps uploaded files does not answer."""
     logger.error("the file store failed: %s", error)
-    return detail(503, UNAVAILABLE, {**limits_of(request), "Retry-After": RETRY_AFTER_SECONDS})
+    return detail(request, 503, UNAVAILABLE, {**limits_of(request), "Retry-After": RETRY_AFTER_SECONDS})
 
 
 async def answer_unexpected(request: ConnexionRequest, error: Exception) -> ConnexionResponse:
     logger.error("unexpected failure", exc_info=error)
-    return detail(500, "Internal server error.")
+    return detail(request, 500, "Internal server error.")
 
 
 def allowed_methods(path: str) -> str:

@@ -67,7 +67,11 @@ TOO_MANY = ("too many clients", "too many connections", "remaining connection sl
 
 
 class RuleBroken(Exception):
-    """A request violates a rule of the service; nothing was changed."""
+    """A request violates a rule of the service; nothing was changed. `code` is the rule in a word for programs, where
+    it is more special than the status; openapi/shared/schemas.yaml lists all.
+    """
+
+    code = ""
 
 
 class FileFault(sqlite3.OperationalError):
@@ -85,13 +89,14 @@ class LostRace(Exception):
 class InvalidInput(RuleBroken):
     """Values that violate a rule, keyed by field: `{"text": ["..."]}`, `{"urns": {"0": ["..."]}}`."""
 
-    def __init__(self, errors: Mapping[str, Any]) -> None:
+    def __init__(self, errors: Mapping[str, Any], code: str = "") -> None:
         super().__init__("; ".join(_list_sentences(errors)))
         self.errors = dict(errors)
+        self.code = code
 
     @classmethod
-    def on(cls, field: str, message: str) -> "InvalidInput":
-        return cls({field: [message]})
+    def on(cls, field: str, message: str, code: str = "") -> "InvalidInput":
+        return cls({field: [message]}, code)
 
     @classmethod
     def at(cls, field: str, index: int | str, message: str) -> "InvalidInput":
@@ -110,7 +115,7 @@ class NothingFound(InvalidInput):
     def __init__(self, field: str, reference: str, index: int | None = None) -> None:
         self.field, self.reference = field, reference[:64]
         message = [f'Nothing found for "{self.reference}".']
-        super().__init__({field: message if index is None else {str(index): message}})
+        super().__init__({field: message if index is None else {str(index): message}}, "unknown_reference")
 
 
 def _list_sentences(errors: object, place: str = "") -> Iterator[str]:
@@ -130,8 +135,16 @@ class Refused(RuleBroken):
     """A request that the current state or its parameters do not allow (400 with a detail)."""
 
 
+class InUse(Refused):
+    """A record cannot be deleted or archived because others, which the message names, use it."""
+
+    code = "in_use"
+
+
 class RecordMissing(RuleBroken):
     """The record to change does not exist in this workspace."""
+
+    code = "not_found"
 
     def __init__(self, message: str = "No such record.") -> None:
         super().__init__(message)
@@ -140,6 +153,8 @@ class RecordMissing(RuleBroken):
 class SystemRecord(RuleBroken):
     """System objects cannot be changed."""
 
+    code = "system_record"
+
     def __init__(self, message: str = "System objects cannot be changed.") -> None:
         super().__init__(message)
 
@@ -147,16 +162,26 @@ class SystemRecord(RuleBroken):
 class NotAllowed(RuleBroken):
     """The role or the scope of the token does not allow the operation."""
 
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
 
 class LimitReached(RuleBroken):
     """The workspace has the maximum number of objects of this kind."""
 
-    def __init__(self, message: str = "The workspace has reached its limit for this kind of object.") -> None:
-        super().__init__(message)
+    code = "limit_reached"
+
+    @classmethod
+    def of(cls, limit: int, kind: str, remedy: str = "delete those that are not needed") -> "LimitReached":
+        """How many of what there may be, and what to do."""
+        return cls(f"The workspace has reached its limit of {limit} {kind}: {remedy}.")
 
 
 class Clash(RuleBroken):
     """Two requests conflict: the same idempotency key with another body."""
+
+    code = "key_reused"
 
 
 def lost_a_race(error: DBAPIError | LostRace) -> bool:

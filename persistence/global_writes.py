@@ -6,7 +6,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 
 from persistence.database import Transaction
 from persistence.deletions import GLOBAL, note_deleted
-from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.field_writes import make_key
 from persistence.new_records import NewRecord, insert_new
 from persistence.sql.names import check_new, free_name
@@ -53,13 +53,13 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
 
 
 def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
-    """Delete a global. Raises RecordMissing, and Refused while a flow that is not archived uses it."""
+    """Delete a global. Raises RecordMissing, and InUse while a flow that is not archived uses it."""
     from persistence.flows.upkeep import find_flow_using  # noqa: PLC0415  # it loads all that flows refer to
 
     hold_workspace(tx, workspace_id)
     name = find_flow_using(tx, workspace_id, "global", key)
     if name is not None:
-        raise Refused(f'The flow "{name}" uses this global.')
+        raise InUse(f'The flow "{name}" uses this global: change or archive it first.')
     global_id = _find(tx, workspace_id, key)
     tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
     note_deleted(tx, workspace_id, GLOBAL, [key])

@@ -180,7 +180,7 @@ def check_token_limit(tx: Transaction, workspace_id: int, user_id: int) -> None:
     """Raises LimitReached for a user with many tokens."""
     statement = select(func.count()).select_from(token).where(living_tokens(workspace_id, user_id))
     if tx.execute(statement).scalar_one() >= TOKENS_PER_USER:
-        raise LimitReached
+        raise LimitReached.of(TOKENS_PER_USER, "tokens of one person", "revoke those that are not needed")
 
 
 def living_tokens(workspace_id: int, user_id: int | None = None) -> ColumnElement[bool]:

@@ -146,7 +146,7 @@ function refusal(status, text) {
     const said = JSON.parse(text);
     for (const [name, value] of Object.entries(said)) {
       if (name === "detail") detail = String(value);
-      else if (name === "code" && typeof value === "string") code = value;
+      else if (name === "code" && typeof value === "string") code = value; // the word for programs
       else fields[name] = sentences(value);
     }
   } catch {

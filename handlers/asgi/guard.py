@@ -90,7 +90,7 @@ class Guard:
                 raise Refusal(503, "The service is stopping.", {"Retry-After": "1", "Connection": "close"})
             await self.app(scope, await self._checked(scope, body), sender.send)
         except Refusal as refusal:
-            await detail_response(refusal.status, refusal.text, refusal.headers).send(sender.send)
+            await detail_response(refusal.status, refusal.text, refusal.headers, scope["path"]).send(sender.send)
         except ClientGone:
             return
         except Exception:

@@ -7,6 +7,20 @@ import orjson
 from starlette.types import Receive, Scope, Send
 
 JSON_TYPE = "application/json"
+CODED_PREFIX = "/api/v2/"
+CODE, SEVERAL = "code", "non_field_errors"
+CODES = {
+    400: "invalid",
+    401: "not_authenticated",
+    403: "not_allowed",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "too_many_requests",
+}
+"""The words of statuses; errors that are more special have others. openapi/shared/schemas.yaml lists all."""
 WITHOUT_LENGTH = (204, 304)
 """What these statuses say has no body (RFC 9110, 8.6)."""
 
@@ -41,9 +55,24 @@ def json_response(value: object, status: int = 200, headers: Mapping[str, str] |
     return PlainResponse(orjson.dumps(value), JSON_TYPE, status, headers or {})
 
 
-def detail_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> PlainResponse:
-    """An error of the detail family."""
-    return json_response({"detail": text}, status, headers)
+def detail_response(status: int, text: str, headers: Mapping[str, str] | None = None, path: str = "") -> PlainResponse:
+    """An error of the detail family; `path` is that of a request for the API."""
+    return json_response(with_code(path, status, {"detail": text}), status, headers)
+
+
+def with_code(path: str, status: int, body: Mapping[str, object], code: str = "") -> Mapping[str, object]:
+    """The body of an error with its word for programs, in generation 2. Problems with a field that is called `code`
+    stand among those of several fields.
+    """
+    if status not in CODES or not path.startswith(CODED_PREFIX):
+        return body
+    others = dict(body)
+    problem = others.pop(CODE, None)
+    if problem is not None:
+        several = others.get(SEVERAL, [])
+        own = problem if isinstance(problem, list) else [str(problem)]
+        others[SEVERAL] = [*(several if isinstance(several, list) else []), *own]
+    return {**others, CODE: code or CODES[status]}
 
 
 def wrong_method(scope: Scope, methods: Sequence[str] = ("GET", "HEAD")) -> PlainResponse | None:

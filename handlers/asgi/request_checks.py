@@ -40,11 +40,22 @@ def _check_escapes(part: bytes) -> None:
         raise Refusal(400, "The URL is badly escaped.")
     decoded = unquote_to_bytes(part)
     if b"\x00" in decoded:
-        raise Refusal(400, "NUL characters are not allowed.")
+        name = _name_with_nul(part)
+        where = "the path" if name is None else f"the parameter {name}"
+        raise Refusal(400, f"NUL characters (%00) are not allowed: there is one in {where}.")
     try:
         decoded.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Refusal(400, "The URL is not valid UTF-8.") from error
+
+
+def _name_with_nul(query: bytes) -> str | None:
+    """The parameter of a query in which a NUL stands; None for a path."""
+    for pair in query.split(b"&"):
+        name, is_pair, value = pair.partition(b"=")
+        if is_pair and b"\x00" in unquote_to_bytes(value):
+            return unquote_to_bytes(name).decode("utf-8", "replace")[:64]
+    return None
 
 
 def take_media_type(scope: Scope, plain: bytes) -> bytes | None:

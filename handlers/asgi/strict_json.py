@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 NESTING_LIMIT = 32
@@ -19,7 +20,12 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class StrictJsonError(ValueError):
-    """A body that is not acceptable JSON; the message tells the client why."""
+    """A body that is not acceptable JSON; the message tells the client why, and `path` in which field, by keys and
+    indexes."""
+
+    def __init__(self, message: str, path: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 def parse_strict(raw: bytes, *, nesting_limit: int = NESTING_LIMIT) -> Any:
@@ -70,21 +76,22 @@ def check_nesting(raw: bytes, limit: int) -> None:
     raise StrictJsonError(f"The request body nests deeper than {limit} levels.")
 
 
-def check_characters(value: object) -> None:
+def check_characters(value: object, path: tuple[str, ...] = ()) -> None:
     """Raises StrictJsonError for NUL and lone surrogates in any text or key."""
     if isinstance(value, str):
         found = _UNSTORABLE.search(value)
         if found is not None and found.group() == "\x00":
-            raise StrictJsonError("NUL characters are not allowed.")
+            raise StrictJsonError("NUL characters (\\u0000) are not allowed.", path)
         if found is not None:
-            raise StrictJsonError("The request body contains half of a surrogate pair.")
+            half = f"\\u{ord(found.group()):04x}"
+            raise StrictJsonError(f"{half} is half of a surrogate pair: send the whole character.", path)
     elif isinstance(value, list):
-        for item in value:
-            check_characters(item)
+        for index, item in enumerate(value):
+            check_characters(item, (*path, str(index)))
     elif isinstance(value, dict):
         for key, item in value.items():
-            check_characters(key)
-            check_characters(item)
+            check_characters(key, path)
+            check_characters(item, (*path, key))
 
 
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Query parameters as the contract describes them: read, split, converted and checked."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -66,7 +66,7 @@ class Parameter:
             return Unset
         value = self._convert(text)
         if not self.schema.accepts(value):
-            raise RecordMissing(PLACES[self.name]) if self.name in PLACES else Refused(self._complaint())
+            raise RecordMissing(PLACES[self.name]) if self.name in PLACES else Refused(self._complaint(value))
         return self._finish(value)
 
     def _read_list(self, texts: list[str]) -> Any:
@@ -77,7 +77,7 @@ class Parameter:
         if not values:
             return Unset
         if not self.schema.accepts(values):
-            raise Refused(self._complaint())
+            raise Refused(self._complaint(values))
         return [self._finish(value) for value in values]
 
     def _convert(self, text: str) -> Any:
@@ -94,14 +94,26 @@ class Parameter:
             return read_id(value)
         return value.lower() if self.kind == "uuid" else value
 
-    def _complaint(self) -> str:
+    def _complaint(self, value: object) -> str:
         wanted = {
             "integer": "must be a whole number",
             "uuid": "must be a UUID",
             "boolean": "must be true or false",
             "time": "must be a date or a date and time",
         }
-        return f"Parameter {self.name} {wanted.get(self.kind, 'is not valid')}."
+        if self.kind in wanted:
+            return f"Parameter {self.name} {wanted[self.kind]}."
+        rules = dict.fromkeys(_sentences(self.schema.errors(value)))
+        return f"Parameter {self.name}: {' '.join(rules)}"
+
+
+def _sentences(errors: object) -> Iterator[str]:
+    """The sentences of a tree of errors."""
+    if isinstance(errors, str):
+        yield errors
+    elif isinstance(errors, (list, Mapping)):
+        for each in errors.values() if isinstance(errors, Mapping) else errors:
+            yield from _sentences(each)
 
 
 def read_time(name: str, text: str) -> datetime:

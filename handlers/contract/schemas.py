@@ -79,11 +79,17 @@ class Schema:
 
     def errors(self, value: object) -> Errors:
         """What is wrong with a value, keyed by field; empty if it is valid."""
+        return self.examine(value)[0]
+
+    def examine(self, value: object) -> tuple[Errors, str]:
+        """The same, and the word for programs if all problems are of one kind."""
         found: Errors = {}
+        kinds = set()
         for error in self._validator.iter_errors(value):
-            for path, text in _explain(error):
+            for path, text, kind in _explain(error):
                 _place(found, path or ["non_field_errors"], text)
-        return found
+                kinds.add(KIND_CODES.get(kind, ""))
+        return found, kinds.pop() if len(kinds) == 1 else ""
 
 
 def _reach(part: object, schemas: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,17 +110,19 @@ def _reach(part: object, schemas: Mapping[str, Any]) -> dict[str, Any]:
     return reached
 
 
-def _explain(error: Any) -> list[tuple[list[Any], str]]:
+def _explain(error: Any) -> list[tuple[list[Any], str, str]]:
     path = list(error.instance_path)
     kind = error.kind.name
     if kind == "required":
-        return [([*path, error.kind.property], "A value is required.")]
+        return [([*path, error.kind.property], "A value is required.", kind)]
+    if kind == "additionalProperties":
+        return [([*path, name], "There is no field of this name here.", kind) for name in error.kind.unexpected]
     if kind in ("anyOf", "oneOf"):
         return _explain_best_branch(error.kind.context, path)
-    return [(path, message_for(kind, error))]
+    return [(path, message_for(kind, error), kind)]
 
 
-def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tuple[list[Any], str]]:
+def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tuple[list[Any], str, str]]:
     """The errors of the alternative whose type matches, otherwise of the first one."""
 
     def is_foreign(branch: list[Any]) -> bool:
@@ -124,6 +132,23 @@ def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tup
     return [explained for error in fitting[0] for explained in _explain(error)]
 
 
+KIND_CODES = {
+    "required": "required",
+    "type": "wrong_type",
+    "minLength": "too_short",
+    "minItems": "too_short",
+    "minProperties": "too_short",
+    "maxLength": "too_long",
+    "maxItems": "too_long",
+    "maxProperties": "too_long",
+    "enum": "not_one_of",
+    "minimum": "out_of_range",
+    "maximum": "out_of_range",
+    "format": "wrong_form",
+    "pattern": "wrong_form",
+    "uniqueItems": "repeated",
+    "additionalProperties": "unknown_field",
+}
 TYPE_TEXTS = {
     "string": "Expected a string.",
     "integer": "Expected a whole number.",
@@ -132,7 +157,50 @@ TYPE_TEXTS = {
     "array": "Expected a list.",
     "object": "Expected an object.",
 }
-FORMAT_TEXTS = {"uuid": "Expected a UUID.", "uri": "Expected a URL.", "date-time": "Expected a date and time."}
+FORMAT_TEXTS = {
+    "uuid": "Expected a UUID, like 6f1b0d6e-4f36-4d0b-9d5c-2f5f1f3c8a11.",
+    "uri": "Expected a URL, like https://example.org/hook.",
+    "date-time": "Expected a date and a time, like 2027-03-02T08:00:00Z.",
+    "date": "Expected a date, like 2027-03-02.",
+}
+BLANK = "An empty value is not allowed, nor one of spaces only."
+NAME_FORM = 'A name must not be blank, and has no quotation mark (") and no backslash (\\).'
+PATTERN_TEXTS = {
+    r"^[^\x00]*$": "The NUL character (U+0000) is not allowed.",
+    r"^[\s\x1c-\x1f\x85]*[^\"\\+\-\s\x1c-\x1f\x85][^\"\\]*$": f"{NAME_FORM[:-1]}, and does not begin with + or -.",
+    r"^[^\"\\]*[^\"\\\s\x1c-\x1f\x85][^\"\\]*$": NAME_FORM,
+    r"[^\s\x1c-\x1f\x85]": BLANK,
+    r"^(?:[A-Za-z]{2})?$": "Expected a country of two letters, like RW.",
+    r"^(?:[A-Z]{2})?$": "Expected a country of two capital letters, like RW.",
+    r"^[A-Z]{2}$": "Expected a country of two capital letters, like RW.",
+    r"^[a-z][a-z0-9_]*$": "Expected a key: lower-case letters, digits and underscores, and a letter first.",
+    r"^[a-zA-Z]{3}$": "Expected a language of three letters (ISO 639-3), like eng.",
+    r"^[a-zA-Z]+:[\s\S]+$": "Expected a URN: a scheme, a colon and an address, like tel:+250788123123.",
+    r"^[0-9]{1,19}$": "Expected up to 19 digits.",
+    r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s]+$": "Expected a URL that begins with http:// or https:// and has no spaces.",
+}
+"""What a pattern of the contract demands, in words; a test demands one for each. Those of UUIDs and of times are known
+by their beginning, those of words by the letters that they list."""
+UUID_PATTERN, ID_OR_UUID, TIME_PATTERN = "^[0-9a-fA-F]{8}-", ("^(?:[0-9]{1,19}|", "^([0-9]{1,19}|"), "^(?:(?:000[1-9]"
+BOOLEAN_PATTERN, LETTERS = "^(?:[Tt][Rr][Uu][Ee]|", re.compile(r"\^\[([a-z]+)\]\?\$\Z")
+
+
+def pattern_text(pattern: str) -> str | None:
+    """The rule of a pattern; None for one that nobody has put into words."""
+    if pattern in PATTERN_TEXTS:
+        return PATTERN_TEXTS[pattern]
+    letters = LETTERS.match(pattern)
+    if letters is not None:
+        return f"Expected one of the letters {', '.join(letters[1])}."
+    if pattern.startswith(UUID_PATTERN):
+        return FORMAT_TEXTS["uuid"]
+    if pattern.startswith(ID_OR_UUID):
+        return "Expected an id (up to 19 digits) or a UUID."
+    if pattern.startswith(TIME_PATTERN):
+        return "Expected a date, or a date and a time, like 2027-03-02T08:00:00Z."
+    if pattern.startswith(BOOLEAN_PATTERN):
+        return "Expected true or false." if "[Ff][Ll]" not in pattern else "Expected true, false, all, flows or none."
+    return None
 
 
 def message_for(kind: str, error: Any) -> str:
@@ -142,7 +210,7 @@ def message_for(kind: str, error: Any) -> str:
         names = [name for name in error.kind.types if name != "null"]
         if error.instance is None:
             return "Null is not allowed."
-        return TYPE_TEXTS.get(names[0], "This value has the wrong type.") if names else "Only null is allowed."
+        return TYPE_TEXTS[names[0]] if names else "Only null is allowed."
     if kind == "minLength":
         return "An empty value is not allowed." if value == 1 else f"At least {value} characters."
     if kind == "enum":
@@ -156,12 +224,11 @@ def message_for(kind: str, error: Any) -> str:
         "maxProperties": f"At most {value} entries.",
         "minimum": f"Expected a number of at least {value}.",
         "maximum": f"Expected a number of at most {value}.",
-        "format": FORMAT_TEXTS.get(str(value), "This value is not well-formed."),
-        "pattern": "This value is not well-formed.",
+        "format": FORMAT_TEXTS.get(str(value), f"Expected the form {value}."),
+        "pattern": pattern_text(str(value)) or f"Expected the form {value}.",
         "uniqueItems": "Items must not repeat.",
-        "additionalProperties": "Unknown entries are not allowed.",
     }
-    return texts.get(kind, "This value is not allowed.")
+    return texts.get(kind) or f"The rule {kind} of the contract is not met."
 
 
 def _place(found: Errors, path: list[Any], text: str) -> None:

@@ -18,6 +18,9 @@ from handlers.request import context_of
 from persistence.errors import InvalidInput
 from persistence.sql.columns import new_uuid
 
+DEEPEST = 4
+"""Levels of keys in a 400."""
+
 
 class QueryValidator:
     """Reads and checks the query parameters; the handler gets only these values."""
@@ -51,7 +54,7 @@ class JsonBodyValidator:
             raise InvalidInput.across("The request body must be a JSON object.")
         body = {name: value if name in rules.verbatim_fields else trim(value) for name, value in given.items()}
         if schema is not None and not schema.accepts(body):
-            raise InvalidInput(schema.errors(body))
+            raise InvalidInput(*schema.examine(body))
         context.json = body
         return receive, scope
 
@@ -100,7 +103,13 @@ async def read_json(scope: Scope) -> Receive:
     try:
         context.json = parse_strict(raw)
     except StrictJsonError as error:
-        raise Refusal(400, str(error)) from error
+        if not error.path:
+            raise Refusal(400, str(error)) from error
+        problem: object = [str(error)]
+        for step in reversed(error.path[:DEEPEST]):
+            problem = {step: problem}
+        assert isinstance(problem, dict)
+        raise InvalidInput(problem, "wrong_form") from error
     context.raw_body = raw
     return replay(raw, context.body.receive)
 

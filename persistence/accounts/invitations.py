@@ -72,7 +72,7 @@ def invite(
     former = [each.id for each in present if email_key(each.email) == email_key(email)]
     tx.execute(delete(invitation).where(mine, rows.id.in_(former)))
     if len(present) - len(former) >= INVITATIONS_PER_WORKSPACE:
-        raise LimitReached
+        raise LimitReached.of(INVITATIONS_PER_WORKSPACE, "open invitations", "take back those that are not needed")
     secret = make_secret(PREFIX, settings.secret_key)
     invitation_id = tx.insert(
         invitation,

@@ -78,7 +78,9 @@ CAMPAIGN_EVENTS = ListSpec(
 )
 
 
-def is_date_used(tx: Transaction, workspace_id: int, key: str) -> bool:
-    """Whether an event counts from the contact field with this key."""
-    using = select(campaign_event.c.id).where(*living_events_of(workspace_id), campaign_event.c.relative_to == key)
-    return tx.execute(using.limit(1)).first() is not None
+def campaigns_with(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> list[str]:
+    """The campaigns with existing events that meet a condition, as sentences name them."""
+    using = select(campaign_event.c.campaign_id).where(*living_events_of(workspace_id), condition)
+    mine = (campaign.c.workspace_id == workspace_id) & campaign.c.id.in_(using)
+    names = tx.execute(select(campaign.c.name).where(mine).order_by(campaign.c.name)).scalars()
+    return [f'the campaign "{name}"' for name in names]

@@ -5,14 +5,27 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import select
 
 from flows.typed import fold_case, plain
-from flows.urns import URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
+from flows.urns import SCHEMES, URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.contacts.owners import is_one_of
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, Refused
 from persistence.tables.contacts import contact_urn
 from persistence.workspaces import Workspace
 
-BAD_URN = "Not a valid URN; phone numbers need a country code."
+BAD_PHONE = "Not a possible phone number: give it with its country code, like +250788123123."
+NO_URN = "Expected a URN: a scheme, a colon and an address, like tel:+250788123123."
+DIGITS = "digits"
+FORMS = {
+    "mailto": "an e-mail address, like mailto:ann@example.org",
+    "bsuid": "a country and an id, like bsuid:RW.A1b2",
+    "freshchat": "two UUIDs with a slash between them",
+    "twitter": "a handle of up to 15 letters, digits and underscores",
+    "viber": "up to 24 letters, digits and the signs _ = + /",
+    "line": "letters, digits, hyphens and underscores",
+    "webchat": "24 letters and digits",
+    "whatsapp": "the digits of a number with its country code, without +",
+}
+"""What comes after the scheme, for those whose addresses are not just digits."""
 TOO_LONG = f"At most {URN_LENGTH_MAX} characters, with `%`, `#` and `?` counted as three."
 HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
 
@@ -22,7 +35,7 @@ def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field
     found = find_urns(tx, workspace, texts)
     for index, text in enumerate(texts):
         if text not in found:
-            raise InvalidInput.at(field, index, TOO_LONG if _is_too_long(text) else BAD_URN)
+            raise InvalidInput.at(field, index, explain_urn(text))
     return list({found[text].identity: found[text] for text in texts}.values())
 
 
@@ -41,7 +54,7 @@ def read_recipient(tx: Transaction, workspace: Workspace, text: str, field: str 
         raise InvalidInput.on(field, HIDDEN)
     found = find_urns(tx, workspace, [text])
     if text not in found:
-        raise InvalidInput.on(field, TOO_LONG if _is_too_long(text) else BAD_URN)
+        raise InvalidInput.on(field, explain_urn(text))
     return found[text]
 
 
@@ -51,7 +64,7 @@ def read_lookup(tx: Transaction, workspace: Workspace, text: str) -> Urn:
         raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
     found = find_urns(tx, workspace, [text])
     if text not in found:
-        raise Refused("Parameter urn must be a URN; phone numbers need a country code.")
+        raise Refused(f"Parameter urn: {explain_urn(text)}")
     return found[text]
 
 
@@ -69,6 +82,19 @@ def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Ma
             except UrnError:
                 continue
     return found
+
+
+def explain_urn(text: str) -> str:
+    """Why a string is no URN that a contact can have."""
+    scheme, colon, _ = text.partition(":")
+    scheme = scheme.strip().lower()
+    if not colon or not scheme:
+        return NO_URN
+    if scheme not in SCHEMES:
+        return f'There is no scheme "{scheme[:32]}"; the schemes are {", ".join(SCHEMES)}.'
+    if _is_too_long(text):
+        return TOO_LONG
+    return BAD_PHONE if scheme == "tel" else f"After {scheme}: {FORMS.get(scheme, DIGITS)} must follow."
 
 
 def _is_too_long(text: str) -> bool:

@@ -11,7 +11,7 @@ from sqlalchemy import Text, bindparam, func, insert, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
-from persistence.contacts.addresses import BAD_URN, find_urns
+from persistence.contacts.addresses import explain_urn, find_urns
 from persistence.contacts.owners import hold_owners, is_one_of
 from persistence.contacts.values import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN
@@ -134,7 +134,7 @@ def _read_row(row: ContactRow, urns: Mapping[str, Urn]) -> _Read:
         raise ValueError(f"urns: At most {URNS_LIMIT} URNs.")
     bad = next((text for text in row.urns if text not in urns), None)
     if bad is not None:
-        raise ValueError(f"{bad[:64]}: {BAD_URN}")
+        raise ValueError(f"{bad[:64]}: {explain_urn(bad)}")
     try:
         language = read_language(row.language) if row.language else row.language
     except InvalidInput as error:

@@ -2,10 +2,11 @@
 
 from sqlalchemy import select, update
 
-from persistence.campaign_events.v2 import living_events_of
+from persistence.campaign_events.v2 import campaigns_with
 from persistence.database import Database, Transaction
-from persistence.errors import Refused
+from persistence.errors import InUse
 from persistence.sessions.sessions import interrupt_flow
+from persistence.sql.names import name_some
 from persistence.stamps import stamped
 from persistence.tables.campaigns import campaign_event
 from persistence.tables.flows import flow
@@ -16,7 +17,7 @@ from persistence.workspaces import hold_workspace
 def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
     """Archives a flow: its triggers are archived, nothing starts it any more, and contacts in it are interrupted. It
     takes two units of work, because flows are locked after contacts; it can be repeated if it ends between them.
-    Importing the flow restores it. Raises Refused while campaign events start it.
+    Importing the flow restores it. Raises InUse while campaign events start it.
     """
     database.write(lambda tx: _put_away(tx, workspace_id, flow_id))
     database.write(lambda tx: interrupt_flow(tx, workspace_id, flow_id))
@@ -24,9 +25,8 @@ def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
 
 def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     hold_workspace(tx, workspace_id)
-    using = select(campaign_event.c.id).where(*living_events_of(workspace_id), campaign_event.c.flow_id == flow_id)
-    if tx.execute(using.limit(1)).first() is not None:
-        raise Refused("Campaign events still start this flow.")
+    if users := campaigns_with(tx, workspace_id, campaign_event.c.flow_id == flow_id):
+        raise InUse(f"Events of {name_some(users)} start this flow: delete or change them first.")
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
     # Waits for transactions that are bringing contacts into the flow; these contacts are then interrupted with the
     # others.

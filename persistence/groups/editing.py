@@ -1,18 +1,19 @@
 """Renaming and deleting groups, which much else shows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Select, delete, select, update
 
 from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
-from persistence.errors import Refused
-from persistence.sql.names import rename_record, require_editable
+from persistence.errors import InUse
+from persistence.sql.names import name_some, rename_record, require_editable
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import contact, group, group_membership
 from persistence.tables.flow_starts import flow_start, flow_start_group
+from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast, broadcast_group
 from persistence.tables.triggers import trigger, trigger_group
 from persistence.workspaces import hold_workspace
@@ -27,12 +28,13 @@ def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> in
 
 def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     """Delete a group and remove it from archived triggers and campaigns. Raises RecordMissing, SystemRecord, and
-    Refused while a trigger or campaign that is not archived uses the group.
+    InUse while a trigger or campaign that is not archived uses the group.
     """
     hold_workspace(tx, workspace_id)
     mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
-    if any(tx.execute(using.limit(1)).first() is not None for using in _uses(mine)):
-        raise Refused("Active triggers or campaigns still use this group.")
+    users = list(_list_users(tx, mine))
+    if users:
+        raise InUse(f"This group is used by {name_some(users)}: change or archive them first.")
     group_id = require_editable(tx, workspace_id, group, uuid)
     _touch_users(tx, workspace_id, group_id)
     # Waits for transactions that add members; later ones find the group deleted.
@@ -62,12 +64,13 @@ def _touch_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
     touch(tx, flow_start, workspace_id, flow_start.c.id.in_(select(flow_start_group.c.start_id).where(named)))
 
 
-def _uses(groups: Select[int]) -> tuple[Select[int], Select[int]]:
-    """The active campaigns and triggers that use one of these groups."""
-    campaigns = select(campaign.c.id).where(campaign.c.group_id.in_(groups), ~campaign.c.is_archived)
-    triggers = (
-        select(trigger.c.id)
-        .join(trigger_group, trigger_group.c.trigger_id == trigger.c.id)
-        .where(trigger_group.c.group_id.in_(groups), ~trigger.c.is_archived)
-    )
-    return campaigns, triggers
+def _list_users(tx: Transaction, groups: Select[int]) -> Iterator[str]:
+    """The active campaigns and triggers that use one of these groups, as sentences name them."""
+    campaigns = select(campaign.c.name).where(campaign.c.group_id.in_(groups), ~campaign.c.is_archived)
+    for name in tx.execute(campaigns.order_by(campaign.c.name)).scalars():
+        yield f'the campaign "{name}"'
+    using = select(trigger_group.c.trigger_id).where(trigger_group.c.group_id.in_(groups))
+    shown = select(trigger.c.type, trigger.c.keywords, flow.c.name).join(flow, flow.c.id == trigger.c.flow_id)
+    for kind, keywords, name in tx.execute(shown.where(trigger.c.id.in_(using), ~trigger.c.is_archived)):
+        word = f' "{keywords[0]}"' if keywords else ""
+        yield f'the {kind} trigger{word} of the flow "{name}"'

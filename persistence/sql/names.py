@@ -27,6 +27,17 @@ from persistence.sql.fixed_statements import Fixed, param
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
+MOST_NAMED = 3
+KINDS = {
+    "contact_group": "groups",
+    "contact_field": "contact fields",
+    "global_value": "globals",
+    "data_request": "requests of persons that are not finished",
+    "export": "exports that are not finished",
+    "contact_import": "imports",
+    "saved_reply": "saved replies",
+}
+"""Of the tables whose name is no word for people."""
 
 Found = TypeVar("Found")
 
@@ -45,7 +56,7 @@ def check_name(name: str, field: str = "name", length: int = NAME_LENGTH) -> str
     if len(name) > length:
         raise InvalidInput.on(field, f"At most {length} characters.")
     if any(character in name for character in '"\\\x00'):
-        raise InvalidInput.on(field, "These characters are not allowed in names.")
+        raise InvalidInput.on(field, 'A name has no quotation mark ("), no backslash (\\) and no NUL.')
     return name
 
 
@@ -69,7 +80,7 @@ def free_name(
         table.c.workspace_id == workspace_id, table.c.name_key == naming["name_key"], *extra
     )
     if tx.execute(taken if besides_id is None else taken.where(table.c.id != besides_id)).first() is not None:
-        raise InvalidInput.on(field, "This name is already taken.")
+        raise InvalidInput.on(field, "This name is already taken.", "taken")
     return naming
 
 
@@ -207,10 +218,10 @@ def require_editable(tx: Transaction, workspace_id: int, table: Table[NumberedCo
 def check_room(
     tx: Transaction, workspace_id: int, table: Table, *extra: ColumnElement[bool], limit: int = OBJECTS_PER_WORKSPACE
 ) -> None:
-    """Raises LimitReached if the workspace has `limit` records of this kind."""
+    """Raises LimitReached if the workspace has `limit` records of this kind, which is told by the name of the table."""
     count = select(func.count()).select_from(table).where(table.c.workspace_id == workspace_id, *extra)
     if tx.execute(count).scalar_one() >= limit:
-        raise LimitReached
+        raise limit_reached(table, limit)
 
 
 def check_new(
@@ -238,12 +249,25 @@ def check_new(
     values = {"wanted_name": naming["name_key"], "owner": workspace_id} | ({} if key is None else {"wanted_key": key})
     ((number, is_taken, *is_key_taken),) = checking.rows(tx, values)
     if is_taken:
-        raise InvalidInput.on(field, "This name is already taken.")
+        raise InvalidInput.on(field, "This name is already taken.", "taken")
     if any(is_key_taken):
         raise InvalidInput.on(field, f"Another {noun} has the key made from this name.")
     if number >= limit:
-        raise LimitReached
+        raise limit_reached(table, limit)
     return naming
+
+
+def limit_reached(table: Table, limit: int) -> LimitReached:
+    """The refusal of one more record of a table."""
+    kind = KINDS.get(table.name) or f"{table.name.replace('_', ' ')}s"
+    remedy = "wait until some of them are" if kind.endswith("not finished") else "delete those that are not needed"
+    return LimitReached.of(limit, kind, remedy)
+
+
+def name_some(users: Sequence[str]) -> str:
+    """The first of those that use a record, and how many more there are."""
+    named = ", ".join(users[:MOST_NAMED])
+    return named if len(users) <= MOST_NAMED else f"{named} and {len(users) - MOST_NAMED} more"
 
 
 _CHECKING: dict[tuple[Table, bool], Fixed] = {}

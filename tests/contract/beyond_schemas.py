@@ -79,10 +79,12 @@ REASONS = [
     ),
     Reason("a text in the first language", r'A text in the language "\w{3}" is required\.'),
     Reason("a text in the first language", r"There is no translation in the base language\."),
-    Reason("a possible phone number or address", r"Not a valid URN; phone numbers need a country code\."),
+    Reason("a possible phone number or address", r"Not a possible phone number: .*\."),
+    Reason("a possible phone number or address", r"There is no scheme .*\."),
+    Reason("a possible phone number or address", r"After \w+: .* must follow\."),
     Reason("a possible phone number or address", r"At most 255 characters, with `%`, `#` and `\?` counted as three\."),
     Reason("a possible phone number or address", r"Not a possible phone number\."),
-    Reason("a possible phone number or address", r"Parameter urn must be a URN; phone numbers need a country code\."),
+    Reason("a possible phone number or address", r"Parameter urn: .*\."),
     Reason(
         "a possible phone number or address",
         r"(?:.* is not an e-mail address|.* is a user of this workspace already)\.",
@@ -132,9 +134,9 @@ REASONS = [
     Reason("the state of a record", r"Message \d+ is not incoming\."),
     Reason("the state of a record", r"The campaign of an event cannot be changed\."),
     Reason("the state of a record", r"No channel of this workspace can send to phone numbers\."),
-    Reason("the state of a record", r"Campaign events (?:still start this flow|use this (?:date )?field)\."),
-    Reason("the state of a record", r'The (?:flow|group) ".*" uses this (?:field|global)\.'),
-    Reason("the state of a record", r"Active triggers or campaigns still use this group\."),
+    Reason("the state of a record", r"Events of .* (?:start this flow|count from this (?:date|field)): .*\."),
+    Reason("the state of a record", r'The (?:flow|query of the group) ".*" uses this (?:field|global): .*\.'),
+    Reason("the state of a record", r"This group is used by .*: change or archive them first\."),
     Reason("the state of a record", r"These values name different groups\."),
     Reason("parameters that exclude each other", r"Use only one of these parameters: .*\.", r"\S+ /api/v2/\S+ detail"),
     Reason("parameters that exclude each other", r"Parameters contact and flow cannot be used together\."),
@@ -151,10 +153,11 @@ REASONS = [
         r"A value is required\.",
         r"POST /api/v2/channel_settings\.json (?:type|name|address)",
     ),
-    Reason("JSON in itself", r"NUL characters are not allowed\."),
+    Reason("JSON in itself", r"NUL characters \((?:\\u0000|%00)\) are not allowed.*\."),
+    Reason("JSON in itself", r"\\u[0-9a-f]{4} is half of a surrogate pair: .*\."),
     Reason("JSON in itself", r"Whole numbers must fit 64 bits\."),
     Reason("JSON in itself", r"Numbers must be finite and of reasonable length\."),
-    Reason("JSON in itself", r"The request body (?:nests deeper than \d+ levels|contains half of a surrogate pair)\."),
+    Reason("JSON in itself", r"The request body nests deeper than \d+ levels\."),
     Reason("JSON in itself", r"Must be at most 10000 characters as JSON\.", r"POST /api/v2/flow_starts\.json \w+"),
     Reason("the address as a whole", r"The URL is longer than 8192 bytes\."),
     Reason(
@@ -187,7 +190,7 @@ def _complaints(part: Any, place: str = "") -> Iterator[tuple[str, str]]:
     """Each sentence of an error body with its place, as `urns.0`; rules about several fields have none."""
     if isinstance(part, Mapping):
         for key, inner in part.items():
-            if key not in ("error_id", "cmds"):
+            if key not in ("error_id", "cmds") and not (key == "code" and isinstance(inner, str)):
                 name = "" if key == "non_field_errors" else key
                 yield from _complaints(inner, f"{place}.{name}" if place else name)
     elif isinstance(part, list):

@@ -227,6 +227,20 @@ class SafeHttp:
         return SendFailed("broken", f"{host} closed the connection without a valid response.")
 
 
+CERTIFICATE_REASONS = {
+    9: "its certificate is not valid yet: compare the clocks",
+    10: "its certificate has expired",
+    18: "its certificate is self-signed",
+    19: "its certificate is self-signed, or its issuer is not trusted here",
+    20: "the issuer of its certificate is not known here, or the server does not send the certificates between",
+    21: "the issuer of its certificate is not known here, or the server does not send the certificates between",
+    23: "its certificate was revoked",
+    62: "its certificate is for another name",
+    64: "its certificate is for another address",
+}
+"""By the numbers of OpenSSL (X509_V_ERR_...)."""
+
+
 class _OfThread(threading.local):
     """Connections belong to the thread whose loop they are in."""
 
@@ -235,7 +249,11 @@ class _OfThread(threading.local):
 
 
 def _tls_reason(error: Exception) -> str:
-    text = str(error)
-    if "CERTIFICATE_VERIFY_FAILED" in text or "doesn't match" in text:
-        return "its certificate is not valid for this name"
+    code = int(getattr(error, "verify_code", 0))
+    if isinstance(error, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return CERTIFICATE_REASONS.get(code) or f"its certificate cannot be verified ({_verify_message(error)})"
     return "it does not speak TLS as expected"
+
+
+def _verify_message(error: Exception) -> str:
+    return str(getattr(error, "verify_message", "") or "no reason is known")[:100]

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from typing import Any
 
 import pytest
@@ -107,8 +108,8 @@ def test_an_empty_body_is_an_empty_object(raw):
         (b'{"a": "\xff"}', "not valid UTF-8"),
         (b'{"a": NaN}', "NaN is not a JSON number"),
         (b'{"a": -Infinity}', "-Infinity is not a JSON number"),
-        (b'{"a": "\\u0000"}', "NUL characters are not allowed"),
-        (b'{"\\u0000": 1}', "NUL characters are not allowed"),
+        (b'{"a": "\\u0000"}', "NUL characters (\\u0000) are not allowed"),
+        (b'{"\\u0000": 1}', "NUL characters (\\u0000) are not allowed"),
         (b'{"a": "\x00"}', "line 1, column 8"),
         (b'{"a": 1, "\\u0061": 2}', "the same key twice"),
         (b'["\\ud83d"]', "half of a surrogate pair"),
@@ -123,7 +124,7 @@ def test_an_empty_body_is_an_empty_object(raw):
     ],
 )
 def test_a_refusal_says_why(raw, reason):
-    with pytest.raises(StrictJsonError, match=reason):
+    with pytest.raises(StrictJsonError, match=re.escape(reason)):
         parse_strict(raw)
 
 

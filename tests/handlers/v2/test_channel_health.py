@@ -232,7 +232,7 @@ def test_a_test_is_refused_where_the_channel_cannot_send_it(
         "urn": ["This channel sends to tel."]
     }
     assert api.post(TESTS, {**body, "urn": "nonsense"}, uuid=uuid).json() == {
-        "urn": ["Not a valid URN; phone numbers need a country code."]
+        "urn": ["Expected a URN: a scheme, a colon and an address, like tel:+250788123123."]
     }
     assert list(api.post(TESTS, {**body, "text": " "}, uuid=uuid).json()) == ["text"]
     assert other_api.post(TESTS, body, uuid=uuid).status_code == 404

@@ -2,6 +2,7 @@ import ssl
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 
 import pytest
@@ -223,12 +224,13 @@ class TestCertificates:
     def call(self, authority, tmp_path):
         """Calls a receiver that speaks TLS under a name, and trusts the authority of its certificate or not."""
 
-        def call(name, *, is_trusted):
+        def call(name, *, is_trusted, ends=None):
             authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
             trusted = str(tmp_path / "authority.pem") if is_trusted else None
             door = SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=PATIENCE_SECONDS, certificates=trusted)
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            authority.issue_cert(name).configure_cert(context)
+            begins = ends and ends - timedelta(days=9)
+            authority.issue_cert(name, not_before=begins, not_after=ends).configure_cert(context)
             with receiving(tls=context) as receiver:
                 return door.post(receiver.url, b"x", {})
 
@@ -237,13 +239,26 @@ class TestCertificates:
     def test_a_receiver_with_a_certificate_of_a_trusted_authority_is_called(self, call):
         assert call("127.0.0.1", is_trusted=True).status == 200
 
-    @pytest.mark.parametrize(("name", "is_trusted"), [("127.0.0.1", False), ("example.org", True)])
-    def test_a_certificate_of_somebody_unknown_or_for_another_name_is_told(self, call, name, is_trusted):
+    @pytest.mark.parametrize(
+        ("name", "is_trusted", "reason"),
+        [
+            (
+                "127.0.0.1",
+                False,
+                "the issuer of its certificate is not known here, or the server does not send the certificates between",
+            ),
+            ("example.org", True, "its certificate is for another address"),
+        ],
+    )
+    def test_a_certificate_of_somebody_unknown_or_for_another_name_is_told(self, call, name, is_trusted, reason):
         with pytest.raises(SendFailed) as caught:
             call(name, is_trusted=is_trusted)
 
-        reason = "its certificate is not valid for this name"
         assert caught.value.sentence == f"The secure connection to 127.0.0.1 failed: {reason}."
+
+    def test_a_certificate_that_has_expired_is_told(self, call):
+        with pytest.raises(SendFailed, match="its certificate has expired"):
+            call("127.0.0.1", is_trusted=True, ends=datetime.now(UTC) - timedelta(days=1))
 
     def test_a_connection_that_the_receiver_ends_after_its_response_is_no_failure(self, authority, tmp_path):
         authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
