@@ -16,6 +16,8 @@ from persistence.sql.pages import Order
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
 
+MOST_NAMED = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -110,6 +112,13 @@ def find_channel_workspace(tx: Transaction, uuid: str) -> int | None:
     """The workspace that has claimed a channel, even if it is released now."""
     found = find_channel_owner(tx, uuid)
     return None if found is None else found[0]
+
+
+def find_channels_named(tx: Transaction, workspace_id: int, name: str) -> list[str]:
+    """The UUIDs of active channels with this name or address."""
+    is_it = (channel.c.name == name) | (channel.c.address == name)
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & is_it
+    return list(tx.execute(select(channel.c.uuid).where(mine).order_by(channel.c.id).limit(MOST_NAMED)).scalars())
 
 
 def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bool:

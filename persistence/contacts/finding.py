@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from sqlalchemy import select
 
 from persistence.contacts.addresses import HIDDEN, find_urns
-from persistence.contacts.owners import hold_owners
+from persistence.contacts.owners import hold_owners, is_one_of
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.sql.columns import is_uuid
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.names import must_exist
-from persistence.tables.contacts import contact
+from persistence.tables.contacts import contact, contact_urn
 from persistence.workspaces import Workspace
 
+MOST_CALLED = 5
 _FINDING = Fixed(
     lambda _is_sqlite: select(contact.c.uuid, contact.c.id).where(
         contact.c.workspace_id == param("owner"), among(contact.c.uuid, "uuids", "UUID"), ~contact.c.is_deleted
@@ -50,3 +51,16 @@ def find_contacts(
         urn = urns.get(reference)
         ids.append(must_exist(found.get(urn.identity if urn is not None else reference.lower()), field, reference))
     return list(dict.fromkeys(ids))
+
+
+def find_contacts_called(tx: Transaction, workspace: Workspace, text: str) -> list[str]:
+    """The UUIDs of contacts with this URN, phone number with its country code, or name. In an anonymous workspace URNs
+    find nobody.
+    """
+    address = f"tel:{text}" if text.startswith("+") else text
+    urns = [] if workspace.is_anonymous else list(find_urns(tx, workspace, [address]).values())
+    rows = contact_urn.c
+    owners = select(rows.contact_id).where(rows.workspace_id == workspace.id, is_one_of(urns)) if urns else None
+    is_it = contact.c.name == text if owners is None else contact.c.id.in_(owners)
+    mine = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted & is_it
+    return list(tx.execute(select(contact.c.uuid).where(mine).order_by(contact.c.id).limit(MOST_CALLED)).scalars())

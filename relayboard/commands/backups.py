@@ -15,11 +15,11 @@ from relayboard.usage.parts import Options
 def run_backup(options: Options) -> None:
     settings = load_settings(makes_secret_key=False)
     with opened_database(settings) as database, show_progress("Writing the backup"):
-        made = write_backup(database, open_store(settings), Path(options.output))
+        made = write_backup(database, open_store(settings), options.output)
     manifest = made.manifest
     print_json(
         {
-            "file": options.output,
+            "file": str(options.output),
             "bytes": made.bytes,
             "version": manifest.version,
             "revision": manifest.revision,

@@ -15,7 +15,7 @@ def print_json(value: object) -> None:
     if shows_tables():
         from relayboard.commands.tables import print_tables  # noqa: PLC0415  # it loads rich, for people only
 
-        print_tables(orjson.loads(text))
+        print_tables(orjson.loads(text), _listed())
     else:
         sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -40,6 +40,14 @@ def shows_tables() -> bool:
     """Whether a person reads what this command writes."""
     context = click.get_current_context(silent=True)
     return sys.stdout.isatty() and context is not None and context.params.get("json") is False
+
+
+def _listed() -> str | None:
+    """What the list is about that a person reads; None where all is to be shown."""
+    context = click.get_current_context()
+    if context.params.get("wide") is not False:
+        return None
+    return "" if context.parent is None else context.parent.command.name or ""
 
 
 def as_json(value: object) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
@@ -13,6 +14,8 @@ from rich.text import Text
 from relayboard.base.terminal_text import printable
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+SHOWN_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\dZ")
+UUID_WIDTH = 38
 NAMES = ("name", "text", "email", "phone", "urn", "uuid")
 """What a record inside another one is called by, the first that it has."""
 
@@ -23,24 +26,80 @@ READABLE = 10
 """So wide is a column at least, unless its cells are shorter: a date stays on one line."""
 
 
-def print_tables(value: Any) -> None:
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "audit": ("created_on", "user", "action", "resource", "name"),
+    "broadcast": ("created_on", "status", "text", "groups", "contacts"),
+    "campaign": ("name", "group", "created_on", "archived"),
+    "channel": ("name", "type", "address", "last_seen"),
+    "contact": ("name", "urns", "groups", "language", "last_seen_on"),
+    "delivery": ("created_on", "event", "status", "attempts", "receiver", "contact"),
+    "field": ("key", "name", "type", "agent_access"),
+    "flow": ("name", "type", "archived", "labels", "modified_on"),
+    "global": ("key", "name", "value", "modified_on"),
+    "group": ("name", "count", "query", "status"),
+    "message": ("created_on", "direction", "contact", "status", "text"),
+    "start": ("created_on", "flow", "status", "groups", "contacts"),
+    "ticket": ("opened_on", "contact", "topic", "assignee", "status"),
+    "trigger": ("type", "keywords", "flow", "groups", "channel", "archived"),
+    "user": ("email", "role", "first_name", "last_name", "created_on"),
+    "workspace": ("name", "country", "timezone", "languages"),
+}
+"""What a line of a list shows; for others the first that have values, without UUIDs."""
+MOST_COLUMNS = 6
+
+
+def print_tables(value: Any, noun: str | None = None) -> None:
+    """`noun` is what a list is about whose records have a line each; otherwise all is shown that a record has."""
     console = Console()
-    for each in make_tables(value, console.width):
+    for each in make_tables(value, console.width, noun):
         console.print(each)
 
 
-def make_tables(value: Any, width: int) -> list[Table | str]:
+def make_tables(value: Any, width: int, noun: str | None = None) -> list[Table | str]:
     """What is printed, each below the last, where a line has so many characters."""
     if _is_list_of_records(value):
-        return _rows(value, None, width)
+        return _rows(value, None, width) if noun is None else [make_list(value, None, width, noun)]
     if not isinstance(value, Mapping):
         return [escape(cell(value)) if value != [] else "There are none."]
     inner = {key: each for key, each in value.items() if _is_list_of_records(each)}
     lines = {key: cell(each) for key, each in value.items() if key not in inner}
     tables: list[Table | str] = [_lines(lines)] if lines else []
     for key, each in inner.items():
-        tables += _rows(each, _heading(key), width)
+        tables += _rows(each, _heading(key), width) if noun is None else [make_list(each, key, width, noun)]
     return tables
+
+
+def make_list(records: Sequence[Mapping[str, Any]], key: str | None, width: int, noun: str) -> Table:
+    """A line for each record, with the columns that people look for. A UUID is added where there is room for it."""
+    keys = [name for name in dict.fromkeys(name for each in records for name in each) if name not in ("uuid", "id")]
+    chosen = [name for name in COLUMNS.get(noun, ()) if name in keys] or keys
+    columns = {name: [_one_line(each.get(name)) for each in records] for name in chosen}
+    shown = {name: column for name, column in columns.items() if any(column)} or dict(list(columns.items())[:1])
+    shown = dict(list(shown.items())[:MOST_COLUMNS])
+    room = width - sum(max(map(cell_len, (name, *column))) + 2 for name, column in shown.items())
+    if any(each.get("uuid") for each in records) and room >= UUID_WIDTH:
+        shown["uuid"] = [str(each.get("uuid") or "") for each in records]
+    table = Table(
+        title=_heading(key) if key else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, width=width
+    )
+    for name, column in shown.items():
+        is_moment = any(SHOWN_MOMENT.fullmatch(text) for text in column)
+        is_number = all(type(each.get(name)) in (int, float, type(None)) for each in records)
+        least = max(map(cell_len, column)) if is_moment or name == "uuid" else None
+        table.add_column(
+            _heading(name),
+            overflow="ellipsis",
+            no_wrap=True,
+            justify="right" if is_number else "left",
+            min_width=least,
+        )
+    for row in zip(*shown.values(), strict=True):
+        table.add_row(*(Text(text) for text in row))
+    return table
+
+
+def _one_line(value: Any) -> str:
+    return " ".join(cell(value).split())
 
 
 def _lines(values: Mapping[str, str], title: str | None = None) -> Table:
@@ -70,8 +129,8 @@ def cell(value: Any) -> str:
 
 
 def _moment(text: str) -> str:
-    """A time without fractions of minutes; --json has them."""
-    return f"{text[:10]} {text[11:16]}" if MOMENT.fullmatch(text) else text
+    """A time without fractions of minutes, in UTC, which Z says; --json has them."""
+    return f"{text[:10]} {text[11:16]}Z" if MOMENT.fullmatch(text) else text
 
 
 def _rows(records: Sequence[Mapping[str, Any]], title: str | None, width: int) -> list[Table | str]:

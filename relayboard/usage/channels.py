@@ -7,7 +7,7 @@ import click
 from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from persistence.channels.types.declaration import Setting
 from relayboard.usage.choices import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY
-from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, text_or_file, workspace
 from relayboard.usage.people import IN
 from relayboard.usage.values import Number, WholeNumber
 
@@ -61,7 +61,17 @@ CHANNEL = Noun(
     "channel",
     "phones and gateways",
     Action("list", "channels.run_list", "the active channels of a workspace", workspace(), examples=(IN,)),
-    Action("show", "channels.run_show", "one channel", channel(), examples=(THIS,)),
+    Action(
+        "show",
+        "channels.run_show",
+        "one channel",
+        OneOf(
+            argument("shown_channel", "the UUID, name or address of the channel", metavar="CHANNEL", required=False),
+            option("--channel", "the same", metavar="UUID"),
+            required=True,
+        ),
+        examples=(ID, "'Front desk'"),
+    ),
     Action(
         "health",
         "channel_health.run_health",

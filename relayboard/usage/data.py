@@ -6,7 +6,7 @@ import click
 
 from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
-from relayboard.usage.values import Moment
+from relayboard.usage.values import Moment, NewFile
 
 EXPORT_TYPES = ("contacts", "messages", "runs", "tickets")
 FOLDERS = ("inbox", "flows", "archived", "outbox", "incoming", "sent", "failed")
@@ -51,7 +51,7 @@ CONTACT_IMPORT = Action(
         choices=("keep", "reject", "refuse"),
     ),
     flag("--dry-run", "show what the columns mean, and which rows would be rejected; change nothing"),
-    option("--output", "the file to which rejected rows are written", kind=FILE, metavar="FILE"),
+    option("--output", "the file to which rejected rows are written", kind=NewFile(), metavar="FILE"),
     more=(
         "Rows change the contact with their UUID or one of their URNs, otherwise they create one. An empty cell "
         "changes nothing, -- clears. After an interruption a worker does the rest."
@@ -84,7 +84,7 @@ CONTACT_COPY = Action(
     "write everything that is stored about a contact into a ZIP file",
     argument("contact", "the UUID or the URN of the contact"),
     workspace(),
-    option("--output", "the file to make", kind=FILE, metavar="FILE", required=True),
+    option("--output", "the file to make", kind=NewFile(), metavar="FILE", required=True),
     examples=(f"{ID} {IN} --output amina.zip",),
 )
 CONTACT_ERASE = Action(
@@ -105,7 +105,9 @@ EXPORT = Action(
     "export",
     "exports.run_export",
     "write a list of a workspace into a file",
-    argument("output", "the file to make, whose end says the format: .xlsx, .csv or .jsonl", metavar="FILE", kind=FILE),
+    argument(
+        "output", "the file to make, whose end says the format: .xlsx, .csv or .jsonl", metavar="FILE", kind=NewFile()
+    ),
     workspace(),
     option("--type", "the records; default: contacts", choices=EXPORT_TYPES, default="contacts"),
     option("--query", "contacts: only those that match", metavar="Q"),

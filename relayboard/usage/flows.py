@@ -8,7 +8,7 @@ from relayboard.usage.choices import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRI
 from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.record_actions import showing
-from relayboard.usage.values import Moment
+from relayboard.usage.values import FileOrOutput, Moment
 
 FILE = click.Path(path_type=Path)
 THIS = f"{IN} --flow {ID}"
@@ -55,7 +55,7 @@ FLOW = Noun(
             choices=DEPENDENCIES,
             default="all",
         ),
-        option("--output", "the file to write; default: stdout", short="-o", kind=FILE, metavar="FILE"),
+        option("--output", "the file to write; default: stdout", short="-o", kind=FileOrOutput(), metavar="FILE"),
         examples=(f"{IN} -o everything.json", f"{THIS} --dependencies none"),
         is_table=False,
     ),
@@ -124,7 +124,7 @@ FLOW = Noun(
         "draw a flow of a file as SVG",
         file(),
         flow_of_file(),
-        option("--output", "file to write; default: stdout", short="-o", kind=FILE, metavar="OUT.svg"),
+        option("--output", "file to write; default: stdout", short="-o", kind=FileOrOutput(), metavar="OUT.svg"),
         examples=("registration.json --flow Welcome -o welcome.svg",),
         is_table=False,
     ),

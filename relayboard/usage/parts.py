@@ -24,6 +24,23 @@ SECRETS = ("token", "password", "secret", "passphrase")
 """Words of options that people try for what is not given as an argument."""
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+NAMES_RECORD = {
+    "--flow": "flow",
+    "--channel": "channel",
+    "--group": "group",
+    "--topic": "topic",
+    "--contact": "contact",
+    "--campaign": "campaign",
+    "contact": "contact",
+}
+"""Options and arguments that name a record, by a UUID or a name."""
+OWN_NAMES = ("contact_imports.run_import", "flow_run.run", "flow_draw.run")
+"""What reads names in its own way: a group that an import makes, flows of a file."""
+LISTS = ("list", "alarms", "calls", "subscribers", "imports")
+"""Commands that show a line for each record."""
+ALIASES = {"shown_channel": "channel", "shown_delivery": "delivery"}
+"""Arguments that stand for an option of former versions, which goes on."""
+
 Options = SimpleNamespace
 """What was given to a command: an attribute for each option and argument, lists where several can be given."""
 
@@ -85,11 +102,27 @@ class Action(click.Command):
             short_help=text,
             options_metavar="[OPTIONS]" if any(isinstance(param, click.Option) for param in params) else "",
         )
+        self.records = dict(self._find_records(work))
+        if name in LISTS and is_table:
+            self.params.append(flag("--wide", "all columns, and the records one by one where they have no room"))
         self.work, self.examples = work, tuple(examples)
         self.destroys, self.asks_pipes = destroys, asks_pipes
         self.destroys_with = destroys_with
         self.secret_from = secret_from
         self.groups = [part for part in found if isinstance(part, OneOf)]
+
+    def _find_records(self, work: str) -> Iterator[tuple[str, str]]:
+        """The options and arguments that name records, and of which kind; they say so in help."""
+        for param in self.params:
+            noun = NAMES_RECORD.get(param.opts[0])
+            if noun is None or work in OWN_NAMES or param.metavar not in (None, "UUID", noun.upper()):
+                continue
+            param.metavar = noun.upper()
+            if isinstance(param, click.Option) and "UUID" not in (param.help or ""):
+                how = "UUID, URN or name" if noun == "contact" else "UUID or name"
+                param.help = f"{param.help} ({how})"
+            assert param.name is not None
+            yield param.name, noun
 
     def load(self) -> Callable[[Options], object]:
         """The function that does the work."""
@@ -128,9 +161,23 @@ class Action(click.Command):
         given = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}
         noun = ctx.parent.command.name if ctx.parent is not None else None
         options = Options(**given, noun=noun, action=self.name)
+        for alias, name in ALIASES.items():
+            if given.get(alias) is not None:
+                setattr(options, name, given[alias])
+                given[name] = given[alias]
+        if self.records:
+            self._resolve(options)
         if self.destroys and not options.yes and (not self.destroys_with or given[self.destroys_with]):
             self._confirm(self.destroys.format(**given))
         return self.load()(options)
+
+    def _resolve(self, options: Options) -> None:
+        """Puts UUIDs in place of names; loads nothing if nothing is named."""
+        named = {name: noun for name, noun in self.records.items() if getattr(options, name, None)}
+        if named:
+            with loading():
+                naming = import_module(f"{COMMANDS}.naming")
+            naming.resolve_names(options, named)
 
     def _confirm(self, sentence: str) -> None:
         """Raises CommandFailed unless it may be done."""

@@ -6,7 +6,7 @@ import click
 
 from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, AUDIT_RESOURCES, DATE_STYLES, NUMBER_FORMATS, ROLES, SCOPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
-from relayboard.usage.values import Given, Moment, WholeNumber
+from relayboard.usage.values import Given, Moment, NewFile, WholeNumber
 
 FILE = click.Path(path_type=Path)
 ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"
@@ -39,7 +39,7 @@ WORKSPACE = Noun(
         "workspace_files.run_export",
         "write everything of a workspace into a file, with its media and archives",
         workspace(),
-        argument("output", "the file to make; secrets of channels are in it", metavar="FILE", kind=FILE),
+        argument("output", "the file to make; secrets of channels are in it", metavar="FILE", kind=NewFile()),
         examples=(f"{IN} clinics.zip",),
     ),
     Action(

@@ -283,16 +283,22 @@ RESTHOOK = Noun(
 TICKET = Noun(
     "ticket",
     "list, open, assign, move, close and reopen tickets",
-    Action(
-        "open",
-        "tickets.run_open",
-        "a new ticket of a contact that has no open one",
-        workspace(),
-        option("--contact", "the contact of the ticket", required=True, metavar="UUID"),
-        option("--topic", "default: General", metavar="UUID"),
-        option("--assignee", "the user to whom it is assigned", metavar="EMAIL"),
-        option("--note", "a first note"),
-        examples=(f"{IN} --contact {ID} --assignee ann@example.org --note 'Please call back'",),
+    *(
+        Action(
+            verb,
+            "tickets.run_open",
+            text,
+            workspace(),
+            option("--contact", "the contact of the ticket", required=True, metavar="UUID"),
+            option("--topic", "default: General", metavar="UUID"),
+            option("--assignee", "the user to whom it is assigned", metavar="EMAIL"),
+            option("--note", "a first note"),
+            examples=(f"{IN} --contact {ID} --assignee ann@example.org --note 'Please call back'",),
+        )
+        for verb, text in (
+            ("create", "a new ticket of a contact that has no open one"),
+            ("open", "the same as `ticket create`"),
+        )
     ),
     listing("tickets, the most recently changed first", 50),
     showing("ticket"),

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from relayboard.usage.parts import Action, OneOf, argument, flag, option
-from relayboard.usage.values import PORT, WholeNumber
+from relayboard.usage.values import PORT, NewFile, WholeNumber
 
 DEFAULT_PORT = 8080
 MOST_API_PROCESSES = 256
@@ -79,7 +79,7 @@ BACKUP = Action(
     "backup",
     "backups.run_backup",
     "write the database and all files into one file, while the service runs",
-    argument("output", "the file to make", metavar="FILE"),
+    argument("output", "the file to make", metavar="FILE", kind=NewFile()),
     examples=("relayboard-2026-03-02.zip",),
 )
 RESTORE = Action(

@@ -138,8 +138,12 @@ DELIVERY = Noun(
         "deliveries.run_show",
         "one delivery with its body and its attempts",
         workspace(),
-        option("--delivery", "as `relayboard delivery list` names it", required=True, metavar="UUID"),
-        examples=(f"{IN} --delivery {ID}",),
+        OneOf(
+            argument("shown_delivery", "as `relayboard delivery list` names it", metavar="DELIVERY", required=False),
+            option("--delivery", "the same", metavar="UUID"),
+            required=True,
+        ),
+        examples=(f"{IN} {ID}",),
     ),
     Action(
         "ledger",

@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -59,6 +60,26 @@ class Moment(click.ParamType[datetime, Any]):
         except ValueError:
             self.fail(f"{value!r} is not a time like 2026-03-02T08:00:00Z", param, ctx)
         return read.replace(tzinfo=UTC) if self.is_utc and not read.tzinfo else read
+
+
+class NewFile(click.ParamType[Path, Any]):
+    """The name of a file to make. It may be read while it is written, so standard output is none."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        if str(value) == "-":
+            self.fail("it is written in several passes and cannot be sent to standard output: name a file", param, ctx)
+        return Path(value)
+
+
+class FileOrOutput(click.ParamType[Any, Any]):
+    """The name of a file to write; standard output for -, as without the option."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path | None:
+        return None if str(value) == "-" else Path(value)
 
 
 class Given(click.ParamType[str, Any]):

@@ -2,6 +2,7 @@
 when to come again, lists are read if they can be, and afterwards everything goes on.
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
@@ -68,7 +69,8 @@ def readiness(service: RunningService) -> tuple[int, dict[str, Any]]:
 def examine(service: RunningService, **settings: str) -> str:
     more = {f"RELAYBOARD_{name}": value for name, value in settings.items()}
     environment = service.environment | {"RELAYBOARD_BASE_URL": service.url} | more
-    return call_forked("doctor", folder=service.folder, environment=environment).stdout
+    said = json.loads(call_forked("doctor", folder=service.folder, environment=environment).stdout)
+    return "\n".join(f"{each['status']} {each['check']}: {each['sentence']}" for each in said["findings"])
 
 
 def is_not_ready(service: RunningService, check: str) -> bool:

@@ -63,7 +63,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ),
     ("secrets", "renew"): ("",),
     ("channel", "list"): ("--workspace {workspace}",),
-    ("channel", "show"): ("--channel {channel}",),
+    ("channel", "show"): ("{channel}", "--channel {channel}"),
     ("channel", "health"): ("--channel {channel}",),
     ("channel", "alarms"): ("--workspace {workspace} --channel {channel}",),
     ("channel", "calls"): ("--workspace {workspace} --channel {gateway} --outcome refused --limit 5",),
@@ -168,6 +168,9 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --name reminder --channel {channel} --locale eng --content Hi --namespace n "
         "--status pending",
     ),
+    ("ticket", "create"): (
+        "--workspace {workspace} --contact {contact} --topic General --assignee {administrator} --note Hello",
+    ),
     ("ticket", "open"): (
         "--workspace {workspace} --contact {contact} --topic {topic} --assignee {administrator} --note Hello",
     ),
@@ -224,7 +227,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --channel {hooked_channel}",
         "--workspace {workspace} --receiver {subscriber}",
     ),
-    ("delivery", "show"): ("--workspace {workspace} --delivery {delivery}",),
+    ("delivery", "show"): (
+        "--workspace {workspace} {delivery}",
+        "--workspace {workspace} --delivery {delivery}",
+    ),
     ("delivery", "ledger"): ("--workspace {workspace}",),
     ("webhook", "list"): ("--workspace {workspace} --limit 5",),
     ("webhook", "set"): (

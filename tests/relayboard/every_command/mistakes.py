@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from relayboard.usage.parts import NAMES_RECORD
 from tests.relayboard.every_command.leaves import Leaf, options_of
 
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
@@ -35,7 +36,7 @@ def _wrong_values(action: click.Parameter) -> Iterator[tuple[str, set[int]]]:
         yield "\udcff", USAGE
     if isinstance(action.type, click.Choice):
         yield "nonsense", USAGE
-    elif action.metavar in ("UUID", "ID"):
+    elif action.metavar in ("UUID", "ID") or (action.metavar or "").lower() in NAMES_RECORD.values():
         yield from (("nobody", REFUSED), (NOWHERE, REFUSED), ("", REFUSED), (NOWHERE[:-1] + "ü", REFUSED))
     elif str(action.name) == "output":
         yield "{folder}", REFUSED

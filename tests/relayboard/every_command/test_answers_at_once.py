@@ -70,6 +70,7 @@ NEEDS: dict[Leaf, set[str]] = {
     ("user", "password"): {"argon2", "pyotp"},
     ("workspace", "change"): NUMBER,
     ("workspace", "create"): {"babel"},
+    ("ticket", "create"): {"flows.queries"},
     ("ticket", "open"): {"flows.queries"},
     ("ticket", "change"): {"flows.queries"},
     ("field", "delete"): {"flows.queries"},

@@ -1,0 +1,51 @@
+"""One resolver for all options that name a record: by UUID, by name, or by the address of a contact."""
+
+from persistence.channels.channels import find_channels_named
+from persistence.contacts.finding import find_contacts_called
+from persistence.database import Transaction
+from persistence.lists import ListQuery, find_named
+from persistence.sql.columns import is_uuid
+from persistence.workspaces import Workspace, list_workspaces
+from relayboard.commands.output import CommandFailed, opened_database, workspace_named
+from relayboard.commands.records import kind_of
+from relayboard.usage.parts import Options
+
+
+def resolve_names(options: Options, nouns: dict[str, str]) -> None:
+    """Puts the UUIDs of records in place of their names; `nouns` says which option names what. Raises CommandFailed for
+    a name that nothing has, or several.
+    """
+    named = {name: noun for name, noun in nouns.items() if any(not is_uuid(each) for each in _texts(options, name))}
+    if not named:
+        return
+    with opened_database() as database, database.reading() as tx:
+        given = getattr(options, "workspace", None)
+        workspaces = [workspace_named(tx, given)] if given else list_workspaces(tx)
+        for name, noun in named.items():
+            found = [_resolve(tx, workspaces, noun, text) for text in _texts(options, name)]
+            setattr(options, name, found if isinstance(getattr(options, name), list) else found[0])
+
+
+def _texts(options: Options, name: str) -> list[str]:
+    value = getattr(options, name)
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _resolve(tx: Transaction, workspaces: list[Workspace], noun: str, text: str) -> str:
+    if is_uuid(text):
+        return text
+    found = list(dict.fromkeys(uuid for each in workspaces for uuid in _find(tx, each, noun, text)))
+    if not found:
+        raise CommandFailed(f'there is no {noun} "{text}"')
+    if len(found) > 1:
+        raise CommandFailed(f'several have the name "{text}", say which {noun} by its UUID: {", ".join(found)}')
+    return found[0]
+
+
+def _find(tx: Transaction, workspace: Workspace, noun: str, text: str) -> list[str]:
+    if noun == "contact":
+        return find_contacts_called(tx, workspace, text)
+    if noun == "channel":
+        return find_channels_named(tx, workspace.id, text)
+    uuid = find_named(ListQuery(tx, workspace), kind_of(noun).spec, text)
+    return [] if uuid is None else [uuid]
