@@ -135,7 +135,10 @@ async def answer_http(request: ConnexionRequest, error: ProblemException | HTTPE
         logger.error("the framework failed: %s", error)
         return detail(request, 500, "Internal server error.")
     return detail(
-        request, status, TEXTS.get(status) or str(getattr(error, "detail", "This request is not valid.")), headers
+        request,
+        status,
+        TEXTS.get(status) or str(getattr(error, "detail", f"The request cannot be answered ({status}).")),
+        headers,
     )
 
 

@@ -167,8 +167,8 @@ BLANK = "An empty value is not allowed, nor one of spaces only."
 NAME_FORM = 'A name must not be blank, and has no quotation mark (") and no backslash (\\).'
 PATTERN_TEXTS = {
     r"^[^\x00]*$": "The NUL character (U+0000) is not allowed.",
-    r"^[\s\x1c-\x1f\x85]*[^\"\\+\-\s\x1c-\x1f\x85][^\"\\]*$": f"{NAME_FORM[:-1]}, and does not begin with + or -.",
-    r"^[^\"\\]*[^\"\\\s\x1c-\x1f\x85][^\"\\]*$": NAME_FORM,
+    r'^[\s\x1c-\x1f\x85]*[^"\\+\-\s\x1c-\x1f\x85][^"\\]*$': f"{NAME_FORM[:-1]}, and does not begin with + or -.",
+    r'^[^"\\]*[^"\\\s\x1c-\x1f\x85][^"\\]*$': NAME_FORM,
     r"[^\s\x1c-\x1f\x85]": BLANK,
     r"^(?:[A-Za-z]{2})?$": "Expected a country of two letters, like RW.",
     r"^(?:[A-Z]{2})?$": "Expected a country of two capital letters, like RW.",
