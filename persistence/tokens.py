@@ -87,7 +87,7 @@ def covers(areas: Areas, area: str) -> bool:
 def check_area(areas: Areas, area: str) -> None:
     """Raises NotAllowed if a token that is limited to these areas does not cover one."""
     if not covers(areas, area):
-        raise NotAllowed(f'This API token is limited to other areas: this needs "{area}".')
+        raise NotAllowed(f'This API token is limited to other areas: this needs "{area}".', "area_not_allowed")
 
 
 def keyed_hash(key: str, secret_key: str) -> str:
