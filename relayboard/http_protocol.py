@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from handlers.asgi.plain_responses import with_code
 from relayboard.unknown_methods import UnknownMethods
 
 logger = logging.getLogger("relayboard.api")
@@ -207,7 +208,8 @@ class PatientProtocol(HttpToolsProtocol):
                 self._drop()  # an answer is on its way, and this must not be taken for a part of it
                 return
             msg = HEAD_TOO_LARGE
-        body = orjson.dumps({"detail": msg})
+        path = getattr(self, "url", b"").decode("latin-1")
+        body = orjson.dumps(with_code(path, 400, {"detail": msg}))
         lines = [
             b"HTTP/1.1 400 Bad Request",
             *(name + b": " + value for name, value in self.server_state.default_headers),

@@ -8,6 +8,7 @@ import httptools
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from handlers.asgi.plain_responses import with_code
 from handlers.errors import TEXTS, allowed_methods
 
 METHODS = "DELETE, GET, HEAD, POST"
@@ -36,8 +37,9 @@ class UnknownMethods(HttpToolsProtocol):
             super().send_400_response(msg)
 
     def _send_wrong_method(self, target: str) -> None:
-        body = orjson.dumps({"detail": TEXTS[405]})
-        methods = allowed_methods(unquote(urlsplit(target).path)) or METHODS
+        path = unquote(urlsplit(target).path)
+        body = orjson.dumps(with_code(path, 405, {"detail": TEXTS[405]}))
+        methods = allowed_methods(path) or METHODS
         headers = [
             *((name.decode(), value.decode()) for name, value in self.server_state.default_headers),
             ("allow", methods),

@@ -15,7 +15,7 @@ from relayboard.base.terminal_text import printable
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 SHOWN_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\dZ")
-UUID_WIDTH = 38
+UUID_WIDTH = 40
 NAMES = ("name", "text", "email", "phone", "urn", "uuid")
 """What a record inside another one is called by, the first that it has."""
 
@@ -76,7 +76,7 @@ def make_list(records: Sequence[Mapping[str, Any]], key: str | None, width: int,
     columns = {name: [_one_line(each.get(name)) for each in records] for name in chosen}
     shown = {name: column for name, column in columns.items() if any(column)} or dict(list(columns.items())[:1])
     shown = dict(list(shown.items())[:MOST_COLUMNS])
-    room = width - sum(max(map(cell_len, (name, *column))) + 2 for name, column in shown.items())
+    room = width - sum(max(map(cell_len, (name, *column))) + 3 for name, column in shown.items())
     if any(each.get("uuid") for each in records) and room >= UUID_WIDTH:
         shown["uuid"] = [str(each.get("uuid") or "") for each in records]
     table = Table(

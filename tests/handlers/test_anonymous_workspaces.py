@@ -133,4 +133,7 @@ def test_a_field_of_a_group_whose_query_names_addresses_is_not_deleted(anonymous
 
     response = anonymous.delete("/api/v2/fields.json", key=key)
 
-    assert (response.status_code, response.json()) == (400, {"detail": 'The group "Grown-ups" uses this field.'})
+    assert (response.status_code, response.json()) == (
+        400,
+        {"detail": 'The query of the group "Grown-ups" uses this field: change or delete the group first.'},
+    )

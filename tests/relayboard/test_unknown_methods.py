@@ -39,7 +39,7 @@ def test_an_unknown_method_is_a_405_that_says_what_there_is(service: RunningServ
     assert status == "HTTP/1.1 405 Method Not Allowed"
     assert headers["allow"] == "DELETE, GET, HEAD, POST"
     assert headers["content-type"] == "application/json"
-    assert orjson.loads(body) == {"detail": "This method is not available here."}
+    assert orjson.loads(body) == {"detail": "This method is not available here.", "code": "method_not_allowed"}
 
 
 def test_what_is_no_request_stays_a_400(service: RunningService) -> None:

@@ -165,4 +165,7 @@ def test_a_field_that_a_smart_group_uses_cannot_be_deleted(api: Api, database, w
 
     response = api.delete("/api/v2/fields.json", key="age")
 
-    assert (response.status_code, response.json()) == (400, {"detail": 'The group "Adults" uses this field.'})
+    assert (response.status_code, response.json()) == (
+        400,
+        {"detail": 'The query of the group "Adults" uses this field: change or delete the group first.'},
+    )

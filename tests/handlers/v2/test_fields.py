@@ -107,7 +107,10 @@ class TestDeleteField:
 
         response = api.delete(PATH, key="age")
 
-        assert (response.status_code, response.json()) == (400, {"detail": 'The group "Adults" uses this field.'})
+        assert (response.status_code, response.json()) == (
+            400,
+            {"detail": 'The query of the group "Adults" uses this field: change or delete the group first.'},
+        )
         assert len(api.results(PATH)) == 1
 
     @pytest.mark.parametrize("query", ['village = "age > 1"', "village > 17", 'name ~ "age"'])

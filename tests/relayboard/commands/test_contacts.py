@@ -77,7 +77,7 @@ def test_only_their_owner_may_read_files_about_people(line: Line, tmp_path: Path
         (["create", "--field", "age"], "age is not the value of a field, like age=27"),
         (["create", "--field", "nothing=1"], "nothing"),
         (["create", "--group", "Nobodies"], "Nobodies"),
-        (["create", "--urn", "nonsense"], "Not a valid URN"),
+        (["create", "--urn", "nonsense"], "Expected a URN"),
     ],
 )
 def test_what_a_contact_cannot_have_is_said_in_a_sentence(line: Line, words: list[str], sentence: str) -> None:
