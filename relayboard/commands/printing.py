@@ -44,8 +44,8 @@ def shows_tables() -> bool:
 
 def _listed() -> str | None:
     """What the list is about that a person reads; None where all is to be shown."""
-    context = click.get_current_context()
-    if context.params.get("wide") is not False:
+    context = click.get_current_context(silent=True)
+    if context is None or context.params.get("wide") is not False:
         return None
     return "" if context.parent is None else context.parent.command.name or ""
 

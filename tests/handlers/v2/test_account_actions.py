@@ -92,7 +92,7 @@ def test_it_counts_only_once_it_is_confirmed(amina: Browser, client: TestClient)
 
     assert Browser(client).sign_in().status_code == 201
     assert act(amina, "confirm_two_factor", code="000000").json() == {
-        "code": ["This code is not right, or it was used before."]
+        "non_field_errors": ["This code is not right, or it was used before."]
     }
 
 
@@ -106,7 +106,7 @@ def test_switching_it_off_needs_password_and_code(amina: Browser, client: TestCl
     ]
     done = act(amina, "switch_off_two_factor", password=PASSWORD, code=recovery[3])
 
-    assert [list(each.json()) for each in refused] == [["password"], ["code"], ["code"]]
+    assert [list(each.json()) for each in refused] == [["password"], ["non_field_errors"], ["non_field_errors"]]
     assert done.status_code == 200
     assert Browser(client).sign_in().status_code == 201
 

@@ -140,7 +140,7 @@ def test_nothing_is_said_to_be_nothing() -> None:
     [
         (None, ""),
         (True, "yes"),
-        ("2026-03-02T08:10:10.123000Z", "2026-03-02 08:10"),
+        ("2026-03-02T08:10:10.123000Z", "2026-03-02 08:10Z"),
         ({"active": 3, "waiting": 0, "none": None}, "active 3, waiting 0"),
         (["tel:+1", "tel:+2"], "tel:+1, tel:+2"),
         ("a\x1b[2Jb\u202e", "a\\u001b[2Jb\\u202e"),
