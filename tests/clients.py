@@ -45,8 +45,8 @@ def known_codes() -> frozenset[str]:
 
 
 def take_code(body: bytes) -> tuple[bytes, str]:
-    """The body of a refusal of generation 2 without its word for programs, which must be a documented one. So tests name
-    what a refusal says for people, and each of them demands the word; it is in the extensions of the response.
+    """The body of a refusal of generation 2 without its word for programs, which must be a documented one. So tests
+    name what a refusal says for people, and each of them demands the word, which the extensions of the response have.
     """
     said = json.loads(body)
     code: str = said.pop("code")
