@@ -23,9 +23,9 @@ ROLE_REFUSED = "Your role does not allow this operation."
 def check_permission(credentials: Credentials, rules: OperationRules) -> None:
     """Raises NotAllowed when the role or the token's scope or areas do not cover the operation."""
     if credentials.role not in rules.roles:
-        raise NotAllowed(ROLE_REFUSED)
+        raise NotAllowed(ROLE_REFUSED, "role_not_allowed")
     if rules.is_writing and credentials.scope != "write":
-        raise NotAllowed("This API token may only read.")
+        raise NotAllowed("This API token may only read.", "token_only_reads")
     for area in _areas_of(rules):
         check_area(credentials.areas, area)
 
@@ -36,7 +36,7 @@ def check_action(credentials: Credentials, rules: OperationRules, body: Any) -> 
     if rule is None:
         return
     if credentials.role not in rule.get("roles", rules.roles):
-        raise NotAllowed(ROLE_REFUSED)
+        raise NotAllowed(ROLE_REFUSED, "role_not_allowed")
     for area in rule.get("areas", ()):
         check_area(credentials.areas, area)
 

@@ -50,7 +50,9 @@ def test_a_ticket_goes_to_the_user_of_the_flow_who_can_act_on_it_here(
     opened = {"uuid": new_uuid(), "assignee": {"uuid": added.uuid}}
     event = {"type": "ticket_opened", "ticket": opened}
     session = play(node(1)).session
-    events = [SprintEvent(event, contact_id, session, {"uuid": new_uuid(), "name": "Wells"}, is_bulk=False)]
+    events = [
+        SprintEvent(event, contact_id, session, {"uuid": new_uuid(), "name": "Wells"}, is_bulk=False, automatic=0)
+    ]
 
     with stage.database.writing() as tx:
         carry_out(Recording(tx, stage.workspace, {}, []), events)
