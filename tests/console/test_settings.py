@@ -119,7 +119,7 @@ def test_a_second_factor_is_set_up_and_then_asked_for(somebody, clinic):
     page.get_by_label("E-mail address").fill(clinic.email("amina"))
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("enter your code")
+    expect(page.get_by_text("One more step: enter your code.")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page.get_by_label("Code")).to_be_focused()
     assert findings(page, "asked for a code") == []
