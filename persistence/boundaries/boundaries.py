@@ -6,7 +6,7 @@ Other names of a boundary belong to the workspace that uses them.
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, delete, insert, null, select
+from sqlalchemy import ColumnElement, String, cast, delete, func, insert, null, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -18,6 +18,10 @@ from persistence.tables.service import BOUNDARY_NAME_LENGTH, boundary, boundary_
 from persistence.workspaces import Workspace
 
 parent = boundary.alias("parent")
+
+
+def count_places(tx: Transaction) -> int:
+    return tx.execute(select(func.count()).select_from(boundary)).scalar_one()
 
 
 def _boundary_record(query: ListQuery) -> ColumnElement[Any]:

@@ -24,6 +24,10 @@ OSM_ID_LENGTH = 32
 ROWS_PER_STATEMENT = 500
 PARENTS = ("parent_osm_id", "parent_id", "is_in_state", "is_in_country")
 CODES = ("country", "iso_a2", "ISO3166-1")
+WANTED = (
+    "osm_id, name (or name_en), the osm_id of the parent as parent_osm_id, parent_id, is_in_state or is_in_country, and"
+    " for a country its two-letter code as country, iso_a2 or ISO3166-1 (or the option --country)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +131,28 @@ def _read_feature(feature: object, index: int, country: str | None) -> NewBounda
     given: Mapping[str, Any] = feature if isinstance(feature, Mapping) else {}
     properties = given.get("properties")
     if not isinstance(properties, Mapping):
-        raise InvalidInput.at("features", index, "A feature with properties is expected.")
+        raise InvalidInput.at("features", index, f"A feature with properties is expected: {WANTED}.")
     osm_id = _read_text(properties, ("osm_id",))
     name = _read_text(properties, ("name", "name_en"))
     if osm_id is None or len(osm_id) > OSM_ID_LENGTH:
-        raise InvalidInput.at("features", index, f"An osm_id of 1 to {OSM_ID_LENGTH} characters is expected.")
+        raise InvalidInput.at(
+            "features", index, _say(f"An osm_id of 1 to {OSM_ID_LENGTH} characters is expected.", properties)
+        )
     if name is None or len(name) > NAME_LENGTH:
-        raise InvalidInput.at("features", index, f"A name of 1 to {NAME_LENGTH} characters is expected.")
+        raise InvalidInput.at(
+            "features", index, _say(f"A name of 1 to {NAME_LENGTH} characters is expected.", properties)
+        )
     parent = _read_text(properties, PARENTS)
     code = (_read_text(properties, CODES) or country or "").upper()
     if parent is None and (len(code) != 2 or not code.isalpha()):
-        raise InvalidInput.at("features", index, "A country needs its two-letter code.")
+        raise InvalidInput.at("features", index, _say("A country needs its two-letter code.", properties))
     geometry = _read_geometry(given.get("geometry"), index)
     return NewBoundary(osm_id, name, parent, None if parent else code, geometry)
+
+
+def _say(problem: str, properties: Mapping[str, Any]) -> str:
+    names = ", ".join(sorted(str(name)[:32] for name in properties)[:20]) or "none"
+    return f"{problem} The properties here are {names}; wanted are {WANTED}."
 
 
 def _read_text(properties: Mapping[str, Any], keys: Sequence[str]) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import case, delete, select, update
+from sqlalchemy import ColumnElement, case, delete, select, update
 
 from persistence.changes import note_messages
 from persistence.contacts.writes import free_urns
@@ -42,6 +42,13 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    empty_messages(tx, workspace_id, theirs)
+    notes = contact_note.c
+    tx.execute(delete(contact_note).where(notes.workspace_id == workspace_id, notes.contact_id.in_(contact_ids)))
+
+
+def empty_messages(tx: Transaction, workspace_id: int, theirs: ColumnElement[bool]) -> None:
+    """Messages of a workspace lose what they say; their records stay as `deleted`."""
     hold_messages(tx, theirs)
     note_former_owners(tx, workspace_id, theirs)
     recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
@@ -53,5 +60,3 @@ def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     changing = theirs & ((message.c.visibility != DELETED) | WAITS)
     emptying = update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed)
     note_messages(tx, workspace_id, tx.execute(emptying.returning(message.c.id)).scalars())
-    notes = contact_note.c
-    tx.execute(delete(contact_note).where(notes.workspace_id == workspace_id, notes.contact_id.in_(contact_ids)))

@@ -146,7 +146,8 @@ def _import(tx: Transaction, workspace: Workspace, linked: ExportedCampaign) -> 
         old = select(campaign_event.c.id).where(mine, ~campaign_event.c.is_deleted)
         delete_campaign_events(tx, workspace.id, list(tx.execute(old).scalars()))
     for event in linked.events:
-        create_campaign_event(tx, workspace.id, campaign_id, _make_form(tx, workspace.id, event))
+        event_id = create_campaign_event(tx, workspace.id, campaign_id, _make_form(tx, workspace.id, event))
+        adopt_uuid(tx, campaign_event, event_id, event.uuid)
     return {"uuid": uuid, "name": linked.name, "change": change}
 
 

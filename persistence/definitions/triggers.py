@@ -12,6 +12,7 @@ from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets
 from persistence.definitions.problems import read_problem
 from persistence.errors import InvalidInput
+from persistence.sql.columns import is_uuid
 from persistence.tables.channels import channel
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
@@ -41,6 +42,7 @@ def import_triggers(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Imports triggers after the flows; returns what happened to each, and the skipped ones with the reason. An
     existing trigger stays, an archived one is restored; a different trigger with the same conditions is archived.
+    A trigger of a channel that is not active here is archived: for all channels it would do more than it did.
     """
     reports: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
@@ -50,15 +52,23 @@ def import_triggers(
         except InvalidInput as error:
             skipped.append(SkippedTrigger(given.type, given.flow.to_json(), read_problem(error)).to_json())
             continue
-        change = _store(tx, workspace.id, new)
-        reports.append({"type": new.type, "keywords": list(new.keywords), "flow": given.flow.name, "change": change})
+        is_unbound = given.channel is not None and not _is_active(tx, workspace.id, new.channel_id)
+        change = _store(tx, workspace.id, new, is_unbound=is_unbound)
+        report = {"type": new.type, "keywords": list(new.keywords), "flow": given.flow.name, "change": change}
+        if given.channel is not None and is_unbound:
+            name = given.channel.name or given.channel.uuid
+            report["problem"] = f'Its channel "{name}" is not active here, so it is archived.'
+        reports.append(report)
     return reports, skipped
 
 
-def _store(tx: Transaction, workspace_id: int, new: NewTrigger) -> str:
+def _store(tx: Transaction, workspace_id: int, new: NewTrigger, *, is_unbound: bool) -> str:
     same = find_same(tx, workspace_id, new)
-    if same is not None and not same.is_archived:
+    if same is not None and (is_unbound or not same.is_archived):
         return "unchanged"
+    if is_unbound:
+        create_trigger(tx, workspace_id, new, is_archived=True)
+        return "created"
     set_archived(tx, workspace_id, find_rivals(tx, workspace_id, new), is_archived=True)
     if same is None:
         create_trigger(tx, workspace_id, new)
@@ -86,12 +96,17 @@ def _read(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: Exp
 
 
 def _find_channel(tx: Transaction, workspace_id: int, assets: ImportedAssets, given: ExportedTrigger) -> int | None:
-    """The channel of a trigger; if the channel does not exist here, the trigger applies to all channels."""
-    known = assets.find("channel", given.channel.uuid, given.channel.name) if given.channel else None
-    if known is None:
+    """The channel of a trigger, also one that is released; None if there is none, or the trigger has none."""
+    if given.channel is None:
         return None
-    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == known[0])
-    return tx.execute(select(channel.c.id).where(mine)).scalar_one()
+    uuid, _ = assets.find("channel", given.channel.uuid, given.channel.name) or (given.channel.uuid.lower(), "")
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid)
+    return tx.execute(select(channel.c.id).where(mine)).scalar_one_or_none() if is_uuid(uuid) else None
+
+
+def _is_active(tx: Transaction, workspace_id: int, channel_id: int | None) -> bool:
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == (channel_id or 0)) & channel.c.is_active
+    return tx.execute(select(channel.c.id).where(mine)).first() is not None
 
 
 def _find_groups(tx: Transaction, workspace_id: int, assets: ImportedAssets, groups: Sequence[Named]) -> frozenset[int]:

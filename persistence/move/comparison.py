@@ -7,8 +7,10 @@ import orjson
 from sqlalchemy import Table, select
 
 from persistence.broadcasts.v2 import BROADCASTS
+from persistence.campaigns.v2 import CAMPAIGNS
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.channels.types import RELAYER
+from persistence.classifiers import CLASSIFIERS
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
 from persistence.fields import FIELDS
@@ -21,6 +23,7 @@ from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES
 from persistence.move import moves
 from persistence.move.moves import Move, find_carried, find_moved
+from persistence.optins import OPTINS
 from persistence.resthooks.resthooks import RESTHOOKS
 from persistence.resthooks.subscribers import SUBSCRIBERS
 from persistence.runs.v2 import RUNS
@@ -28,9 +31,9 @@ from persistence.sql.columns import split
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
-from persistence.tables.messages import optin, template
 from persistence.tables.moves import moved_record
-from persistence.tables.service import archive, classifier
+from persistence.tables.service import archive
+from persistence.templates import TEMPLATES
 from persistence.tickets.tickets import TICKETS
 from persistence.topics import TOPICS
 
@@ -40,6 +43,10 @@ SPECS: Mapping[str, tuple[ListSpec, str]] = {
     moves.GROUP: (GROUPS, "uuid"),
     moves.LABEL: (LABELS, "uuid"),
     moves.TOPIC: (TOPICS, "uuid"),
+    moves.OPTIN: (OPTINS, "uuid"),
+    moves.CLASSIFIER: (CLASSIFIERS, "uuid"),
+    moves.TEMPLATE: (TEMPLATES, "uuid"),
+    moves.CAMPAIGN: (CAMPAIGNS, "uuid"),
     moves.RESTHOOK: (RESTHOOKS, "slug"),
     moves.SUBSCRIBER: (SUBSCRIBERS, "id"),
     moves.FLOW: (FLOWS, "uuid"),
@@ -56,9 +63,6 @@ SHOWN_KEYS = {"slug": "resthook"}
 TABLES: Mapping[str, Table] = {
     **{kind: spec.table for kind, (spec, _) in SPECS.items()},
     moves.CHANNEL: channel,
-    moves.OPTIN: optin,
-    moves.CLASSIFIER: classifier,
-    moves.TEMPLATE: template,
     moves.ARCHIVE: archive,
 }
 

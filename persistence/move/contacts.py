@@ -23,6 +23,7 @@ from persistence.tables.contacts import field as field_table
 Address = tuple[str, str]
 NAME_LENGTH = 128
 KEPT = ("name", "language", "status", "fields", "created_on", "last_seen_on")
+PLACES = "import the boundaries, and run the command again"
 MERGED = "merged with the contact here that already had its URN"
 
 
@@ -149,6 +150,10 @@ def _read_fields(tx: Transaction, chunk: _Chunk) -> dict[str, dict[str, Any]]:
             values[known[key][0]] = read[text]
         if any(kinds[uuid] in LEVELS for uuid in values):
             values = read_place_values(tx, workspace, {}, values, kinds)
+            for key in each["fields"]:
+                uuid, kind = known.get(key, ("", ""))
+                if kind in LEVELS and kind not in (values.get(uuid) or {}):
+                    chunk.note(each["reference"], f"its {kind} {key[:36]} is no place that is known here: {PLACES}")
         found[each["reference"]] = {uuid: value for uuid, value in values.items() if value is not None}
     return found
 

@@ -48,8 +48,9 @@ def _keep(
 
 
 def _trigger(report: Mapping[str, Any]) -> Moved:
-    words = " ".join(report.get("keywords") or ())
-    return Moved(f"{report['type']} {report['flow']} {words}"[:80].strip(), 0)
+    words, problem = " ".join(report.get("keywords") or ()), report.get("problem")
+    reference = f"{report['type']} {report['flow']} {words} {problem or ''}"[:80].strip()
+    return Moved(reference, 0, f"trigger {report['type']} {words} of {report['flow']}", problem)
 
 
 def _lost_trigger(skipped: Mapping[str, Any]) -> Moved:

@@ -251,7 +251,7 @@ def write_broadcasts(tx: Transaction, move: Move, records: Sequence[Record]) -> 
             "status": each["status"],
             "urns": each["urns"],
             "text": each["text"],
-            "attachments": dict.fromkeys(each["text"], ()),
+            "attachments": each["attachments"],
             "files": {},
             "quick_replies": dict.fromkeys(each["text"], ()),
             "base_language": each["base_language"][:3],

@@ -7,9 +7,10 @@ from typing import Any
 from sqlalchemy import func, select, update
 
 from persistence.database import Transaction
+from persistence.errors import Refused
 from persistence.sql.columns import split
 from persistence.tables.moves import moved_record, workspace_move
-from persistence.workspaces import Workspace
+from persistence.workspaces import Workspace, hold_workspace
 
 CHANNEL, FIELD, GLOBAL, GROUP, LABEL, TOPIC = "channel", "field", "global", "group", "label", "topic"
 CONTACT, FLOW, CAMPAIGN, TRIGGER, RESTHOOK, SUBSCRIBER = (
@@ -48,10 +49,15 @@ class Moved:
 
 
 def open_move(tx: Transaction, workspace: Workspace, source: str) -> Move:
-    """The move of a workspace from this server, which begins if there is none."""
+    """The move of a workspace from this server, which begins if there is none. Raises Refused if the workspace was
+    moved from another server: what both have could not be told apart any more."""
+    hold_workspace(tx, workspace.id)
     found = find_move(tx, workspace, source)
     if found is not None:
         return found
+    other = find_move(tx, workspace)
+    if other is not None and other.state and source != ARCHIVES:
+        raise Refused(f"This workspace is moved from {other.source}; for {source} create another workspace.")
     times = {"created_on": tx.now, "modified_on": tx.now}
     move_id = tx.insert(workspace_move, workspace_id=workspace.id, source=source, state={}, **times)
     return Move(move_id, workspace, source, {})
@@ -88,6 +94,17 @@ def find_carried(tx: Transaction, move: Move, kind: str, references: Iterable[st
     """Like `find_moved`, only those that are here."""
     found = find_moved(tx, move, kind, references)
     return {reference: record for reference, record in found.items() if record is not None}
+
+
+def find_noted(tx: Transaction, move: Move, kind: str, references: Iterable[str]) -> set[str]:
+    """Those of these records of which something was lost, which the report says."""
+    rows = moved_record.c
+    mine = (rows.workspace_id == move.workspace.id) & (rows.move_id == move.id) & (rows.kind == kind)
+    found: set[str] = set()
+    for some in split(sorted(references)):
+        noted = select(rows.reference).where(mine, rows.reference.in_(some), rows.note.is_not(None))
+        found.update(tx.execute(noted).scalars())
+    return found
 
 
 def are_moved(tx: Transaction, move: Move, kind: str, ids: Collection[int]) -> set[int]:

@@ -13,6 +13,7 @@ from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets, adopt_uuid
 from persistence.definitions.problems import read_problem
 from persistence.errors import InvalidInput, LimitReached
+from persistence.field_editing import change_field
 from persistence.global_writes import change_global
 from persistence.groups.smart_groups import check_group_query
 from persistence.labels import create_label
@@ -43,7 +44,7 @@ from persistence.sql.names import check_name, free_name, name_key
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
 from persistence.tables.contacts import INITIALIZING, READY, field, group
-from persistence.tables.deliveries import resthook_subscriber
+from persistence.tables.deliveries import resthook, resthook_subscriber
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
 from persistence.tables.tickets import topic
@@ -139,7 +140,7 @@ def write_fields(tx: Transaction, move: Move, records: Sequence[Record]) -> None
             moved.append(Moved(each["key"], None, each["label"], f'no field can have the key "{each["key"]}"'))
             continue
         mine = (field.c.workspace_id == move.workspace.id) & (field.c.key == each["key"])
-        row = tx.execute(select(field.c.id, field.c.type).where(mine)).one()
+        row = tx.execute(select(field.c.id, field.c.type, field.c.name).where(mine)).one()
         _set(
             tx,
             move,
@@ -149,10 +150,22 @@ def write_fields(tx: Transaction, move: Move, records: Sequence[Record]) -> None
             priority=each["priority"],
             agent_access=each["agent_access"],
         )
-        is_other = row.type != each["type"]
-        note = f"is a {each['type']} there, and a {row.type} here" if is_other else None
-        moved.append(Moved(each["key"], row.id, each["label"], note))
+        moved.append(Moved(each["key"], row.id, each["label"], _follow_field(tx, move, each, row)))
     keep_moved(tx, move, FIELD, moved)
+
+
+def _follow_field(tx: Transaction, move: Move, record: Record, row: Any) -> str | None:
+    """A field that was renamed there, or got another type, is changed here; returns why it was not."""
+    kind = record["type"]
+    if (row.name, row.type) == (record["name"].strip(), kind):
+        return None
+    try:
+        change_field(tx, move.workspace.id, record["key"], record["name"], kind)
+    except (InvalidInput, LimitReached) as error:
+        if row.type == kind:
+            return f"is called {record['name'][:64]} there: {problem_of(error)}"
+        return f"is a {kind} there, and a {row.type} here: {problem_of(error)}"
+    return None
 
 
 def write_globals(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
@@ -166,6 +179,10 @@ def write_globals(tx: Transaction, move: Move, records: Sequence[Record]) -> Non
             assets.ensure_global(each["key"])
             if each["value"].strip():
                 change_global(tx, move.workspace.id, each["key"], each["value"], each["name"])
+            else:
+                moment = stamped(tx, global_value, move.workspace.id)
+                emptied = update(global_value).where(mine, global_value.c.value != "")
+                tx.execute(emptied.values(value="", modified_on=moment))
         except (InvalidInput, LimitReached) as error:
             note = problem_of(error)
         record_id = tx.execute(select(global_value.c.id).where(mine)).scalar_one_or_none()
@@ -277,10 +294,14 @@ def write_users(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
 
 def write_resthooks(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
     hold_workspace(tx, move.workspace.id)
+    known = find_carried(tx, move, RESTHOOK, [each["reference"] for each in records])
     moved = []
     for each in records:
         try:
-            moved.append(Moved(each["reference"], ensure_resthook(tx, move.workspace.id, each["resthook"])))
+            hook_id = ensure_resthook(tx, move.workspace.id, each["resthook"])
+            if each["reference"] not in known:
+                _set(tx, move, resthook, hook_id, created_on=each["created_on"])
+            moved.append(Moved(each["reference"], hook_id))
         except InvalidInput as error:
             moved.append(Moved(each["reference"], None, each["label"], problem_of(error)))
     keep_moved(tx, move, RESTHOOK, moved)
@@ -299,6 +320,7 @@ def write_subscribers(tx: Transaction, move: Move, records: Sequence[Record]) ->
         try:
             if record_id is None:
                 record_id = create_subscriber(tx, move.workspace.id, each["resthook"], each["target_url"])
+                _set(tx, move, resthook_subscriber, record_id, created_on=each["created_on"])
             moved.append(Moved(each["reference"], record_id))
         except InvalidInput as error:
             moved.append(Moved(each["reference"], None, each["label"], problem_of(error)))

@@ -44,8 +44,20 @@ def write_tickets(tx: Transaction, move: Move, records: Sequence[Record]) -> Non
         assignee_id = user_id if user_id in able else None
         lack = "cannot act on tickets here" if user_id else "is not here"
         note = f"was assigned to {each['assignee']}, who {lack}" if each["assignee"] and not assignee_id else None
+        opener_id = users.get(each["opened_by"])
+        if note is None and each["opened_by"] and not opener_id:
+            note = f"was opened by {each['opened_by']}, who is not here"
         ticket_id, lost = _store(
-            tx, move, each, known.get(each["reference"]), people[each["contact"]], topic_id, assignee_id, counts, opened
+            tx,
+            move,
+            each,
+            known.get(each["reference"]),
+            people[each["contact"]],
+            topic_id,
+            assignee_id,
+            opener_id,
+            counts,
+            opened,
         )
         if each["reference"] not in known:
             _note_opening(tx, move, each, ticket_id, users.get(each["opened_by"]), assignee_id, topic_id)
@@ -67,6 +79,7 @@ def _store(
     contact_id: int,
     topic_id: int,
     assignee_id: int | None,
+    opener_id: int | None,
     counts: Counter[tuple[int, str]],
     opened: Counter[int],
 ) -> tuple[int, str | None]:
@@ -94,6 +107,7 @@ def _store(
             contact_id=contact_id,
             flow_uuid=record["flow_uuid"] if is_uuid(record["flow_uuid"] or "") else None,
             flow_name=record["flow_name"],
+            opened_by_id=opener_id,
             opened_on=opened_on,
             modified_on=record["modified_on"] or closed_on or opened_on,
             **values,

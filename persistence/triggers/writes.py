@@ -51,10 +51,10 @@ class KnownTrigger:
     excluded_group_ids: frozenset[int] = frozenset()
 
 
-def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
+def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger, *, is_archived: bool = False) -> int:
     """Create a trigger; returns its id. Raises InvalidInput if an active one has the same conditions."""
     hold_workspace(tx, workspace_id)
-    rivals = find_rivals(tx, workspace_id, new)
+    rivals = [] if is_archived else find_rivals(tx, workspace_id, new)
     if rivals:
         field = "keyword" if new.type == KEYWORD else "type"
         raise InvalidInput.on(field, "Another trigger with the same channel and groups does this already.")
@@ -70,6 +70,7 @@ def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger) -> int:
         days=new.days,
         time_of_day=new.time_of_day,
         next_fire_on=new.next_fire_on,
+        is_archived=is_archived,
         created_on=tx.now,
         modified_on=tx.now,
     )

@@ -39,7 +39,7 @@ def run_move(options: Options) -> None:
                 if options.verify:
                     Verifier(database, source, move, _tell).run()
                 else:
-                    _copy(database, settings, source, move, options)
+                    move = _copy(database, settings, source, move, options)
             except KeyboardInterrupt:
                 raise CommandFailed("interrupted; run the command again to go on where it was") from None
             finally:
@@ -57,15 +57,21 @@ def _open_move(database: Database, settings: Settings, options: Options, token: 
             _refuse_itself(tx, settings, workspace, token)
         url = Source(options.source, "").url if options.source else None
         found = find_move(tx, workspace, url)
+        other = find_move(tx, workspace)
     if found is not None:
         return found
+    if other is not None and other.state:
+        raise CommandFailed(
+            f"this workspace is moved from {other.source}, and a move has one source: leave out --from, or create"
+            " another workspace for the other one"
+        )
     if options.status:
         return Move(0, workspace, url or "", {})
     if url is None:
         raise CommandFailed("--from says which server to copy")
     if options.verify:
         raise CommandFailed(f"nothing was copied from {url} yet")
-    return database.write(partial(open_move, workspace=workspace, source=url))
+    return Move(0, workspace, url, {})
 
 
 def _refuse_itself(tx: Transaction, settings: Settings, workspace: Workspace, token: str) -> None:
@@ -85,14 +91,19 @@ def _read_token(options: Options) -> str:
     return token
 
 
-def _copy(database: Database, settings: Settings, source: Source, move: Move, options: Options) -> None:
+def _copy(database: Database, settings: Settings, source: Source, move: Move, options: Options) -> Move:
     store = open_store(settings)
+    if not move.id:
+        # An address that nobody answers at, or a token that is not accepted, is not remembered.
+        source.read_workspace()
+        move = database.write(partial(open_move, workspace=move.workspace, source=source.url))
     mover = Mover(database, store, source, move, Progress(_tell), reads_all=options.all)
     mover.run()
     if options.finish:
         Mover(database, store, source.again(), move, Progress(_tell)).bring_campaigns()
         move.state["switched_on"] = time_text(source.now)
         database.write(partial(save_state, move=move))
+    return move
 
 
 def _tell(text: str) -> None:

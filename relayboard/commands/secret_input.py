@@ -1,6 +1,7 @@
 """Secrets are read from a file or standard input: everybody who lists the processes sees arguments."""
 
 import os
+import stat
 import sys
 from pathlib import Path
 
@@ -21,8 +22,10 @@ def given_text(options: Options, name: str) -> str | None:
 
 
 def read_secret(source: str) -> str:
-    """A secret of one line. Raises CommandFailed for no line or several lines."""
+    """A secret of one line; a file that others can read is told. Raises CommandFailed for no line or several lines."""
     secret = read_text(source)
+    if source != STANDARD_INPUT and stat.S_IMODE(os.stat(source).st_mode) & 0o077:
+        sys.stderr.write(f"warning: others on this machine can read {source}: chmod 600 {source}\n")
     if "\n" in secret:
         raise CommandFailed(f"{_named(source)} has more than one line")
     return secret

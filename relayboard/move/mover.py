@@ -8,20 +8,23 @@ from datetime import datetime
 from functools import partial
 from typing import Any, BinaryIO
 
+from persistence.boundaries.boundaries import count_places
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import ImportRefused
-from persistence.errors import LimitReached
+from persistence.errors import LimitReached, Refused
+from persistence.flows.archiving import archive_flow
 from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group
 from persistence.media.store import MediaStore
 from persistence.move.archive_files import find_new_archives, lose_archive, write_archive
 from persistence.move.contacts import forget_missing, write_contacts
 from persistence.move.flows import lose_definition, write_definitions, write_flows
-from persistence.move.moves import CAMPAIGN, CONTACT, FLOW, Move, find_moved, save_state
+from persistence.move.gone import delete_messages_between, delete_people, find_gone, find_living, forget_gone, note_flow
+from persistence.move.moves import CAMPAIGN, CONTACT, FLOW, MESSAGE, Move, find_moved, save_state
 from persistence.move.setup import evaluate_groups
 from persistence.sql.columns import new_uuid, time_text
 from relayboard.move.kinds import BY_NAME, KINDS, Kind, people_of, writing
 from relayboard.move.progress import Progress
-from relayboard.move.reading import Raw, read_contact, read_moment
+from relayboard.move.reading import Raw, read_contact, read_moment, read_reference
 from relayboard.move.source import CursorLost, FilterRefused, ListRefused, NotThere, Source, SourceFailed
 
 Record = dict[str, Any]
@@ -49,6 +52,7 @@ class Mover:
         self.move = move
         self.progress = progress
         self.reads_all = reads_all
+        self._seen: set[str] = set()
         self._fetcher = ThreadPoolExecutor(max_workers=1)
 
     def run(self) -> None:
@@ -78,7 +82,7 @@ class Mover:
 
     def _begin(self) -> None:
         state = self.move.state
-        there = self.source.read_workspace()
+        there = self.source.check_workspace(state.get("workspace", {}))
         state["workspace"] = {name: there.get(name) for name in ("uuid", "name", "country", "languages", "timezone")}
         state["workspace"]["date_style"] = there.get("date_style")
         state["workspace"]["anon"] = bool(there.get("anon"))
@@ -101,13 +105,20 @@ class Mover:
 
     def _carry(self, kind: Kind) -> None:
         state = self._state(kind)
+        is_later = bool(state.get("since"))
+        if kind.moment is None:
+            state["cursor"] = None  # such lists are short, and what is missing in them is looked for
+        if kind.name == CONTACT and self._are_places_new(state):
+            state.pop("since", None)
         for _ in range(RESTARTS):
+            self._seen = set()
             if not state.get("cursor"):
                 after = state.get("since") if kind.moment and not state.get("has_no_filter") else None
                 state |= {"cursor": self.source.list_url(kind.path, after=after), "read": 0}
                 self.source.read_workspace()
                 state["began_on"] = time_text(self.source.now)
                 state.pop("is_missing", None)
+                state.pop("edge", None)
             try:
                 self._read_pages(kind, state)
             except CursorLost:
@@ -125,11 +136,67 @@ class Mover:
         else:
             raise SourceFailed(f"{self.source.url} forgets positions in its list of {kind.title} again and again")
         began = datetime.fromisoformat(state["began_on"])
+        if is_later and not state.get("is_missing"):
+            self._forget_gone(kind, state)
         if kind.name == CONTACT and not state.get("since"):
             self._evaluate_groups()
         state |= {"cursor": None, "since": time_text(began - kind.overlap), "pass": self.move.state["pass"]}
         self._save()
         self.progress.finish(kind, state)
+
+    def _are_places_new(self, state: dict[str, Any]) -> bool:
+        """Whether boundaries were imported since the contacts were read: values of places are read with them."""
+        with self.database.reading() as tx:
+            count = count_places(tx)
+        former, state["places"] = state.get("places"), count
+        return former is not None and former != count and self.move.workspace.country is not None
+
+    def _forget_gone(self, kind: Kind, state: Mapping[str, Any]) -> None:
+        """What the other side has deleted since the last pass."""
+        if kind.name == CONTACT:
+            self._forget_people(state)
+        elif kind.name == FLOW:
+            self._put_away_flows()
+        elif kind.moment is None:
+            self.database.write(partial(forget_gone, move=self.move, kind=kind.name, seen=self._seen))
+
+    def _forget_people(self, state: Mapping[str, Any]) -> None:
+        """Contacts that are listed as deleted, and that a look at each confirms: some servers do not know the
+        parameter, and list everybody."""
+        path: str | None = self.source.list_url("contacts", deleted="true", after=state.get("since"))
+        while path:
+            try:
+                page, path = self.source.read_page(path)
+            except (FilterRefused, CursorLost, NotThere, ListRefused):
+                return
+            found = [each["reference"] for each in map(read_contact, filter(_is_deleted, page)) if each["reference"]]
+            with self.database.reading() as tx:
+                living = find_living(tx, self.move, found)
+            gone = [uuid for uuid in living if not self._lists("contacts", uuid)]
+            self.database.write(partial(delete_people, move=self.move, uuids=gone))
+            if page and not any(map(_is_deleted, page)):
+                return
+
+    def _lists(self, path: str, uuid: str) -> bool:
+        found, _ = self.source.read_page(self.source.list_url(path, uuid=uuid))
+        return any(read_reference(each) == uuid for each in found)
+
+    def _put_away_flows(self) -> None:
+        """Flows that the other side lists no longer are archived here, where their runs and messages stay."""
+        seen: set[str] = set()
+        path: str | None = self.source.list_url("flows")
+        while path:
+            page, path = self.source.read_page(path)
+            seen.update(filter(None, map(read_reference, page)))
+        with self.database.reading() as tx:
+            gone = find_gone(tx, self.move, FLOW, seen)
+        for uuid, number in gone.items():
+            why = "was deleted there: archived here"
+            try:
+                archive_flow(self.database, self.move.workspace.id, number)
+            except Refused as error:
+                why = f"was deleted there, and stays here: {error}"
+            self.database.write(partial(note_flow, move=self.move, reference=uuid, number=number, why=why))
 
     def _read_pages(self, kind: Kind, state: dict[str, Any]) -> None:
         fetched: Future[Page] = self._fetcher.submit(self.source.read_page, state["cursor"])
@@ -151,6 +218,8 @@ class Mover:
 
     def _carry_page(self, kind: Kind, state: dict[str, Any], page: Sequence[Raw], following: str | None) -> None:
         records = [record for each in page if (record := kind.read(each))["reference"]]
+        if kind.moment is None:
+            self._seen.update(each["reference"] for each in records)
         self._ensure_people(kind, records)
         state |= {"cursor": following, "read": state["read"] + len(page)}
         state["total_read"] = state.get("total_read", 0) + len(page)
@@ -162,9 +231,12 @@ class Mover:
             self._carry_archives(records)
         else:
             write = writing(kind, self.move, records)
+            edges = _edges(state, records) if kind.name == MESSAGE else None
 
             def both(tx: Transaction) -> None:
                 write(tx)
+                if edges is not None:
+                    delete_messages_between(tx, self.move, *edges, [each["reference"] for each in records])
                 save_state(tx, self.move)
 
             self.database.write(both)
@@ -266,6 +338,25 @@ class Mover:
             if record["hash"] and measured.digest.hexdigest() != str(record["hash"]).lower():
                 raise SourceFailed("its file is not the one that its hash describes")
         return location
+
+
+def _is_deleted(raw: Raw) -> bool:
+    """Whether a record looks like that of a deleted contact, of which servers show nothing but the UUID."""
+    return not any(raw.get(name) for name in ("name", "urns", "groups", "status"))
+
+
+def _edges(state: dict[str, Any], records: Sequence[Record]) -> tuple[datetime, datetime | None] | None:
+    """The times of creation between which the other side has no other messages than these: from the last one of this
+    page to the last one of the page before. None if the list is not in that order."""
+    moments = [each["created_on"] for each in records]
+    if not moments or None in moments or moments != sorted(moments, reverse=True):
+        state["edge"] = "unknown"
+        return None
+    former = state.get("edge")
+    state["edge"] = time_text(moments[-1])
+    if former == "unknown" or state["total_read"] == len(records):
+        return None
+    return moments[-1], datetime.fromisoformat(former) if former else None
 
 
 class _Hashed:

@@ -26,6 +26,9 @@ SENT_STATUSES = ("sent", "delivered", "read", "failed")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NO_NODE = "00000000-0000-0000-0000-000000000000"
 RUN_ENDS = ("completed", "interrupted", "expired", "failed")
+START_ENDS = ("complete", "completed", "failed", "interrupted")
+"""Older servers say `complete`."""
+MESSAGE_TYPES = {"voice": "voice", "ivr": "voice", "optin": "optin"}
 CALLS = {"mo_call": "call-in", "call-in": "call-in", "mo_miss": "call-in-missed", "call-in-missed": "call-in-missed",
          "mt_call": "call-out", "call-out": "call-out", "mt_miss": "call-out-missed",
          "call-out-missed": "call-out-missed"}  # fmt: skip
@@ -158,6 +161,7 @@ def read_subscriber(raw: Raw) -> Record:
         "label": url,
         "resthook": _text(raw.get("resthook")),
         "target_url": url,
+        "created_on": read_moment(raw.get("created_on")),
     }
 
 
@@ -224,9 +228,22 @@ def read_broadcast(raw: Raw) -> Record:
         "contacts": read_references(raw.get("contacts")),
         "groups": read_references(raw.get("groups")),
         "text": texts,
+        "attachments": _attachments(raw.get("attachments"), texts, base),
         "base_language": base if base in texts else next(iter(texts), "und"),
         "created_on": read_moment(raw.get("created_on")),
     }
+
+
+def _attachments(given: object, texts: Mapping[str, str], base: str) -> dict[str, list[str]]:
+    """Files by language, as `type:url` or as what the other server calls them; older servers have one list."""
+    listed = given if isinstance(given, Mapping) else {base: given} if isinstance(given, list) else {}
+    found: dict[str, list[str]] = {key: [] for key in texts}
+    for key, files in listed.items():
+        for each in files if isinstance(files, list) and key in found else ():
+            told = _attachment(each)
+            text = f"{told['content_type']}:{told['url']}" if told else _text(each)
+            found[key] += [text] if text else []
+    return found
 
 
 def read_message(raw: Raw) -> Record:
@@ -248,7 +265,7 @@ def read_message(raw: Raw) -> Record:
         "urn": _text(raw.get("urn"))[:255] or None,
         "channel": channel if isinstance(channel, Mapping) else None,
         "direction": "in" if is_incoming else "out",
-        "type": "voice" if raw.get("type") in ("voice", "ivr") else "text",
+        "type": MESSAGE_TYPES.get(_text(raw.get("type")), "text"),
         "status": status,
         "is_left_there": not is_incoming and given in LEFT_THERE,
         "visibility": visibility if visibility in ("visible", "archived") else "deleted",
@@ -287,7 +304,7 @@ def read_start(raw: Raw) -> Record:
         "label": f"flow start {raw.get('uuid') or raw.get('id')}",
         "uuid": raw.get("uuid"),
         "flow": read_reference(raw.get("flow")),
-        "status": status if status in ("completed", "failed", "interrupted") else "interrupted",
+        "status": {"complete": "completed"}.get(status, status) if status in START_ENDS else "interrupted",
         "contacts": read_references(raw.get("contacts")),
         "groups": read_references(raw.get("groups")),
         "restart_participants": raw.get("restart_participants") is not False,

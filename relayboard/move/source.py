@@ -63,7 +63,7 @@ class Source:
         if not is_server or len(url) > URL_LENGTH:
             raise CommandFailed(f"{url[:200]} is not the URL of a server")
         path = parts.path.rstrip("/").removesuffix("/api/v2").removesuffix("/api")
-        self.origin = f"{parts.scheme}://{parts.netloc}"
+        self.origin = f"{parts.scheme}://{parts.netloc.lower()}"
         self.url = self.origin + path
         self.requests = 0
         self._has_answered = False
@@ -113,6 +113,18 @@ class Source:
             except NotThere:
                 continue
         raise SourceFailed(f"{self.url} has no API of generation 2")
+
+    def check_workspace(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """The other workspace, which has to be the one that is known already, if one is: another token of the same
+        server may be of another one. Raises SourceFailed."""
+        there = self.read_workspace()
+        was, now = known.get("uuid") or known.get("name"), there.get("uuid") or there.get("name")
+        if was and was != now:
+            raise SourceFailed(
+                f"the token is one of the workspace {there.get('name')!s:.100} ({now}) at {self.url}, and this move is "
+                f"from {known.get('name')!s:.100} ({was}): use a token of that one, or create another workspace"
+            )
+        return there
 
     def read_page(self, path: str) -> tuple[list[Mapping[str, Any]], str | None]:
         """The records of a page, and the path of the next one. Links may name another host, as behind a proxy: only

@@ -326,6 +326,9 @@ BOUNDARIES = Noun(
         "store the boundaries of a GeoJSON file, for all workspaces",
         argument("file", "a GeoJSON file", kind=FILE),
         option("--country", "two-letter code of a country that has none in the file"),
+        more="The file is a FeatureCollection. The properties of each feature are osm_id, name (or name_en), the "
+        "osm_id of its parent as parent_osm_id, parent_id, is_in_state or is_in_country, and for a country its code "
+        "as country, iso_a2 or ISO3166-1. Parents are in the same file or were imported before.",
         examples=("rwanda.geojson --country RW",),
     ),
     Action(

@@ -35,6 +35,9 @@ class OtherServer:
         self.filters: bool | None = True
         """Whether lists can be limited by time: None if the server does not know the parameter, False if it refuses
         it."""
+        self.deleted: list[Row] = []
+        """What is left of deleted contacts; only current servers list them."""
+        self.knows_deleted = True
         self.refused: set[str] = set()
         """Lists that the token may not read."""
         self.workspace: Row = {
@@ -65,6 +68,14 @@ class OtherServer:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_port}"
+
+    def delete_contact(self, uuid: str, moment: str) -> None:
+        """With everything of the contact, as servers do."""
+        self.lists["contacts"] = [each for each in self.lists["contacts"] if each["uuid"] != uuid]
+        for name in ("messages", "runs", "tickets"):
+            self.lists[name] = [each for each in self.lists[name] if each["contact"]["uuid"] != uuid]
+        empty = {"name": None, "status": None, "urns": [], "groups": [], "fields": {}}
+        self.deleted.append({"uuid": uuid, **empty, "modified_on": moment})
 
     @contextmanager
     def running(self) -> Iterator["OtherServer"]:
@@ -111,6 +122,8 @@ class OtherServer:
 
     def _page(self, name: str, query: dict[str, list[str]]) -> Row:
         rows = self.lists[name]
+        if "deleted" in query and self.knows_deleted:
+            rows = self.deleted
         if "uuid" in query:
             rows = [row for row in rows if row["uuid"] == query["uuid"][0]]
         if name not in WITH_CURSOR:

@@ -36,7 +36,7 @@ def contact(number: int, **changes: Any) -> Row:
         "status": "active",
         "language": "eng",
         "urns": [f"tel:+25078800{number:04d}"],
-        "groups": [REPORTERS] if number % 2 == 0 else [],
+        "groups": [*([REPORTERS] if number % 2 == 0 else []), *([ADULTS] if 10 * number >= 20 else [])],
         "fields": {"age": str(10 * number), "district": f"District {number}", "unknown": None},
         "flow": None,
         "created_on": time(number),
