@@ -104,9 +104,9 @@ def _begin_alone(tx: Transaction, workspace_id: int, is_due: ColumnElement[bool]
     tx.execute(mine.values(fired_on=tx.now))
     event = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
     uuid = select(contact.c.uuid).where(contact.c.workspace_id == workspace_id, contact.c.id == fire.contact_id)
-    reason = f"Left out contact {tx.execute(uuid).scalar()}. {GIVEN_UP}"
-    tx.execute(update(campaign_event).where(event).values(error=reason))
-    logger.warning("campaign event %d of workspace %d: %s", event_id, workspace_id, reason)
+    tx.execute(update(campaign_event).where(event).values(error=f"A contact was left out. {GIVEN_UP}"))
+    who = tx.execute(uuid).scalar()
+    logger.warning("campaign event %d of workspace %d left out contact %s: %s", event_id, workspace_id, who, GIVEN_UP)
     return int(fire.id)
 
 

@@ -4,8 +4,10 @@ here; otherwise all ids of a table move by the same number, so that their order 
 
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from errno import EINVAL
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,14 @@ from persistence.workspace_files.tables import (
 from persistence.workspace_files.writing import BOUNDARIES, MANIFEST, USERS, WORKSPACE, Counts
 
 ROWS_AT_ONCE = 500
+SPOILED = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, NotImplementedError, RuntimeError),
+    orjson.JSONDecodeError,
+)
+"""What a file gives that is no workspace, or whose directory has other bytes: names, sizes, methods, flags."""
+MANIFEST_BYTES = 1024 * 1024
+LINE_BYTES = 64 * 1024 * 1024
+"""A row of a table is shorter; one of a bomb is not."""
 
 
 class BadWorkspaceFile(Refused):
@@ -71,13 +81,16 @@ def read_workspace(database: Database, store: MediaStore, path: Path, base_url: 
             manifest = _read_manifest(database, packed, path)
             _write_files(packed, store)
             counts, ended = database.write(lambda tx: _Reading(tx, packed, manifest, base_url).run())
-    except (zipfile.BadZipFile, KeyError, orjson.JSONDecodeError) as error:
+    except (*SPOILED, OSError) as error:
+        if isinstance(error, OSError) and error.errno != EINVAL:  # a directory may say places before the beginning
+            raise
         raise BadWorkspaceFile(f"{path} is not a file of a workspace") from error
     return str(manifest["workspace"]), counts, ended
 
 
 def _read_manifest(database: Database, packed: zipfile.ZipFile, path: Path) -> dict[str, Any]:
-    manifest: dict[str, Any] = orjson.loads(packed.read(MANIFEST))
+    with packed.open(MANIFEST) as file:
+        manifest: dict[str, Any] = orjson.loads(file.read(MANIFEST_BYTES))
     if is_of_backup(manifest):
         raise BadWorkspaceFile(
             f"{path} is a backup of a whole installation: `relayboard restore` puts it into an empty one"
@@ -187,7 +200,7 @@ class _Reading:
 
     def _read(self, name: str) -> Iterator[dict[str, Any]]:
         with self.packed.open(f"{name}.jsonl") as file:
-            for line in file:
+            while line := file.readline(LINE_BYTES):
                 yield orjson.loads(line if self.urls is None else line.replace(*self.urls))
 
 

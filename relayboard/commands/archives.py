@@ -20,6 +20,8 @@ from relayboard.move import reading
 from relayboard.usage.parts import Options
 
 RECORDS_AT_ONCE = 500
+LINE_BYTES = 64 * 1024 * 1024
+"""What is longer is no record, but perhaps a bomb of gzip: the line is cut, and is no JSON."""
 Raw = Mapping[str, Any]
 
 
@@ -47,7 +49,7 @@ def _read_chunks(path: Path) -> Iterator[list[Raw]]:
     try:
         with gzip.open(path) as file:
             some: list[Raw] = []
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES), b""), 1):
                 some.append(_read_line(path, number, line))
                 if len(some) == RECORDS_AT_ONCE:
                     yield some

@@ -1,3 +1,4 @@
+import contextlib
 import threading
 
 import worker.turns
@@ -72,3 +73,19 @@ def test_who_was_served_too_long_ago_to_be_remembered_comes_before_all_who_were(
         turns.serve(due, work)
 
     assert served == [2, 3, 4, 5, 2]
+
+
+def test_a_workspace_whose_work_meets_an_error_has_had_its_turn():
+    turns, served = Turns(), []
+
+    def work(workspace_id):
+        served.append(workspace_id)
+        if workspace_id == 1:
+            raise ValueError
+        return True
+
+    for _ in range(4):
+        with contextlib.suppress(ValueError):
+            turns.serve([1, 2], work)
+
+    assert served == [1, 2, 1, 2]

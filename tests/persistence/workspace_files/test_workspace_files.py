@@ -150,6 +150,24 @@ def test_a_file_that_does_not_fit_changes_nothing(change: str, tmp_path: Path) -
     database.close()
 
 
+def test_a_spoiled_directory_or_a_bomb_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)
+    upgrade(database.engine)
+    store, path = FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("manifest.json", " " * 20_000_000)
+    with pytest.raises(BadWorkspaceFile, match="is not a file of a workspace"):
+        read_workspace(database, store, path, "")
+    whole = path.read_bytes()
+    for place in range(whole.find(b"PK\x01\x02"), len(whole)):
+        spoiled = bytearray(whole)
+        spoiled[place] ^= 0x21
+        path.write_bytes(spoiled)
+        with pytest.raises(BadWorkspaceFile):
+            read_workspace(database, store, path, "")
+    database.close()
+
+
 def test_every_column_with_an_id_is_known() -> None:
     numbers = {
         (table.name, column.name)
