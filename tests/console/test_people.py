@@ -129,3 +129,26 @@ def test_an_import_is_stopped_and_what_it_has_imported_stays(somebody, clinic):
     (stopped,) = clinic.service.get("/api/v2/contact_imports.json", uuid=page.url.rpartition("/")[2])["results"]
     assert stopped["done"] < MANY
     expect(page.locator(".facts dd").first).to_have_text(f"{stopped['created']:,}")
+
+
+def test_a_file_in_an_old_encoding_says_what_is_not_understood_and_is_read_again(somebody, clinic):
+    page = sign_in(somebody, clinic, "editor", place="contact_imports")
+    content = "Phone;Name;Village;Name;Age (years)\n+250788000901;Łukasz;Żory;Old;30\n+250788000902;Ben;Huye;;abc"
+    with page.expect_file_chooser() as chosen:
+        page.get_by_role("button", name="Choose a file").click()
+    chosen.value.set_files({"name": "list.csv", "mimeType": "text/csv", "buffer": content.encode("cp1250")})
+    expect(page.get_by_label("Encoding")).to_be_visible()
+    page.get_by_label("Encoding").select_option("cp1250")
+    expect(page.locator("tbody tr").nth(1)).to_contain_text("Łukasz")
+    expect(page.locator("form")).to_contain_text("Left out: Village, Name, Age (years)")
+    page.get_by_label("What Age (years) means").select_option("new:Age years:number")
+    page.get_by_label("Name of the new field for Age (years)").fill("Age")
+    page.get_by_label("Name of the new field for Age (years)").blur()
+    expect(page.locator("tbody tr").nth(4)).to_contain_text("1 of 2 values are not understood.")
+    assert findings(page, "old encoding") == []
+    page.get_by_role("button", name="Import 2 rows").click()
+
+    expect(page.locator(".badge")).to_have_text("imported")
+    expect(page.locator(".problem")).to_contain_text("“abc”")
+    (found,) = clinic.service.get(CONTACTS, urn="tel:+250788000901")["results"]
+    assert (found["name"], found["fields"]["age"]) == ("Łukasz", "30")
