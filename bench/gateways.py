@@ -1,6 +1,7 @@
 """`python -m bench.gateways`: gateways that are slow, silent or fast, workers that are killed, floods of callbacks.
 
 python -m bench.gateways slow [--kills N]   # two workers, a gateway that answers after 13 s, 32 messages of 3 parts
+python -m bench.gateways killed [--kills N] # a worker that is killed again and again, 500 messages
 python -m bench.gateways beside             # a healthy gateway alone, beside a silent one, beside one of 2 s
 python -m bench.gateways speed              # a gateway that answers in 50 ms, one worker
 python -m bench.gateways callbacks          # what can be stored with and without a gateway's secret
@@ -149,6 +150,32 @@ def measure_slow(kind: str, seconds: float, kills: int) -> None:
     )
 
 
+def measure_killed(kind: str, count: int, kills: int) -> None:
+    """What becomes of messages whose worker is killed: none is lost, and only what was on the wire is uncertain."""
+    gateway = Gateway(0.05)
+    with service(kind, WEBHOOK_TIMEOUT_SECONDS="3") as running:
+        channel_id = add_gateway(running.database, running.workspace, gateway.url)
+        ids = queue_messages(running.database, running.workspace, channel_id, count)
+        for number in range(1, kills + 1):
+            reached = count * number // (kills + 2)
+            wait_until(lambda reached=reached: gateway.parts.total() >= reached, "messages", 600)  # type: ignore[misc]
+            running.kill("worker")
+            running.start("worker")
+        wait_until(lambda: not unfinished(running, channel_id), "all messages to be wired", 1800)
+        with running.database.reading() as tx:
+            columns = select(message.c.uuid, message.c.failed_reason).where(message.c.id.in_(ids))
+            reasons = {str(uuid): reason for uuid, reason in tx.execute(columns)}
+    sent = {part.rpartition("-")[0] for part in gateway.parts}
+    doubled = [part for part, times in gateway.parts.items() if times > 1]
+    uncertain = {uuid for uuid, reason in reasons.items() if reason == "uncertain"}
+    unsent = set(reasons) - sent
+    print(
+        f"{kind}: {count} messages, {kills} kills: {len(doubled)} doubled, {len(unsent)} never sent, of which "
+        f"{len(unsent - uncertain)} without saying so; {len(uncertain)} uncertain",
+        flush=True,
+    )
+
+
 def measure_beside(kind: str, count: int) -> None:
     """What a healthy gateway keeps of its speed beside others that are not; medians of interleaved rounds."""
     rates: dict[str, list[float]] = {}
@@ -214,14 +241,16 @@ def measure_callbacks(kind: str, tries: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.gateways", description=__doc__)
-    parser.add_argument("experiment", choices=("slow", "beside", "speed", "callbacks"))
+    parser.add_argument("experiment", choices=("slow", "killed", "beside", "speed", "callbacks"))
     parser.add_argument("--database", choices=("sqlite", "postgresql"), default="postgresql")
     parser.add_argument("--seconds", type=float, default=13.0, help="slow: after how long the gateway answers")
-    parser.add_argument("--kills", type=int, default=0, help="slow: how many workers are killed meanwhile")
+    parser.add_argument("--kills", type=int, default=0, help="slow, killed: how many workers are killed meanwhile")
     parser.add_argument("--count", type=int, default=2000, help="messages to the healthy gateway, or callbacks")
     options = parser.parse_args()
     if options.experiment == "slow":
         measure_slow(options.database, options.seconds, options.kills)
+    elif options.experiment == "killed":
+        measure_killed(options.database, 500, options.kills or 8)
     elif options.experiment == "beside":
         measure_beside(options.database, options.count)
     elif options.experiment == "speed":

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, literal, null, or_, select, union_all
 
 from persistence.broadcasts.states import IS_GOING, WAITS
-from persistence.channels.states import IS_RELAYER, LOST_AFTER
+from persistence.channels.states import IS_REFUSED, IS_RELAYER, LOST_AFTER
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
@@ -233,6 +233,13 @@ def count_phones(tx: Transaction) -> tuple[int, int]:
     phones = select(func.count(), silent).where(IS_RELAYER, channel.c.is_active, channel.c.workspace_id.is_not(None))
     count, silent_count = tx.execute(phones).one()
     return count, silent_count
+
+
+def list_refused_phones(tx: Transaction) -> list[tuple[str, str]]:
+    """The phones that were refused when they called last, by UUID, and why."""
+    found = select(channel.c.uuid, channel.c.refused_reason).where(IS_REFUSED, channel.c.workspace_id.is_not(None))
+    rows = tx.execute(found.order_by(channel.c.id).limit(MOST_CHANNELS))
+    return [(uuid, reason or "") for uuid, reason in rows]
 
 
 _IS_PENDING_DELIVERY: ColumnElement[bool] = delivery.c.status == literal(PENDING, literal_execute=True)

@@ -135,6 +135,11 @@ class Transaction:
         rows."""
         return upsert(table, is_sqlite=self.sqlite)
 
+    def may_pause(self) -> None:
+        """The process computes for seconds between statements, for example texts with expressions for many contacts."""
+        if not (self.sqlite or self.is_alone):
+            self.connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = '60s'")
+
     def wake(self, kind: str) -> None:
         """Wake the workers of this job once the transaction is committed."""
         self._kinds.add(kind)

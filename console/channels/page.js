@@ -68,6 +68,7 @@ export function Card({ channel, alarms = [] }) {
       <dl class="facts">
         <div><dt>${t("channels.type")}</dt><dd>${channel.type}</dd></div>
         ${alarms.length > 0 && html`<div><dt>${t("alarms.title")}</dt><dd>${alarms.map((kind) => html`<${Badge} key=${kind} tone="bad">${word("alarm_kind", kind)}<//> `)}</dd></div>`}
+        ${channel.refused_on && html`<div><dt>${t("channels.refused")}</dt><dd><time title=${word("refusal", channel.refused_reason ?? "")}>${listTime(channel.refused_on)}</time></dd></div>`}
         ${channel.last_seen && html`<div><dt>${t("contact.last_seen")}</dt><dd><time title=${fullTime(channel.last_seen)}>${listTime(channel.last_seen)}</time></dd></div>`}
         ${device && html`<div><dt>${t("channels.device")}</dt><dd>${device.name}</dd></div>`}
         ${device && html`<div><dt>${t("channels.power")}</dt><dd><${Power} level=${device.power_level ?? -1} isCharging=${device.power_status === "CHA" || device.power_status === "FUL"} /></dd></div>`}

@@ -55,11 +55,13 @@ def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Ans
     ts = request.query.get("ts", "")
     sent_at = read_integer(ts)
     if sent_at is None or abs(int(tx.now.timestamp()) - sent_at) > CLOCK_TOLERANCE_SECONDS:
+        phone_sync.note_refused(tx, phones[0], phone_sync.WRONG_CLOCK)
         return answer_error(401, WRONG_CLOCK, "The clocks differ by more than fifteen minutes.")
     signer = _find_signer(tx, phones, ts, request)
     if signer is None and phones[0].id != channel_id:
         return _release(channel_id)
     if signer is None:
+        phone_sync.note_refused(tx, phones[0], phone_sync.WRONG_SECRET)
         return answer_error(401, WRONG_SIGNATURE, "The signature does not match.")
     try:
         commands = read_commands(request.raw_body) if request.raw_body else []

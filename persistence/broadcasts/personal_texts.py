@@ -46,6 +46,7 @@ class Writer:
         self._contacts: Mapping[int, Contact] = {}
         templates = [texts[key] for key, literal in self._literals.items() if literal is None]
         if templates:
+            tx.may_pause()
             groups, tickets = (any(may_see(text, part) for text in templates) for part in ("group", "ticket"))
             places = any(name in text.lower() for text in templates for name in PLACE_FUNCTIONS)
             assets = load_contact_assets(tx, workspace, with_places=places, with_tickets=tickets)

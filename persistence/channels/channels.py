@@ -7,6 +7,7 @@ from sqlalchemy import false, func, insert, select, update
 
 from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
+from persistence.channels.states import REFUSED
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, by_change, changed_after, equals, stamped_on
@@ -52,6 +53,8 @@ CHANNEL_RECORD = declare_record(
             },
         ),
         "last_seen": channel.c.last_seen,
+        "refused_on": REFUSED[0],
+        "refused_reason": REFUSED[1],
         "created_on": channel.c.created_on,
         "modified_on": stamped_on(channel),
     }

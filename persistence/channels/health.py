@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import func, select, true
 
 from persistence.channels.former_channels import SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
+from persistence.channels.states import REFUSED
 from persistence.channels.types import GATEWAYS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -41,16 +42,19 @@ ALARMS = ListSpec(
 def read_health(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, Any]:
     """The health of an active channel. Raises RecordMissing."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
-    row = tx.execute(select(channel.c.id, channel.c.uuid, channel.c.name, channel.c.type).where(mine)).first()
+    columns = (channel.c.id, channel.c.uuid, channel.c.name, channel.c.type, *REFUSED)
+    row = tx.execute(select(*columns).where(mine)).first()
     if row is None:
         raise RecordMissing
-    channel_id, channel_uuid, name, channel_type = row
+    channel_id, channel_uuid, name, channel_type, refused_on, refused_reason = row
     pending, oldest = _count_waiting(tx, workspace_id, channel_id, is_gateway=channel_type in GATEWAYS)
     return {
         "channel": {"uuid": channel_uuid, "name": name},
         "pending": pending,
         "oldest_pending_on": None if oldest is None else time_text(oldest),
         "uncertain": _count_uncertain(tx, workspace_id, channel_id),
+        "refused_on": None if refused_on is None else time_text(refused_on),
+        "refused_reason": None if refused_on is None else refused_reason,
         "alarms": _list_open(tx, workspace_id, channel_id),
         "hours": _list_hours(tx, workspace_id, channel_id),
     }

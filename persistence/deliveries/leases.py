@@ -199,6 +199,15 @@ def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome
     return bool(record_attempts(tx, [(leased, outcome)]))
 
 
+def note_ignored(tx: Transaction, leased: DueDelivery, reason: str) -> None:
+    """Says of a recorded attempt why the reply in its response was ignored."""
+    rows, tries = delivery.c, delivery_attempt.c
+    mine = (rows.workspace_id == leased.workspace_id) & (rows.id == leased.id)
+    tx.execute(update(delivery).where(mine).values(last_error=reason))
+    its = (tries.workspace_id == leased.workspace_id) & (tries.delivery_id == leased.id)
+    tx.execute(update(delivery_attempt).where(its, tries.number == leased.attempt).values(error=reason))
+
+
 def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> int:
     """The same for many at once; returns how many deliveries were updated."""
     if not attempts:

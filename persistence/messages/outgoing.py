@@ -6,19 +6,33 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, and_, false, func, literal, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    and_,
+    case,
+    exists,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import note_messages
 from persistence.channels.alarms import open_circle_alarms
 from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
+from persistence.channels.states import IS_RELAYER
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.circles import ANSWERS, GOING_ON, channels_in_circle, find_circles
-from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED
+from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, WIRED
 from persistence.messages.storing import insert_outgoing
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.fixed_statements import Fixed, among, param
@@ -341,27 +355,38 @@ def send_test(tx: Transaction, workspace_id: int, channel_uuid: str, urn: Urn, t
 def _find_contacts(
     tx: Transaction, workspace_id: int, uuids: Sequence[str], default_id: int | None
 ) -> list[int] | None:
-    """The contacts with these UUIDs, or without any the default one; None if one of them does not exist."""
+    """The contacts with these UUIDs, or without any the default one; None if one of them does not exist. One that was
+    merged meanwhile is the one that has the conversation now.
+    """
     if not uuids and default_id is None:
         return []
     wanted = contact.c.uuid.in_(uuids) if uuids else contact.c.id == default_id
-    statement = select(contact.c.id).where(contact.c.workspace_id == workspace_id, ~contact.c.is_deleted, wanted)
-    found = list(tx.execute(statement.order_by(contact.c.id)).scalars())
-    return found if len(found) == (len(uuids) or 1) else None
+    rows, kept = contact.c, contact.alias("kept")
+    into = (kept.c.workspace_id == workspace_id) & (kept.c.id == func.coalesce(rows.merged_into_id, rows.id))
+    now = select(kept.c.id).select_from(contact.join(kept, into))
+    now = now.where(rows.workspace_id == workspace_id, wanted, ~kept.c.is_deleted)
+    found = list(tx.execute(now.order_by(kept.c.id)).scalars())
+    return list(dict.fromkeys(found)) if len(found) == (len(uuids) or 1) else None
 
 
-TOO_OLD = "too_old"
+TOO_OLD, PHONE_SILENT = "too_old", "phone_silent"
 UNSENT_FOR = timedelta(days=7)
-"""Relayer protocol, life of an outgoing message: queued or errored ones fail after seven days."""
+"""Relayer protocol, life of an outgoing message: queued or errored ones fail after seven days, and those that a phone
+has (`wired`) if it has been silent for as long."""
 
 
 def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
-    """Fails up to `limit` outgoing messages that have been queued or errored for longer than UNSENT_FOR; returns
-    their number."""
+    """Fails up to `limit` outgoing messages that have been queued or errored for longer than UNSENT_FOR, or whose phone
+    has been silent for as long; returns their number.
+    """
     is_waiting = message.c.status.in_((QUEUED, ERRORED))
+    long_ago = tx.now - UNSENT_FOR
+    its = (channel.c.id == message.c.channel_id) & (channel.c.workspace_id == message.c.workspace_id) & IS_RELAYER
+    is_silent = func.coalesce(channel.c.last_seen, channel.c.created_on) < long_ago
+    is_stuck = (message.c.status == WIRED) & exists().where(its, is_silent)
     old = (
         select(message.c.id)
-        .where(IS_UNSENT, is_waiting, message.c.created_on < tx.now - UNSENT_FOR)
+        .where(IS_UNSENT, or_(is_waiting, is_stuck), message.c.created_on < long_ago)
         .order_by(message.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)
@@ -372,7 +397,11 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     statement = (
         update(message)
         .where(message.c.id.in_(ids))
-        .values(status=FAILED, failed_reason=TOO_OLD, modified_on=later(tx, message))
+        .values(
+            status=FAILED,
+            failed_reason=case((message.c.status == WIRED, PHONE_SILENT), else_=TOO_OLD),
+            modified_on=later(tx, message),
+        )
         .returning(message.c.workspace_id, message.c.id)
     )
     failed = tx.execute(statement).all()

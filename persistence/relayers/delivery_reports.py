@@ -74,7 +74,8 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     """Apply reports about messages of this channel; reports about other messages change nothing. Two statements, and
     events."""
     states = _find(tx, source, sorted({report.message_id for report in reports}))
-    for report in reports:
+    # A phone may report both of a message at once, in any order: it was sent before it was delivered.
+    for report in sorted(reports, key=lambda each: each.kind == "mt_dlvd"):
         if report.message_id in states:
             states[report.message_id].apply(report, tx.now)
     moved = {key: state for key, state in sorted(states.items()) if state.moves}

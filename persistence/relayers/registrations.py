@@ -40,6 +40,8 @@ class Phone:
     device: str | None
     os: str | None
     last_seen: datetime | None
+    refused_on: datetime | None
+    refused_reason: str | None
 
     @property
     def source(self) -> Source:

@@ -44,6 +44,21 @@ def note_unclaimed_sync(tx: Transaction, phone: Phone) -> None:
     tx.execute(update(channel).where(channel.c.id == phone.id).values(last_seen=tx.now))
 
 
+WRONG_CLOCK, WRONG_SECRET = "wrong_clock", "wrong_secret"
+"""Why a phone was refused: its clock is more than fifteen minutes wrong, or it does not sign with its secret."""
+REFUSALS_NOTED_EVERY = timedelta(minutes=1)
+
+
+def note_refused(tx: Transaction, phone: Phone, reason: str) -> None:
+    """Notes that a phone, or somebody who knows its id, was refused; once a minute, because anybody can cause it."""
+    is_known = phone.refused_on is not None and tx.now - phone.refused_on < REFUSALS_NOTED_EVERY
+    if phone.workspace_id is None or (is_known and phone.refused_reason == reason):
+        return
+    refused = {"refused_on": tx.now, "refused_reason": reason}
+    tx.execute(update(channel).where(channel.c.id == phone.id).values(**refused))
+    note_changed(tx, channel, phone.workspace_id, [phone.id])
+
+
 def apply_sync(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
     """Store the reports of a claimed phone and respond to them; a constant number of statements for any 50 commands.
     Every report is acknowledged, even an unknown one, so that none can block the phone's queue. Repeats change nothing.

@@ -30,15 +30,16 @@ IDLE_UNCHECKED_SECONDS = 1.0
 TAKEN = "is_counted"
 POSTGRES_SESSION = {
     "lock_timeout": "20s",
-    "idle_in_transaction_session_timeout": "5s",
+    "idle_in_transaction_session_timeout": "3s",
     "timezone": "UTC",
     "jit": "off",
     "random_page_cost": "1.1",
     "plan_cache_mode": "force_generic_plan",
 }
-"""What is prepared has one plan that is good for all values; otherwise PostgreSQL plans again for each list of ids, of
-which it expects ten. A process that is frozen within a transaction loses it, and with it the locks that others wait
-for; what our processes do between two statements takes milliseconds."""
+"""What is prepared has one plan that is good for all values; otherwise PostgreSQL plans again for each list of ids,
+of which it expects ten. A process that is frozen within a transaction loses it, and with it the locks that others
+wait for; what our processes do between two statements takes milliseconds (otherwise see `Transaction.may_pause`).
+Not longer, because several transactions of one process may wait for the same row, and each has it in turn."""
 LOST_CLIENT = {
     "tcp_user_timeout": "10s",
     "tcp_keepalives_idle": "10",

@@ -5,7 +5,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from persistence.archives.writing import list_given_up
-from persistence.backlog import count_phones
+from persistence.backlog import count_phones, list_refused_phones
 from persistence.database import Database
 from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, find_troubles, is_one_database, read_facts
 from persistence.errors import DatabaseError, fault_of, reason_of
@@ -28,6 +28,11 @@ NO_PART_INDEX = (
     "modules that come with PostgreSQL (on Debian the package postgresql-contrib), let this user create the extension "
     "pg_trgm, and run `relayboard migrate`"
 )
+
+REFUSALS = {
+    "wrong_clock": "its clock is wrong by more than fifteen minutes; set the time of the phone automatically",
+    "wrong_secret": "it does not sign with its secret; reset the app on the phone and claim it again",
+}
 
 
 class DatabaseDoctor:
@@ -74,8 +79,11 @@ class DatabaseDoctor:
         with database.reading() as tx:
             self.workers = list_heartbeats(tx)
             self.phones, self.silent_phones = count_phones(tx)
+            refused = list_refused_phones(tx)
             given_up = list_given_up(tx)
         yield from _judge_workers(self.workers)
+        for uuid, reason in refused:
+            yield Finding("phones", WARNING, f"the phone {uuid} calls and is refused: {REFUSALS.get(reason, reason)}")
         for name, archives in given_up:
             sentence = (
                 f"{archives} archives of {name} were given up after several attempts: see the logs of the workers"

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -12,6 +12,7 @@ from persistence.deliveries.leases import (
     AttemptOutcome,
     DueDelivery,
     list_due_receivers,
+    note_ignored,
     record_attempt,
     record_attempts,
 )
@@ -24,7 +25,7 @@ from worker.metrics import count_attempt, count_switched_off
 from worker.receiver_slots import ReceiverSlots
 from worker.runtime import Runtime
 from worker.webhooks.attempts import Attempt, call_receiver, judge
-from worker.webhooks.reply import may_be_answered, send_reply
+from worker.webhooks.reply import may_be_answered, say_ignored, send_reply
 
 logger = logging.getLogger("relayboard.webhooks")
 
@@ -97,7 +98,10 @@ class DeliveryQueue(CalledQueue[Signed, Attempt]):
         return self._report(self._runtime.database.write(partial(self._record_and_reply, attempt)))
 
     def record(self, tx: Transaction, finished: Sequence[Call]) -> AfterCommit:
-        judged = [(attempt.delivery, self._judge(attempt, tx.now)) for attempt in map(_attempt_of, finished)]
+        judged = [
+            (attempt.delivery, _with_reason(attempt, self._judge(attempt, tx.now)))
+            for attempt in map(_attempt_of, finished)
+        ]
         record_attempts(tx, judged)
         return self._report(note_health(tx, judged, self._switch_off_after))
 
@@ -111,7 +115,9 @@ class DeliveryQueue(CalledQueue[Signed, Attempt]):
     def _record_and_reply(self, attempt: Attempt, tx: Transaction) -> Recorded:
         outcome = self._judge(attempt, tx.now)
         if record_attempt(tx, attempt.delivery, outcome) and attempt.answer is not None:
-            send_reply(tx, attempt.delivery, attempt.answer)
+            sent = send_reply(tx, attempt.delivery, attempt.answer)
+            if isinstance(sent, str):
+                note_ignored(tx, attempt.delivery, sent)
         return note_health(tx, [(attempt.delivery, outcome)], self._switch_off_after)
 
     def _judge(self, attempt: Attempt, now: datetime) -> AttemptOutcome:
@@ -130,6 +136,14 @@ def _read_receiver(name: str) -> tuple[int, str]:
 
 def _attempt_of(finished: Call) -> Attempt:
     return finished.result or Attempt(finished.item[0], None, "The delivery failed inside the service.", 0.0)
+
+
+def _with_reason(attempt: Attempt, outcome: AttemptOutcome) -> AttemptOutcome:
+    """With the reason why a reply was ignored."""
+    if outcome.state != DELIVERED or attempt.answer is None or not attempt.answer.body:
+        return outcome
+    reason = say_ignored(attempt.delivery, attempt.answer)
+    return outcome if reason is None else replace(outcome, error=reason)
 
 
 def _holds_message(attempt: Attempt) -> bool:

@@ -7,6 +7,7 @@ from persistence.channels.webhooks import set_channel_webhook
 from persistence.contacts.leases import LeasedContact
 from persistence.sessions.contact_changes import ContactDelta, change_many
 from persistence.sql.columns import columns_for
+from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import delivery
 from persistence.tables.messages import message
@@ -81,6 +82,23 @@ class TestOutgoing:
 
         phone.sync()
 
+        assert status_of(api.database, message_id) == "delivered"
+
+    def test_sent_comes_before_delivered_if_one_sync_reports_both(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        (message_id,) = send_texts(api, phone, "Welcome")
+        phone.sync()
+        with api.database.writing() as tx:
+            tx.execute(
+                update(channel).values(webhook_url="https://example.org/", webhook_events=["mt_sent", "mt_dlvd"])
+            )
+        phone._report("mt_dlvd", message_id, NOW_MS + 5000)
+        phone._report("mt_sent", message_id, NOW_MS + 4000)
+        phone.sync()
+
+        with api.database.reading() as tx:
+            told = list(tx.execute(select(delivery.c.event).order_by(delivery.c.id)).scalars())
+        assert told == ["mt_sent", "mt_dlvd"]
         assert status_of(api.database, message_id) == "delivered"
 
     def test_a_failure_is_undone_only_by_a_later_report(self, api: Api) -> None:

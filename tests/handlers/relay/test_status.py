@@ -114,6 +114,17 @@ class TestAlarms:
 
         assert told == [0, 1, 1, 1, 2]
 
+    def test_an_alarm_ends_at_a_level_too(self, api: Api) -> None:
+        phone = claimed_phone(api)
+        watch(api)
+        told = []
+        for level in (18, 49, 12, 95, 12):
+            phone.battery(level, "DIS")
+            phone.sync()
+            told.append(alarms(api))
+
+        assert told == [1, 1, 1, 1, 2]
+
     def test_half_an_hour_of_silence_is_told_once_until_the_phone_syncs(self, api: Api, clock: Clock) -> None:
         phone = claimed_phone(api)
         watch(api)

@@ -4,13 +4,40 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from persistence.backlog import list_refused_phones
 from relayboard.phone.phone import Phone
+from relayboard.phone.wire import sign_body, write_body
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import claimed_phone, repeat_last, send_texts
 
 YEAR = timedelta(days=365)
 MINUTE = timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("reason", ["wrong_clock", "wrong_secret"])
+def test_a_refused_phone_is_seen_until_it_is_let_in_again(api: Api, clock: Clock, reason: str) -> None:
+    phone = claimed_phone(api)
+    (uuid,) = [each["uuid"] for each in api.results("/api/v2/channels.json")]
+    clock.advance(minutes=1)
+    moment = clock.moment - 16 * MINUTE if reason == "wrong_clock" else clock.moment
+    secret = phone.state.secret or ""
+    ts, body = str(int(moment.timestamp())), write_body(phone._identity())
+    signature = sign_body(secret if reason == "wrong_clock" else "another", ts, body)
+    path = f"/relayers/relayer/sync/{phone.state.relayer_id}/"
+    assert phone.transport.post(path, {"ts": ts, "signature": signature}, body).status == 401
+
+    health = api.get("/api/v2/channel_health.json", uuid=uuid).json()
+    (shown,) = api.results("/api/v2/channels.json")
+    with api.database.reading() as tx:
+        assert list_refused_phones(tx) == [(uuid, reason)]
+    for record in (health, shown):
+        assert (record["refused_reason"], is_present(record["refused_on"], clock)) == (reason, True)
+
+    clock.advance(minutes=1)
+    phone.sync()
+    (shown,) = api.results("/api/v2/channels.json")
+    assert (shown["refused_reason"], shown["refused_on"]) == (None, None)
 
 
 def milliseconds(moment: datetime) -> int:

@@ -1,9 +1,11 @@
 import pytest
 from sqlalchemy import func, select, update
 
+from persistence.contacts.merging import merge_contacts
 from persistence.messages.outgoing import send_event_reply
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
+from persistence.users import add_member
 from tests.channel_rows import add_channel, add_contact
 
 UNKNOWN = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
@@ -90,3 +92,16 @@ def test_contacts_of_another_workspace_and_deleted_ones_are_unknown(database, wo
 
     assert send(uuids=[uuid_of(database, stranger)]) == []
     assert send(event_contact_id=gone) == []
+
+
+def test_a_contact_who_was_merged_meanwhile_is_who_has_the_conversation_now(database, workspace, send):
+    amina, juma = add_contact(database, workspace), add_contact(database, workspace, "+254722000222")
+    old = uuid_of(database, juma)
+    with database.writing() as tx:
+        user_id = add_member(tx, workspace.id, "ann@example.org", "administrator")
+        merge_contacts(tx, workspace, amina, juma, user_id=user_id)
+    send(event_contact_id=juma)
+    send(uuids=[old, uuid_of(database, amina)])
+
+    assert recipients(database) == ["tel:+254722000111"] * 2
+    assert send(uuids=[old, UNKNOWN]) == []

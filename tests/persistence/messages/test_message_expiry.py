@@ -1,7 +1,10 @@
+from datetime import timedelta
+
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from persistence.messages.outgoing import fail_old_messages
+from persistence.tables.channels import channel
 from persistence.tables.messages import message
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 
@@ -44,7 +47,29 @@ def test_a_younger_message_goes_on_waiting(database, add, clock):
     assert state(database, message_id) == ("queued", None)
 
 
-@pytest.mark.parametrize("status", ["wired", "sent", "delivered", "read", "failed"])
+def test_what_a_phone_has_fails_once_the_phone_is_silent_for_a_week(database, add, clock):
+    message_id = add("wired")
+    clock.advance(days=8)
+    with database.writing() as tx:
+        tx.execute(update(channel).values(last_seen=clock() - timedelta(days=6, hours=23)))
+    assert expire(database) == 0
+    clock.advance(hours=2)
+
+    assert (expire(database), expire(database)) == (1, 0)
+    assert state(database, message_id) == ("failed", "phone_silent")
+
+
+def test_what_a_gateway_has_never_fails_by_its_age(database, add, clock):
+    with database.writing() as tx:
+        tx.execute(update(channel).values(type="external"))
+    message_id = add("wired")
+    clock.advance(days=8)
+
+    assert expire(database) == 0
+    assert state(database, message_id) == ("wired", None)
+
+
+@pytest.mark.parametrize("status", ["sent", "delivered", "read", "failed"])
 def test_a_message_that_does_not_wait_stays_as_it_is(database, add, clock, status):
     message_id = add(status)
     clock.advance(days=8)

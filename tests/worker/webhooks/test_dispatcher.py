@@ -164,13 +164,30 @@ class TestReplies:
 
         assert [text for text, _, _ in self.texts(database)] == ["Thank you"]
 
-    @pytest.mark.parametrize("body", [b"OK", b'{"text": ""}', b'{"text": "x", "urn": ["?"]}', b"[" * 5000])
-    def test_an_invalid_reply_changes_nothing_about_the_delivery(self, database, add, receiver, finish, body):
+    @pytest.mark.parametrize(
+        ("body", "reason"),
+        [
+            (b"OK", None),
+            (b'{"status": "ok"}', None),
+            (b"<html> a page </html>", None),
+            (b'{"text": ""}', "its text is empty"),
+            (b'{"text": "%s"}' % (b"x" * 481), "more than 480"),
+            (b'{"text": "x", "urn": ["?"]}', "ignored: "),
+            (b'{"text": "x", "contact": "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"}', "no such contact"),
+            (b"Yes, we are open.", "not JSON"),
+            (b"[" * 5000, "not JSON"),
+        ],
+    )
+    def test_an_ignored_reply_leaves_its_reason_on_the_delivery(self, database, add, receiver, finish, body, reason):
         self.answer_with(receiver, body)
         add()
 
         assert finish().delivered == 1
         assert self.texts(database) == []
+        with database.reading() as tx:
+            told = tx.execute(select(delivery.c.last_error)).scalar_one()
+            assert tx.execute(select(delivery_attempt.c.error)).scalar_one() == told
+        assert told is None if reason is None else reason in told
 
     def test_a_reply_is_sent_once_though_its_call_is_recorded_twice(self, database, runtime, add, receiver):
         self.answer_with(receiver, b'{"urn": ["tel:+254722000111"], "text": "Yes"}')
