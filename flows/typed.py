@@ -10,7 +10,6 @@ PostgreSQL computes the two forms itself, from the same tables (`persistence.sql
 """
 
 import unicodedata
-from collections.abc import Iterable
 from functools import lru_cache
 
 import regex
@@ -157,14 +156,3 @@ def fold_case(text: str) -> str:
 def _fold_letter(letter: str) -> str:
     # The dotted capital I is the only letter whose lower case has a plain first part.
     return letter.lower()[0]
-
-
-def is_found(text: str, part: str) -> bool:
-    """Whether a text contains a part, as searches see both."""
-    return search_form(part) in search_form(text)
-
-
-def first_same(names: Iterable[str], wanted: str) -> str | None:
-    """The first of some names that is the same as one."""
-    form = same_form(wanted)
-    return next((name for name in names if same_form(name) == form), None)

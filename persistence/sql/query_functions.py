@@ -24,7 +24,6 @@ from sqlalchemy.sql.functions import GenericFunction
 from flows.typed import ACCENTS, LIKE_ANOTHER, ODD, TWO_LETTERS, WITHOUT_SPACES, same_form, search_form
 from persistence.sql.columns import UtcDateTime, time_text
 
-WHITESPACE = "".join(chr(code) for code in range(128) if chr(code).isspace())
 UNICODE_TABLES, UNICODE_TABLES_SINCE = "pg_c_utf8", (17,)
 BETWEEN_DIGITS = " -.()/+"
 """What people write between the digits of a phone number; `+` is a space in forms."""

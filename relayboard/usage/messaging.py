@@ -45,6 +45,27 @@ CONTACT = Noun(
     ),
     Action("show", "contacts.run_show", "one contact", workspace(), contact(), examples=(f"{IN} {NUMBER}",)),
     Action(
+        "renumber",
+        "renumbering.run_renumber",
+        "give contacts the new numbers of a changed numbering plan; without --apply only tell what would be done",
+        workspace(),
+        option("--old", "how the old numbers begin", required=True, metavar="+229"),
+        option("--new", "how the new ones begin", required=True, metavar="+22901"),
+        option("--country", "two letters; only if the new number belongs to this country", default=""),
+        flag("--apply", "change the numbers"),
+        more="Numbers whose new form would not be possible stay, and so do those whose new form another contact has: "
+        "`contact doubles` lists such contacts. To run it again changes nothing more.",
+        examples=(f"{IN} --old +229 --new +22901 --country BJ",),
+    ),
+    Action(
+        "doubles",
+        "renumbering.run_doubles",
+        "contacts who are probably one person: with an old and a new form of a number, or with one number twice",
+        workspace(),
+        limit(),
+        examples=(IN,),
+    ),
+    Action(
         "create",
         "contact_writes.run_create",
         "a new contact",

@@ -1,0 +1,27 @@
+"""`relayboard contact renumber|doubles`."""
+
+from dataclasses import asdict
+
+from persistence.contacts.renumbering import Renumbering, list_doubles, renumber
+from relayboard.commands.countries import read_country
+from relayboard.commands.output import opened_database, print_json, reading_in, workspace_named
+from relayboard.refusal import CommandFailed
+from relayboard.usage.parts import Options
+
+
+def run_renumber(options: Options) -> None:
+    for prefix in (options.old, options.new):
+        if not (prefix.startswith("+") and prefix[1:].isascii() and prefix[1:].isdecimal()):
+            raise CommandFailed(f"{prefix} is not the beginning of a number, like +229")
+    rule = Renumbering(options.old, options.new, read_country(options.country) if options.country else "")
+    with opened_database() as database:
+        with database.reading() as tx:
+            workspace = workspace_named(tx, options.workspace)
+        report = renumber(database, workspace.id, rule, writes=options.apply)
+    print_json({"applied": options.apply, **asdict(report)})
+
+
+def run_doubles(options: Options) -> None:
+    with reading_in(options) as (tx, workspace):
+        found = list_doubles(tx, workspace.id, options.limit)
+    print_json(found)

@@ -1,0 +1,86 @@
+"""Numbers that change by a rule, and contacts who are probably one person."""
+
+import pytest
+from sqlalchemy import select
+
+from flows.urns import parse
+from persistence.contacts.renumbering import Renumbering, list_doubles, read_old_form, renumber
+from persistence.contacts.urns import ensure_owners
+from persistence.database import Database
+from persistence.tables.contacts import contact_urn
+from persistence.workspaces import Workspace
+
+BENIN = Renumbering("+229", "+22901", "BJ")
+
+
+def add(database: Database, workspace: Workspace, *urns: str) -> None:
+    with database.writing() as tx:
+        ensure_owners(tx, workspace.id, [parse(urn) for urn in urns])
+
+
+def paths(database: Database, workspace: Workspace) -> set[str]:
+    with database.reading() as tx:
+        mine = contact_urn.c.workspace_id == workspace.id
+        return set(tx.execute(select(contact_urn.c.path).where(mine)).scalars())
+
+
+def test_a_preview_tells_and_changes_nothing(database: Database, workspace: Workspace) -> None:
+    add(database, workspace, "tel:+22997000001", "tel:+2290197000002", "tel:+250788000111")
+
+    report = renumber(database, workspace.id, BENIN, writes=False)
+
+    assert (report.renumbered, report.taken, report.untouched) == (1, 0, 1)
+    assert report.examples == [{"old": "+22997000001", "new": "+2290197000001"}]
+    assert "+22997000001" in paths(database, workspace)
+
+
+def test_a_rule_renumbers_once_and_leaves_what_another_has(database: Database, workspace: Workspace) -> None:
+    add(database, workspace, "tel:+22997000001", "tel:+22997000002", "tel:+2290197000002", "tel:+250788000111")
+
+    first = renumber(database, workspace.id, BENIN, writes=True)
+    again = renumber(database, workspace.id, BENIN, writes=True)
+
+    assert (first.renumbered, first.taken) == (1, 1)
+    assert (again.renumbered, again.taken) == (0, 1)
+    assert paths(database, workspace) == {"+2290197000001", "+22997000002", "+2290197000002", "+250788000111"}
+
+
+def test_contacts_of_other_workspaces_stay(
+    database: Database, workspace: Workspace, other_workspace: Workspace
+) -> None:
+    add(database, other_workspace, "tel:+22997000001")
+
+    assert renumber(database, workspace.id, BENIN, writes=True).renumbered == 0
+    assert paths(database, other_workspace) == {"+22997000001"}
+
+
+def test_probable_doubles_are_listed_with_the_one_to_keep(database: Database, workspace: Workspace) -> None:
+    add(database, workspace, "tel:+5215512345678", "tel:+525512345678", "tel:+22997000001", "whatsapp:250788000111")
+    add(database, workspace, "tel:+250788000111", "tel:+5511987654321", "tel:+551187654321")
+
+    with database.reading() as tx:
+        found = list_doubles(tx, workspace.id, 10)
+
+    assert {(each["keep"]["urn"], each["other"]["urn"]) for each in found} == {
+        ("tel:+525512345678", "tel:+5215512345678"),
+        ("tel:+250788000111", "whatsapp:250788000111"),
+        ("tel:+5511987654321", "tel:+551187654321"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "new"),
+    [
+        ("+5215512345678", "+525512345678"),
+        ("+22997000001", "+2290197000001"),
+        ("+551187654321", "+5511987654321"),
+        ("+9109876543210", "+919876543210"),
+        ("+525512345678", None),
+        ("+551132654321", None),
+        ("+250788000111", None),
+    ],
+)
+def test_old_forms_are_told_for_what_they_are(number: str, new: str | None) -> None:
+    known = read_old_form(number)
+
+    assert (known and known[0]) == new
