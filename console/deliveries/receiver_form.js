@@ -14,6 +14,7 @@ import { html, useRef } from "../shared/ui.js";
 
 const EVENTS = /** @type {const} */ (["mo_sms", "mt_sent", "mt_dlvd", "mo_call", "mo_miss", "mt_call", "mt_miss", "alarm", "flow"]);
 const SIGNATURES = /** @type {const} */ (["symmetric", "ed25519"]);
+const FORMATS = /** @type {const} */ (["form", "json"]);
 
 /** Without `receiver` a channel gets one. @param {{receiver?: Receiver, taken: string[], onDone: () => void, onClose: () => void}} props */
 export function ReceiverDialog({ receiver, taken, onDone, onClose }) {
@@ -28,7 +29,7 @@ export function ReceiverDialog({ receiver, taken, onDone, onClose }) {
     const events = EVENTS.filter((event) => data.has(`event-${event}`));
     /** @type {Changes} */
     const changes = {
-      ...(isOfChannel && { url: String(data.get("url")).trim(), events: events.length === EVENTS.length ? null : events }),
+      ...(isOfChannel && { url: String(data.get("url")).trim(), events: events.length === EVENTS.length ? null : events, format: FORMATS.find((each) => each === data.get("format")) ?? "form" }),
       retry_delays_seconds: delays.length > 0 ? delays : null,
       requests_per_second: limit ? Number(limit) : null,
       signature: SIGNATURES.find((each) => each === data.get("signature")) ?? "symmetric",
@@ -49,6 +50,8 @@ export function ReceiverDialog({ receiver, taken, onDone, onClose }) {
       <div class="form-grid">
         <${Field} label=${t("receiver.delays")} id="delays" help=${t("receiver.delays_help")}><input id="delays" name="delays" dir="ltr" inputmode="numeric" pattern="[0-9 ,;.]*" defaultValue=${receiver?.retry_delays_seconds?.join(", ") ?? ""} aria-describedby="delays-help" /><//>
         <${Field} label=${t("receiver.limit")} id="limit" help=${t("receiver.limit_help")}><input id="limit" name="limit" type="number" min="0.01" max="1000" step="0.01" defaultValue=${receiver?.requests_per_second ?? ""} aria-describedby="limit-help" /><//>
+        ${isOfChannel && html`<${Field} label=${t("receiver.format")} id="format" help=${t("receiver.format_help")}>
+          <select id="format" name="format" aria-describedby="format-help">${FORMATS.map((each) => html`<option key=${each} value=${each} selected=${each === (receiver?.format ?? "form")}>${word("event_format", each)}</option>`)}</select><//>`}
         <${Field} label=${t("receiver.signature")} id="signature" help=${t("receiver.signature_help")}>
           <select id="signature" name="signature" aria-describedby="signature-help">${SIGNATURES.map((each) => html`<option key=${each} value=${each} selected=${each === (receiver?.signature ?? "symmetric")}>${word("signature", each)}</option>`)}</select><//>
       </div>

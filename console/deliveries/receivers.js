@@ -75,6 +75,7 @@ function Card({ receiver, onChange, onSecret }) {
         <div><dt>${t("receiver.events")}</dt><dd>${receiver.events ? receiver.events.map((event) => word("webhook_event", event)).join(", ") : t("receiver.all_events")}</dd></div>
         <div><dt>${t("receiver.delays")}</dt><dd>${receiver.retry_delays_seconds ? receiver.retry_delays_seconds.map((delay) => duration(delay)).join(", ") : t("receiver.usual")}</dd></div>
         <div><dt>${t("receiver.limit")}</dt><dd>${receiver.requests_per_second === null ? t("gateway.no_limit") : number(receiver.requests_per_second)}</dd></div>
+        ${receiver.kind === "channel" && html`<div><dt>${t("receiver.format")}</dt><dd>${word("event_format", receiver.format)}</dd></div>`}
         <div><dt>${t("receiver.signature")}</dt><dd>${word("signature", receiver.signature)}</dd></div>
       </dl>
       ${receiver.public_key && html`<p class="help">${t("receiver.public_key")} <code class="secret" dir="ltr">${receiver.public_key}</code></p>`}

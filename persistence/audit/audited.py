@@ -81,7 +81,7 @@ AUDITED: Mapping[str, Audited] = {
     "resthook_subscriber": Audited("resthook_subscribers", hidden=("target_url", "webhook_secret")),
     "webhook_receiver": Audited(
         "webhook_receivers",
-        shown=("retry_delays", "per_second", "switched_off_on", "signature"),
+        shown=("retry_delays", "per_second", "switched_off_on", "signature", "format"),
         hidden=("private_key",),
         tells_creation=False,
     ),

@@ -1,6 +1,6 @@
-"""The bodies of channel events: URL-encoded pairs, fixed when the event is created. The tables and samples of the
-interface specification name some parameters differently (`sms` and `id`, `relayer` and `channel`, `relayer_phone` and
-`channel_phone`, `power_level` and `battery`, `pending_message_count` and `unsent`): both are sent.
+"""The bodies of channel events: URL-encoded pairs or JSON, fixed when the event is created. The tables and samples of
+the interface specification name some parameters differently (`sms` and `id`, `relayer` and `channel`, `relayer_phone`
+and `channel_phone`, `power_level` and `battery`, `pending_message_count` and `unsent`): both are sent.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 from urllib.parse import urlencode
+
+import orjson
 
 from persistence.sql.columns import time_text
 
@@ -17,7 +19,7 @@ ALARM = "alarm"
 FLOW = "flow"
 CHANNEL_EVENTS = (*MESSAGE_EVENTS, *CALL_EVENTS, ALARM, FLOW)
 """The events that a channel's receiver can get; events of flows have another body, in JSON."""
-CONTENT_TYPE = "application/x-www-form-urlencoded"
+CONTENT_TYPE, JSON_TYPE = "application/x-www-form-urlencoded", "application/json"
 
 # The documented set has only this letter for incoming messages, handled or not.
 _LETTERS = {"mo_sms": "Q", "mt_sent": "S", "mt_dlvd": "D"}
@@ -127,6 +129,12 @@ def alarm_fields(channel: EventChannel, state: PhoneState) -> Fields:
         "retry_message_count": state.retry_count,
         "last_seen": state.last_seen,
     }
+
+
+def encode_json(fields: Fields) -> bytes:
+    """The same names in a JSON object: numbers stay numbers, a list is an array, None is absent."""
+    shown = {name: time_text(value) if isinstance(value, datetime) else value for name, value in fields.items()}
+    return orjson.dumps({name: value for name, value in shown.items() if value is not None})
 
 
 def encode_form(fields: Fields) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Executable, select, update
 
-from persistence.channels.event_form import CONTENT_TYPE, FLOW, Fields, encode_form
+from persistence.channels.event_form import CONTENT_TYPE, FLOW, JSON_TYPE, Fields, encode_form, encode_json
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import IS_CHANNEL_OFF, Endpoint
 from persistence.deliveries.ledger import count_made, count_moved
@@ -17,7 +17,7 @@ from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.listed_rows import ROWS, inserting
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
-from persistence.tables.deliveries import FAILED, PENDING, delivery, webhook_receiver
+from persistence.tables.deliveries import FAILED, JSON, PENDING, delivery, webhook_receiver
 
 WAKE = "webhooks"
 REMOVED = "The delivery URL was removed before this delivery."
@@ -70,15 +70,14 @@ def record_channel_events(
     wanted = _find_subscription(tx, workspace_id, channel_id) if events else None
     if wanted is None:
         return []
-    url, names, is_anonymous, is_paced = wanted
+    url, names, is_anonymous, is_paced, form = wanted
+    kind, encode = (JSON_TYPE, encode_json) if form == JSON else (CONTENT_TYPE, encode_form)
     hidden = ("phone", "urn") if is_anonymous else ()
     deliveries = []
     for each in events:
         if names is None or each.event in names:
-            body = encode_form({name: value for name, value in each.fields.items() if name not in hidden})
-            deliveries.append(
-                NewDelivery(each.event, url, CONTENT_TYPE, body, channel_id, None, each.contact_id, is_paced)
-            )
+            body = encode({name: value for name, value in each.fields.items() if name not in hidden})
+            deliveries.append(NewDelivery(each.event, url, kind, body, channel_id, None, each.contact_id, is_paced))
     return record_deliveries(tx, workspace_id, deliveries)
 
 
@@ -91,7 +90,7 @@ def record_flow_event(
     channel_id = tx.execute(select(channel.c.id).where(mine)).scalar_one_or_none()
     wanted = None if channel_id is None else _find_subscription(tx, workspace_id, channel_id)
     if wanted is not None:
-        url, names, _, is_paced = wanted
+        url, names, _, is_paced, _ = wanted
         if names is None or FLOW in names:
             body = orjson.dumps({"event": FLOW} | dict(payload))
             new = NewDelivery(FLOW, url, "application/json", body, channel_id, None, contact_id, is_paced)
@@ -157,9 +156,10 @@ def give_up_waiting(tx: Transaction, endpoint: Endpoint, why: str) -> None:
 
 def _find_subscription(
     tx: Transaction, workspace_id: int, channel_id: int
-) -> tuple[str, list[str] | None, bool, bool] | None:
-    """The delivery URL of an active channel, its events (None: all), whether the workspace is anonymous, and whether
-    the receiver has a rate limit. None for a channel without a URL, and for a receiver that is switched off.
+) -> tuple[str, list[str] | None, bool, bool, str | None] | None:
+    """The delivery URL of an active channel, its events (None: all), whether the workspace is anonymous, whether the
+    receiver has a rate limit, and its format. None for a channel without a URL, and for a receiver that is switched
+    off.
     """
     found = _SUBSCRIBING.rows(tx, {"owner": workspace_id, "channel": channel_id})
     return found[0] if found else None
@@ -168,7 +168,7 @@ def _find_subscription(
 def _subscribe(_is_sqlite: bool) -> Executable:
     columns = (channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous)
     return (
-        select(*columns, webhook_receiver.c.per_second.is_not(None))
+        select(*columns, webhook_receiver.c.per_second.is_not(None), webhook_receiver.c.format)
         .select_from(
             channel.join(workspace, workspace.c.id == channel.c.workspace_id).outerjoin(webhook_receiver, OF_CHANNEL)
         )

@@ -10,8 +10,8 @@ from typing import Any, cast
 import orjson
 from sqlalchemy import Table, and_, null, or_, select, type_coerce, union_all
 
-from persistence.channels.event_form import CONTENT_TYPE as FORM
-from persistence.channels.event_form import EventChannel, channel_fields, encode_form
+from persistence.channels.event_form import CONTENT_TYPE as FORM_TYPE
+from persistence.channels.event_form import EventChannel, channel_fields, encode_form, encode_json
 from persistence.channels.webhooks import Networks, rotate_webhook_secret, set_channel_webhook
 from persistence.database import Transaction
 from persistence.deliveries.failing_receivers import Endpoint
@@ -30,6 +30,8 @@ from persistence.sql.pages import Order
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import (
     ED25519,
+    FORM,
+    JSON,
     SYMMETRIC,
     resthook,
     resthook_subscriber,
@@ -97,6 +99,7 @@ _STORED = declare_record(
         "retry_delays_seconds": _own.retry_delays,
         "requests_per_second": _own.per_second,
         "signature": _own.signature,
+        "format": _own.format,
         "public_key": _own.public_key,
         "key_rotated_on": _own.key_rotated_on,
         "rotated_on": _rows.rotated_on,
@@ -121,6 +124,7 @@ def _show(stored: str) -> str:
         "channel": None if row["channel"] is None else row["channel"] | {"name": row["channel"]["name"] or ""},
         **{name: row[name] for name in ("resthook", "url", "events", "created_on")},
         **{name: row[name] for name in ("retry_delays_seconds", "requests_per_second")},
+        "format": (row["format"] or FORM) if row["channel"] is not None else JSON,
         "signature": signature,
         "public_key": None if is_symmetric else row["public_key"],
         "secret_rotated_on": row["rotated_on"] if is_symmetric else row["key_rotated_on"],
@@ -229,6 +233,8 @@ def write_receiver(
         change_settings(tx, found.endpoint, {"retry_delays": delays})
     if "requests_per_second" in changes:
         set_pace(tx, found.endpoint, found.url, changes["requests_per_second"])
+    if "format" in changes:
+        _choose_format(tx, found.endpoint, changes["format"])
     if "signature" in changes:
         _choose_signature(tx, found.endpoint, changes["signature"])
     if "is_on" in changes:
@@ -269,7 +275,9 @@ def send_test(tx: Transaction, workspace_id: int, key: str) -> str:
     channel_id, subscriber_id = found.endpoint.channel_id, found.endpoint.subscriber_id
     if channel_id is not None:
         fields = channel_fields(TEST_EVENT, EventChannel(channel_id, found.uuid, found.address))
-        kind, body = FORM, encode_form({**fields, "time": tx.now})
+        form = tx.execute(select(_own.format).where(is_of(found.endpoint))).scalar()
+        fields["time"] = tx.now
+        kind, body = (JSON_TYPE, encode_json(fields)) if form == JSON else (FORM_TYPE, encode_form(fields))
     else:
         kind, body = JSON_TYPE, orjson.dumps({"event": TEST_EVENT, "resthook": found.slug, "time": time_text(tx.now)})
     test = NewDelivery(TEST_EVENT, found.url, kind, body, channel_id, subscriber_id, None, limited)
@@ -299,6 +307,13 @@ def _check_delays(delays: Sequence[float] | None) -> list[float] | None:
     if delays is not None and sum(delays) > LONGEST_SERIES_SECONDS:
         raise InvalidInput.on("retry_delays_seconds", "All delays together are at most three days.")
     return None if delays is None else list(delays)
+
+
+def _choose_format(tx: Transaction, endpoint: Endpoint, form: str) -> None:
+    if endpoint.subscriber_id is None:
+        change_settings(tx, endpoint, {"format": form})
+    elif form != JSON:
+        raise InvalidInput.on("format", "A subscriber gets JSON.")
 
 
 def _choose_signature(tx: Transaction, endpoint: Endpoint, signature: str) -> None:

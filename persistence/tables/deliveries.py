@@ -160,6 +160,7 @@ webhook_trouble = numbered_table(
 never waits for a phone's sync and never fails because a subscriber was just removed; a leftover row has no effect."""
 
 SYMMETRIC, ED25519 = "symmetric", "ed25519"
+FORM, JSON = "form", "json"
 
 
 class WebhookReceiverColumns(OwnedColumns):
@@ -170,6 +171,7 @@ class WebhookReceiverColumns(OwnedColumns):
     paced_until: Named[datetime | None] = Column(UtcDateTime)
     switched_off_on: Named[datetime | None] = Column(UtcDateTime)
     signature: Named[str] = Column(String(9), default=SYMMETRIC)
+    format: Named[str] = Column(String(4), default=FORM, server_default=FORM)
     signature_chosen_on: Named[datetime | None] = Column(UtcDateTime)
     public_key: Named[str | None] = Column(String(64))
     private_key = sealed_column("webhook_receiver", "private_key")
@@ -185,4 +187,5 @@ webhook_receiver = numbered_table(
     UniqueConstraint("subscriber_id", "workspace_id"),
 )
 """What was set for one receiver, a channel or a resthook subscriber; one without a row has the settings of the service.
+`format` is how it gets channel events; all others are JSON.
 `switched_off_on` is when a person switched it off. There are no foreign keys to them, as in `webhook_trouble`."""

@@ -30,6 +30,8 @@ def _read_changes(options: Options) -> dict[str, Any]:
         changes["retry_delays_seconds"] = None if options.default_retries else list(options.retry_delay)
     if options.requests_per_second is not None or options.no_limit:
         changes["requests_per_second"] = options.requests_per_second
+    if options.format is not None:
+        changes["format"] = options.format
     if options.signature is not None:
         changes["signature"] = options.signature
     if options.on or options.off:

@@ -59,11 +59,13 @@ WEBHOOK = Noun(
             ),
             flag("--no-limit", "as many requests as it takes"),
         ),
+        option("--format", "channel events as a form, or with the same names as JSON", choices=("form", "json")),
         option("--signature", "with a shared secret, or with a private key", choices=SIGNATURES),
         OneOf(flag("--on", "send it events"), flag("--off", "send it no more events, and give up what waits")),
         examples=(
             f"{IN} --receiver {ID} --requests-per-second 10 --retry-delay 5 --retry-delay 300 --retry-delay 3600",
             f"{IN} --receiver 7 --signature ed25519",
+            f"{IN} --receiver {ID} --format json",
         ),
     ),
     Action(

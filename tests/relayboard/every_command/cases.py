@@ -238,6 +238,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("webhook", "set"): (
         "--workspace {workspace} --receiver {subscriber} --retry-delay 5 --retry-delay 300 --requests-per-second 2",
         "--workspace {workspace} --receiver {subscriber} --default-retries --no-limit --signature ed25519 --off",
+        "--workspace {workspace} --receiver {subscriber} --format json",
         "--workspace {workspace} --receiver {subscriber} --on",
     ),
     ("webhook", "secret"): ("--workspace {workspace} --receiver {subscriber}",),
