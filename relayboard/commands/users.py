@@ -1,11 +1,11 @@
 """`relayboard user create|list|show|change|remove`."""
 
-from dataclasses import asdict
 from typing import Any
 
 import orjson
 
 from persistence.accounts.accounts import read_account
+from persistence.accounts.unproven import Ended
 from persistence.database import Transaction
 from persistence.lists import ListQuery, read_list
 from persistence.users import USERS, add_member, change_role, remove_member
@@ -23,8 +23,14 @@ def run_create(options: Options) -> None:
         found = read_account(tx, joined.id)
     if joined.ended is not None:
         tell_of_ended(found.email)
-    ended = {} if joined.ended is None else {"ended": {"password": True, **asdict(joined.ended)}}
-    print_json(record | {"workspace": workspace.uuid} | ended)
+    print_json(record | {"workspace": workspace.uuid} | _show(joined.ended))
+
+
+def _show(ended: Ended | None) -> dict[str, Any]:
+    if ended is None:
+        return {}
+    lost = {"two_factor": ended.two_factor, "sessions": ended.sessions, "tokens": ended.tokens}
+    return {"ended": {"password": True, **lost}}
 
 
 def run_list(options: Options) -> None:
