@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from flows.words import list_letters
+
 BASIC = frozenset(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§"
     "¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -31,12 +33,18 @@ def measure(text: str) -> Length:
     if all(character in BASIC or character in EXTENDED for character in text):
         costs = [2 if character in EXTENDED else 1 for character in text]
         return Length("gsm", sum(costs), _count(costs, SINGLE, PART))
-    costs = [2 if ord(character) > 0xFFFF else 1 for character in text]
+    costs = [cost for letter in list_letters(text) for cost in _list_wide_costs(letter)]
     return Length("ucs2", sum(costs), _count(costs, WIDE_SINGLE, WIDE_PART))
 
 
+def _list_wide_costs(letter: str) -> list[int]:
+    """What is not divided between two parts: a letter or emoji, or the characters of one that no part has room for."""
+    costs = [2 if ord(character) > 0xFFFF else 1 for character in letter]
+    return [sum(costs)] if sum(costs) <= WIDE_PART else costs
+
+
 def _count(costs: list[int], single: int, part: int) -> int:
-    """The number of parts; no character is divided between two."""
+    """The number of parts; what has one cost is not divided between two."""
     if sum(costs) <= single:
         return 1 if costs else 0
     parts, room = 1, part

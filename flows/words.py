@@ -20,6 +20,7 @@ _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
 _WITHIN = "".join(each for each in INVISIBLE + APOSTROPHES if each != "\u200b")
 _TYPED_TOKEN = regex.compile(rf"[\p{{L}}\p{{M}}\p{{N}}_'{_WITHIN}]+|\p{{S}}")
 _LETTER_OR_NUMBER = regex.compile(r"[\p{L}\p{N}]")
+_CLUSTER = regex.compile(r"\X")
 _UNPAIRED = regex.compile("[\ud800-\udfff]")
 _NOT_SNAKE = regex.compile(r"[^\p{L}\p{Nd}_]+")
 
@@ -171,6 +172,24 @@ def _skeleton(text: str) -> str:
 def _load_prototypes() -> dict[str, str]:
     table = json.loads(Path(__file__).with_name("confusables.json").read_text(encoding="utf-8"))
     return {letter: look for look, letters in table.items() for letter in letters}
+
+
+def list_letters(text: str) -> list[str]:
+    """The letters and emoji of a text as people see them (grapheme clusters), which may be several characters each."""
+    return list(text) if text.isascii() else _CLUSTER.findall(text)
+
+
+def cut_between_letters(text: str, length: int) -> str:
+    """The beginning of a text, at most so many characters, without a part of a letter or emoji at its end. One that is
+    longer than that itself is cut."""
+    if len(text) <= length or text.isascii():
+        return text[:length]
+    start = end = text.rfind(" ", 0, length) + 1
+    for match in _CLUSTER.finditer(text, start):
+        if match.end() > length:
+            break
+        end = match.end()
+    return text[: end or length]
 
 
 def storable(text: str) -> str:

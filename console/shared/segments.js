@@ -5,13 +5,26 @@ const BASIC =
   "abcdefghijklmnopqrstuvwxyzäöñüà";
 const EXTENDED = "\f^{}\\[~]|€";
 
+const letters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
 /**
- * Characters and segments of a text: GSM 7-bit if all of its characters are in that alphabet, otherwise UCS-2.
+ * Characters and segments of a text: GSM 7-bit if all of its characters are in that alphabet, otherwise UCS-2. No letter, emoji
+ * or escape is divided between two.
  * @param {string} text
  */
 export function countSegments(text) {
-  const isBasic = [...text].every((sign) => BASIC.includes(sign) || EXTENDED.includes(sign));
-  const units = isBasic ? [...text].reduce((sum, sign) => sum + (EXTENDED.includes(sign) ? 2 : 1), 0) : text.length;
+  const signs = [...text];
+  const isBasic = signs.every((sign) => BASIC.includes(sign) || EXTENDED.includes(sign));
   const [single, part] = isBasic ? [160, 153] : [70, 67];
-  return { characters: units, segments: units === 0 ? 0 : units <= single ? 1 : Math.ceil(units / part), isBasic };
+  const costs = isBasic
+    ? signs.map((sign) => (EXTENDED.includes(sign) ? 2 : 1))
+    : [...letters.segment(text)].flatMap(({ segment }) => (segment.length <= part ? [segment.length] : [...segment].map((sign) => sign.length)));
+  const characters = costs.reduce((sum, cost) => sum + cost, 0);
+  if (characters <= single) return { characters, segments: characters ? 1 : 0, isBasic };
+  let [segments, room] = [1, part];
+  for (const cost of costs) {
+    if (cost > room) [segments, room] = [segments + 1, part];
+    room -= cost;
+  }
+  return { characters, segments, isBasic };
 }

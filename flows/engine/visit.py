@@ -14,7 +14,7 @@ from flows.expressions.budget import Budget
 from flows.expressions.evaluation import Evaluation
 from flows.expressions.templates import Template, TextResult, ValueResult, cut_text, evaluate_value
 from flows.expressions.values import Property, Value, XObject, to_value
-from flows.words import snakify, storable
+from flows.words import cut_between_letters, snakify, storable
 
 Service = TypeVar("Service")
 Reply = TypeVar("Reply")
@@ -144,7 +144,7 @@ class Visit:
     ) -> None:
         """Saves a result in the run and logs it; in generation 14 only if value or category changed."""
         key = snakify(name)
-        value = storable(value)[: self.options.result_value_characters]
+        value = cut_between_letters(storable(value), self.options.result_value_characters)
         previous = self.run.results.get(key)
         now = self.sprint.now()
         result = Result(name, value, category, localized, self.node.uuid, storable(text_input), extra, now)

@@ -15,6 +15,7 @@ from flows.expressions.evaluator import Program, Scope, compile_expression, make
 from flows.expressions.parser import CACHED_EXPRESSIONS, CACHED_LENGTH, ExpressionSyntaxError
 from flows.expressions.scanner import TemplateToken, TokenKind, scan_template
 from flows.expressions.values import Value, XError, XObject
+from flows.words import cut_between_letters
 
 TEXT_LIMIT = 10_000
 ELLIPSIS = "..."
@@ -177,4 +178,4 @@ def cut_text(text: str, limit: int | None) -> str:
     """A text cut to a number of characters (None: never), with dots at the end if it was longer."""
     if limit is None or len(text) <= limit:
         return text
-    return text[: max(0, limit - len(ELLIPSIS))] + ELLIPSIS
+    return cut_between_letters(text, max(0, limit - len(ELLIPSIS))) + ELLIPSIS

@@ -19,6 +19,12 @@ from flows.segments import measure
         ("ж" * 71, "ucs2", 71, 2),
         ("👍" * 35, "ucs2", 70, 1),
         ("👍" * 67, "ucs2", 134, 3),
+        ("ж" * 66 + "e\u0301" + "ж" * 66, "ucs2", 134, 3),
+        ("👨‍👩‍👧‍👦" * 12, "ucs2", 132, 2),
+        ("👨‍👩‍👧‍👦" * 18, "ucs2", 198, 3),
+        ("🇷🇼" * 34, "ucs2", 136, 3),
+        ("กำ" * 67, "ucs2", 134, 3),
+        ("e" + "\u0301" * 133, "ucs2", 134, 2),
     ],
 )
 def test_a_text_takes_as_many_sms_as_phones_divide_it_into(

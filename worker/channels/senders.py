@@ -6,6 +6,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from flows.words import cut_between_letters
 from persistence.channels.gateway_leases import GatewaySend
 
 Config = Mapping[str, Any]
@@ -35,11 +36,12 @@ def sender_of(channel_type: str) -> Sender:
 
 
 def split_text(text: str, length: int) -> list[str]:
-    """Parts of at most `length` characters, cut at white space if there is any in the second half of a part."""
+    """Parts of at most `length` characters, cut at white space if there is any in the second half of a part, and
+    otherwise between letters as people see them."""
     parts = []
     while len(text) > length:
         cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))
-        cut = cut if cut > 0 else length
+        cut = cut if cut > 0 else len(cut_between_letters(text, length))
         parts.append(text[:cut].rstrip())
         text = text[cut:].lstrip()
     return [*parts, text] if text or not parts else parts

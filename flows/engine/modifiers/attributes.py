@@ -10,13 +10,14 @@ from flows.engine.modifiers.editor import ContactEditor
 from flows.moments import in_zone_of, parse_moment, write_moment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path
+from flows.words import cut_between_letters
 
 _LEVELS = {"state": STATE, "district": DISTRICT, "ward": WARD}
 
 
 def change_name(editor: ContactEditor, name: str) -> bool:
     """Sets the name, cut to its limit; returns whether it changed."""
-    return change_property(editor, "name", name[: editor.options.contact_name_characters])
+    return change_property(editor, "name", cut_between_letters(name, editor.options.contact_name_characters))
 
 
 def change_property(editor: ContactEditor, name: str, value: str, event_name: str = "") -> bool:
@@ -42,7 +43,7 @@ def change_field(editor: ContactEditor, field: Field, text: str) -> bool:
     changed."""
     contact = editor.contact
     old = contact.fields.get(field.key)
-    text = text.strip()[: editor.options.field_value_characters]
+    text = cut_between_letters(text.strip(), editor.options.field_value_characters)
     new = read_field_value(editor, field, text) if text else None
     if _means_same(old, new):
         return False

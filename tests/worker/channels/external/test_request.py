@@ -91,6 +91,9 @@ class TestRequests:
         assert " ".join(parts) == text.strip()
 
     def test_a_part_is_cut_at_white_space_only_in_its_second_half(self) -> None:
+        assert split_text("ж" * 9 + "👨‍👩‍👧" + "e\u0301" * 3, 10) == ["ж" * 9, "👨‍👩‍👧" + "e\u0301" * 2, "e\u0301"]
+        assert split_text("e" + "\u0301" * 14, 10) == ["e" + "\u0301" * 9, "\u0301" * 5]
+        assert split_text("กำ" * 3, 5) == ["กำ" * 2, "กำ"]
         assert split_text("abcd efghijklmnop", 10) == ["abcd efghi", "jklmnop"]
         assert split_text("abcde fghijklmnop", 10) == ["abcde", "fghijklmno", "p"]
         assert split_text("abcde\nfghijklmnop", 10) == ["abcde", "fghijklmno", "p"]
