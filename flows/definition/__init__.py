@@ -2,7 +2,7 @@
 
 from flows.definition.base_language import change_base_language
 from flows.definition.errors import DefinitionError
-from flows.definition.findings import Finding, list_findings
+from flows.definition.findings import Finding, list_findings, list_findings_of
 from flows.definition.inspection import Dependency, Inspection, inspect
 from flows.definition.issues import Issue
 from flows.definition.loading import load
@@ -14,4 +14,13 @@ from flows.definition.results import ResultSpec
 
 __all__ = ["Action", "Case", "Category", "DefinitionError", "Dependency", "Exit", "Finding", "Flow"]
 __all__ += ["Inspection", "Issue", "KnownAssets", "Node", "Reference", "ResultSpec", "Router", "Timeout"]
-__all__ += ["Wait", "change_base_language", "inspect", "list_findings", "load", "localize", "migrate"]
+__all__ += [
+    "Wait",
+    "change_base_language",
+    "inspect",
+    "list_findings",
+    "list_findings_of",
+    "load",
+    "localize",
+    "migrate",
+]

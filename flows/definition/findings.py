@@ -9,7 +9,7 @@ from typing import Any
 
 from flows.definition.errors import DefinitionError
 from flows.definition.flow_texts import list_templates
-from flows.definition.inspection import inspect
+from flows.definition.inspection import Inspection, inspect
 from flows.definition.issues import Issue
 from flows.definition.loading import load
 from flows.definition.model import Flow, Place
@@ -55,8 +55,13 @@ def list_findings(definition: Mapping[str, Any], assets: KnownAssets | None = No
     except DefinitionError as error:
         place = Place(error.node, error.action, error.field)
         return [Finding(INVALID_DEFINITION, error.message, error.flow, place, is_fatal=True)]
+    return list_findings_of(flow, inspect(flow, assets))
+
+
+def list_findings_of(flow: Flow, inspection: Inspection) -> list[Finding]:
+    """The problems of a flow that could be read, in the order of its nodes."""
     findings = [
-        *(Finding(issue.type, _describe(issue), flow.uuid, issue.place) for issue in inspect(flow, assets).issues),
+        *(Finding(issue.type, _describe(issue), flow.uuid, issue.place) for issue in inspection.issues),
         *_list_invalid_expressions(flow),
         *_list_unreachable_nodes(flow),
     ]

@@ -8,6 +8,7 @@ JsonObject = dict[str, Any]
 # The minimum bytes of a value: a pair of quotes or brackets or a colon and a comma; a short number, true, false or
 # null.
 _PUNCTUATION_BYTES, _NUMBER_BYTES = 2, 3
+_LEAVES = frozenset((str, int, float, bool, type(None)))
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -62,9 +63,11 @@ def read_text(part: Mapping[str, Any], key: str) -> str:
 
 def copy_parts(value: object, depth: int) -> Any:
     """A copy of objects and lists down to a depth; deeper parts are shared with the original."""
-    if depth and isinstance(value, Mapping):
+    if not depth or type(value) in _LEAVES:
+        return value
+    if isinstance(value, Mapping):
         return {str(key): copy_parts(item, depth - 1) for key, item in value.items()}
-    if depth and isinstance(value, list):
+    if isinstance(value, list):
         return [copy_parts(item, depth - 1) for item in value]
     return value
 

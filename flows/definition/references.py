@@ -20,6 +20,7 @@ from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
 # As long as `parent.contact.fields.age`; longer paths are not references.
 LONGEST_PATH = 4
 CACHED_TEMPLATES = 256
+REFERENCES = "references"
 _GLOBALS, _PARENT_RESULTS = ("globals",), ("parent", "results")
 _FIELD_PATHS = frozenset(
     {
@@ -73,7 +74,15 @@ class FlowReferences:
 
 
 def find_references(flow: Flow) -> FlowReferences:
-    """Goes through a flow node by node: its actions, its router, then the templates of both."""
+    """Goes through a flow node by node: its actions, its router, then the templates of both. It is kept with the flow,
+    which an import looks at several times."""
+    if REFERENCES not in flow.ready:
+        flow.ready[REFERENCES] = _find_references(flow)
+    kept: FlowReferences = flow.ready[REFERENCES]
+    return kept
+
+
+def _find_references(flow: Flow) -> FlowReferences:
     found: list[FoundReference] = []
     parent_results: set[str] = set()
     for node in flow.nodes:

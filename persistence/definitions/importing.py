@@ -4,7 +4,7 @@ export files).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import orjson
 from sqlalchemy import select, update
 
-from flows.definition import DefinitionError, Flow, inspect, load
+from flows.definition import DefinitionError, Flow, Inspection, inspect, load
 from flows.definition.exports import ExportError, ExportFile, Renamed, read_export
 from persistence.channels.webhooks import PRIVATE, Networks
 from persistence.database import Transaction
@@ -133,12 +133,22 @@ class ImportReport:
     renamed: list[dict[str, str]] = field(default_factory=list)
 
 
+Inspected = Callable[[Flow, Inspection], None]
+
+
 def import_definitions(
-    tx: Transaction, workspace: Workspace, document: object, *, media_url: str = "", networks: Networks = None
+    tx: Transaction,
+    workspace: Workspace,
+    document: object,
+    *,
+    media_url: str = "",
+    networks: Networks = None,
+    inspected: Inspected = lambda _flow, _inspection: None,
 ) -> ImportReport:
     """Imports the content of an export file, or one definition, into a workspace. Relative URLs of attachments in old
-    flows are resolved against `media_url`. Calls of private networks other than `networks` are told as issues. Raises
-    ImportRefused for a file that cannot be imported, LimitReached at a limit of the workspace.
+    flows are resolved against `media_url`. Calls of private networks other than `networks` are told as issues.
+    `inspected` is told each flow as it is stored. Raises ImportRefused for a file that cannot be imported, LimitReached
+    at a limit of the workspace.
     """
     hold_workspace(tx, workspace.id)
     _write_text(document)
@@ -146,7 +156,7 @@ def import_definitions(
         file = read_export(document, media_url=media_url)
         if NUL.search(_write_text(file.to_json())):
             raise ImportRefused("this cannot be stored: a text has a NUL character")
-        imported = _import(tx, workspace, file)
+        imported = _import(tx, workspace, file, inspected)
     except ExportError as error:
         raise ImportRefused(str(error)) from error
     return imported if networks is None else _tell_private(imported, file, networks)
@@ -179,12 +189,12 @@ def _write_text(document: object) -> bytes:
         raise ImportRefused(f"this cannot be stored: {error}") from error
 
 
-def _import(tx: Transaction, workspace: Workspace, file: ExportFile) -> ImportReport:
+def _import(tx: Transaction, workspace: Workspace, file: ExportFile, inspected: Inspected) -> ImportReport:
     assets = ImportedAssets(tx, workspace)
     _import_fields(assets, file)
     _import_groups(assets, file)
     report = ImportReport(made=assets.made, renamed=[each.to_json() for each in file.renamed])
-    report.flows = _import_flows(tx, workspace, assets, file, report.renamed)
+    report.flows = _import_flows(tx, workspace, assets, file, report.renamed, inspected)
     report.campaigns = import_campaigns(tx, workspace, assets, file.campaigns)
     report.triggers, skipped = import_triggers(tx, workspace, assets, file.triggers)
     report.skipped = [*(each.to_json() for each in file.skipped), *skipped]
@@ -213,6 +223,7 @@ def _import_flows(
     assets: ImportedAssets,
     file: ExportFile,
     renamed: list[dict[str, str]],
+    inspected: Inspected,
 ) -> list[dict[str, Any]]:
     placed = place_flows(tx, workspace.id, assets, file.flows)
     renamed += [
@@ -230,7 +241,9 @@ def _import_flows(
         _make_needs(tx, workspace, assets, flow, f"flows[{index}]")
     saved = []
     for one, flow, flow_id in zip(placed, flows, ids, strict=True):
-        saved.append(_save(tx, workspace, assets, one, flow, flow_id))
+        inspection = inspect(flow, assets)
+        inspected(flow, inspection)
+        saved.append(_save(tx, workspace, one, flow, flow_id, inspection))
         report("Importing flows", len(saved), len(placed))
     return saved
 
@@ -264,10 +277,10 @@ def _make_needs(tx: Transaction, workspace: Workspace, assets: ImportedAssets, f
 
 
 def _save(
-    tx: Transaction, workspace: Workspace, assets: ImportedAssets, placed: PlacedFlow, flow: Flow, flow_id: int
+    tx: Transaction, workspace: Workspace, placed: PlacedFlow, flow: Flow, flow_id: int, inspection: Inspection
 ) -> dict[str, Any]:
-    inspection = inspect(flow, assets)
-    is_changed = save_definition(tx, workspace.id, flow_id, flow, inspection)
-    change = "created" if placed.flow_id is None else "updated" if is_changed else "unchanged"
+    is_new = placed.flow_id is None
+    is_changed = save_definition(tx, workspace.id, flow_id, flow, inspection, is_made=is_new)
+    change = "created" if is_new else "updated" if is_changed else "unchanged"
     issues = [issue.to_json() for issue in inspection.issues]
     return {"uuid": placed.uuid, "name": placed.name, "change": change, "issues": issues}

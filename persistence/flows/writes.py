@@ -27,20 +27,37 @@ DEFAULT_EXPIRY_MINUTES = {MESSAGE: 3 * 24 * 60, VOICE: 5}
 NO_REVISION = 0
 
 
+_MAKING, _ADDING = insert(flow).returning(flow.c.id), insert(flow_revision)
+
+
 def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow) -> int:
     """Create a flow without a revision; returns its id. The caller ensures that the name is free."""
     empty: dict[str, Any] = {"results": [], "parent_refs": [], "dependencies": [], "issues": [], "rulesets": []}
     values = {"uuid": uuid, "definition_revision": NO_REVISION, **_describe(definition), **empty}
     times = {"created_on": tx.now, "modified_on": stamped(tx, flow, workspace_id)}
-    made = insert(flow).values(workspace_id=workspace_id, **values, **times).returning(flow.c.id)
-    return tx.execute(made).scalar_one()
+    # As parameters, not as parts of the statement: a file has hundreds of flows.
+    return tx.execute(_MAKING, {"workspace_id": workspace_id, **values, **times}).scalar_one()
 
 
-def save_definition(tx: Transaction, workspace_id: int, flow_id: int, definition: Flow, inspection: Inspection) -> bool:
+def save_definition(
+    tx: Transaction,
+    workspace_id: int,
+    flow_id: int,
+    definition: Flow,
+    inspection: Inspection,
+    *,
+    is_made: bool = False,
+) -> bool:
     """Stores a definition as the newest revision of its flow, and restores an archived flow. A definition equal to the
-    newest revision is not stored. Returns False if nothing has changed.
+    newest revision is not stored. `is_made`: this unit of work has just made the flow, which has no revision. Returns
+    False if nothing has changed.
     """
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    if is_made:
+        _add_revision(tx, workspace_id, flow_id, NO_REVISION + 1, definition)
+        made = {"definition_revision": NO_REVISION + 1, **_describe_findings(definition, inspection, flow_id)}
+        tx.execute(update(flow).where(mine).values(modified_on=stamped(tx, flow, workspace_id), **made))
+        return True
     row = tx.execute(select(flow).where(mine).with_for_update(key_share=True)).one()
     newest = row.definition_revision
     is_new = not _says_the_same(_read_newest(tx, workspace_id, flow_id, newest), definition.raw)
@@ -64,7 +81,7 @@ def make_flow_uuid(tx: Transaction, wanted: str) -> str:
 def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow) -> None:
     text = orjson.dumps({**definition.raw, "revision": number}).decode()
     values = {"number": number, "spec_version": definition.spec_version, "definition": text, "created_on": tx.now}
-    tx.execute(insert(flow_revision).values(workspace_id=workspace_id, flow_id=flow_id, **values))
+    tx.execute(_ADDING, {"workspace_id": workspace_id, "flow_id": flow_id, **values})
 
 
 def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> Mapping[str, Any] | None:

@@ -9,14 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
-
-from flows.definition import Finding, list_findings
+from flows.definition import Finding, Flow, Inspection, list_findings, list_findings_of
 from flows.definition.exports import is_definition, update_file
 from flows.definition.model import Place
 from persistence.database import Database, Transaction
-from persistence.definitions.assets import ImportedAssets
-from persistence.definitions.exporting import read_definitions
 from persistence.definitions.importing import ImportReport, import_definitions
 from persistence.definitions.problems import read_problem
 from persistence.errors import InvalidInput, RuleBroken
@@ -74,17 +70,18 @@ def try_import(database: Database, open_workspace: OpenWorkspace, document: obje
 
 
 def _import(tx: Transaction, workspace: Workspace, document: object) -> list[FoundInFlow]:
+    inspected: list[tuple[Flow, Inspection]] = []
     try:
-        report = import_definitions(tx, workspace, document)
+        report = import_definitions(
+            tx, workspace, document, inspected=lambda flow, inspection: inspected.append((flow, inspection))
+        )
     except RuleBroken as error:
         problem = read_problem(error) if isinstance(error, InvalidInput) else str(error)
         return _list_faults(document) or [_find(REFUSED, problem, is_fatal=True)]
-    assets = ImportedAssets(tx, workspace)
-    definitions = read_definitions(tx, workspace.id, [flow["uuid"] for flow in report.flows])
     found = [
-        FoundInFlow(definition["name"], finding)
-        for definition in map(orjson.loads, definitions)
-        for finding in list_findings(definition, assets)
+        FoundInFlow(flow.name, finding)
+        for flow, inspection in inspected
+        for finding in list_findings_of(flow, inspection)
     ]
     return [*found, *_list_skipped(report)]
 
