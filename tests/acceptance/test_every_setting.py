@@ -38,7 +38,7 @@ ELSEWHERE = (
     "acceptance/test_every_setting.py",
 )
 """Tests of how values are read, examined and written into files, which show no effect."""
-OF_THIS_FILE = ("MAX_UPLOADS", "MAX_WORKSPACE_UPLOADS", "STREAM_SECONDS", "LOG_FORMAT", "AUDIT_DAYS")
+OF_THIS_FILE = ("MAX_UPLOADS", "MAX_WORKSPACE_UPLOADS", "STREAM_SECONDS", "LOG_FORMAT", "LOG_LEVEL", "AUDIT_DAYS")
 MEDIA, STREAM = "/api/v2/media.json", "/api/v2/stream"
 STREAM_LASTS = "0.3"
 
@@ -62,7 +62,8 @@ def _sets(text: str, name: str) -> bool:
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     folder = tmp_path_factory.mktemp("service")
-    given = {"MAX_UPLOADS": "2", "MAX_WORKSPACE_UPLOADS": "1", "STREAM_SECONDS": STREAM_LASTS, "LOG_FORMAT": "json"}
+    given = {"MAX_UPLOADS": "2", "MAX_WORKSPACE_UPLOADS": "1", "STREAM_SECONDS": STREAM_LASTS}
+    given |= {"LOG_FORMAT": "json", "LOG_LEVEL": "debug"}
     with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder, processes=("api",), **given) as running:
         yield running
 
@@ -118,12 +119,15 @@ def test_a_stream_ends_after_its_seconds(service: RunningService) -> None:
     assert b"event: ready" in lines
 
 
-def test_logs_are_lines_of_json(service: RunningService) -> None:
+def test_logs_are_lines_of_json_of_the_wanted_level(service: RunningService) -> None:
+    service.get("/health/live")
     service.get("/api/v2/workspace.json")
     log = service.folder / "api.log"
     wait_until(lambda: "/api/v2/workspace.json" in log.read_text(), "the line of the request")
 
-    assert all(json.loads(line)["message"] for line in log.read_text().splitlines())
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert all(line["message"] for line in lines)
+    assert {line["level"] for line in lines if "/health/live" in line["message"]} == {"debug"}
 
 
 @pytest.mark.parametrize(("days", "left"), [("30", 1), ("0", 2)])
