@@ -4,7 +4,16 @@ import re
 from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "quality.md"
-TITLES = ("Faults", "Mirrors", "Fuzz", "Soak", "Mutants")
+TITLES = (
+    "Faults",
+    "Workers that die or freeze",
+    "Answers in a circle",
+    "Mirrors",
+    "Fuzz",
+    "Files of strangers",
+    "Soak",
+    "Mutants",
+)
 """The sections in their order."""
 
 
