@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import false, func, insert, select, update
+from sqlalchemy import func, insert, select, true, update
 
 from persistence.changes import note_changed
 from persistence.channels.event_form import EventChannel
@@ -82,7 +82,7 @@ def list_channel_facts(tx: Transaction, workspace_id: int, uuid: str | None = No
         select(channel.c.uuid, channel.c.id, channel.c.type, channel.c.name, channel.c.address, channel.c.last_seen)
         .add_columns(
             channel.c.country,
-            func.coalesce(channel.c.allow_international, false()).label("allow_international"),
+            func.coalesce(channel.c.allow_international, true()).label("allow_international"),
             channel.c.webhook_url,
             trouble.switched_off_on.label("webhook_switched_off_on"),
             trouble.reason.label("webhook_switched_off_reason"),
@@ -133,7 +133,7 @@ def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bo
 def insert_channel(tx: Transaction, channel_type: str, **values: Any) -> int:
     """Insert a channel with these columns and those that all new channels have; returns its id."""
     state = {"uuid": new_uuid(), "type": channel_type, "created_on": tx.now, "is_active": True, "is_secret_used": False}
-    counts = {"power_level": -1, "pending_count": 0, "retry_count": 0}
+    counts = {"power_level": -1, "pending_count": 0, "retry_count": 0, "allow_international": False}
     return tx.execute(insert(channel).values(state | counts | values).returning(channel.c.id)).scalar_one()
 
 

@@ -131,7 +131,7 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
         "secret": secret,
         "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
         "messages_per_second": row["messages_per_second"],
-        "allow_international": bool(row["allow_international"]),
+        "allow_international": row["allow_international"] in (None, True),
         "settings": show_config(row["type"], config or {}, hidden),
     }
     return orjson.dumps(record).decode()

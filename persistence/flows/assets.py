@@ -164,7 +164,7 @@ def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
         found = for_phones if "tel" in schemes else for_others
         texts = (uuid, name or address or "", address or "")
         roles = TYPES[kind].roles
-        found.append(Channel(*texts, tuple(schemes), roles, country or "", allow_international=bool(may)))
+        found.append(Channel(*texts, tuple(schemes), roles, country or "", allow_international=may in (None, True)))
     return [*for_others[::-1], *for_phones]
 
 

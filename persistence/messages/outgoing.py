@@ -12,12 +12,12 @@ from sqlalchemy import (
     and_,
     case,
     exists,
-    false,
     func,
     literal,
     literal_column,
     or_,
     select,
+    true,
     update,
 )
 
@@ -172,7 +172,7 @@ def _read_senders(_is_sqlite: bool) -> Executable:
     mine = (channel.c.workspace_id == param("owner")) & channel.c.is_active
     rows = channel.c
     texts = (func.coalesce(rows.address, ""), func.coalesce(rows.country, ""))
-    may = func.coalesce(rows.allow_international, false())
+    may = func.coalesce(rows.allow_international, true())
     ordered = select(rows.id, rows.type, rows.schemes, *texts, may).where(mine)
     ordered = ordered.order_by(rows.last_seen.asc().nulls_first(), rows.id)
     return ordered.with_for_update(read=True, key_share=True)

@@ -95,7 +95,8 @@ def _hand_over(
         return
     note_deleted(tx, former_id, CHANNEL, [note_departure(tx, phone.id, former_id)])
     note_arrival(tx, phone.id, workspace_id)
-    tx.execute(update(channel).where(channel.c.id == phone.id).values(**LEFT_BEHIND | changes))
+    left = LEFT_BEHIND | {"allow_international": False}
+    tx.execute(update(channel).where(channel.c.id == phone.id).values(**left | changes))
     note_changed(tx, channel, workspace_id, [phone.id])
     _leave(tx, former_id, [phone.id])
     close_alarms(tx, phone.id)

@@ -113,6 +113,7 @@ class ChannelColumns(UuidColumns):
     config = sealed_json_column("channel", "config")
     messages_per_second: Named[float | None] = Column(Float)
     allow_international: Named[bool | None] = Column(Boolean)
+    """None in channels from before there was this choice: they allow it, so that an upgrade stops no messages."""
     paced_until: Named[datetime | None] = Column(UtcDateTime)
     webhook_url: Named[str | None] = Column(Text)
     webhook_events: Named[list[str] | None] = Column[Any](Json, nullable=True)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from persistence.tables.channels import channel
 from testbed.gateways import SECRET, add_gateway
@@ -102,6 +102,23 @@ def test_numbers_of_other_countries_get_messages_by_a_channel_that_allows_it(
     assert api.post(PATH, {"allow_international": False}, uuid=uuid).json()["allow_international"] is False
     assert sent_to("+12065551214") == (None, "failed")
     assert api.post(PATH, {"allow_international": None}, uuid=uuid).status_code == 400
+
+
+@pytest.mark.parametrize(("number", "values"), [
+    ("+12065551212", {"allow_international": None}),
+    ("+12065551212", {"country": None}),
+    ("+19995551212", {"allow_international": False}),
+])  # fmt: skip
+def test_channels_from_before_the_choice_and_numbers_of_no_known_country_are_sent_to(
+    api: Api, gateway: str, number: str, values: dict[str, Any]
+) -> None:
+    with api.database.writing() as tx:
+        tx.execute(update(channel).where(channel.c.uuid == gateway).values(values))
+
+    assert settings_of(api, gateway)["allow_international"] is (values == {"allow_international": None})
+    contact = api.post("/api/v2/contacts.json", {"urns": [f"tel:{number}"]}).json()["uuid"]
+    answer = api.post("/api/v2/messages.json", {"contact": contact, "text": "Hi"}).json()
+    assert (answer["status"], answer["channel"]["uuid"]) == ("queued", gateway)
 
 
 def test_of_channels_of_one_country_the_most_similar_number_is_taken_and_then_the_latest(api: Api) -> None:
