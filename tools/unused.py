@@ -28,6 +28,10 @@ CALLED_BY_OTHERS = {
     ),
     "Alembic": ("heads", "run_args"),
     "psycopg2": ("cursor_factory",),
+    "expat": (
+        *("buffer_text", "StartElementHandler", "EndElementHandler", "CharacterDataHandler"),
+        "StartDoctypeDeclHandler",
+    ),
     "tarfile and zipfile": ("compression", "uid", "gid", "uname", "gname"),
     "revisions to come": ("add_index", "remove_index", "add_checked_constraint", "change_in_batches"),
     "Connexion": (

@@ -219,11 +219,6 @@ def database_name(engine: Engine) -> str:
     return Path(engine.url.database or "").name
 
 
-def postgres_dsn(url: str) -> str:
-    """The URL of a PostgreSQL database for libpq, without the name of a driver."""
-    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-
-
 def queue_dsn(url: str) -> str:
     """The URL of a queue in PostgreSQL for the other driver, whose connections give up as those of the database do."""
     parsed = make_url(url).set(drivername="postgresql")

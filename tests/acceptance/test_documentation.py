@@ -29,7 +29,7 @@ from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_in
 from tests.relayboard.every_command.leaves import LEAVES
 from tests.relayboard.every_command.running import Run
 from tests.relayboard.every_command.world import World
-from worker.webhooks.reply import read_reply
+from worker.webhooks.reply import Reply, read_answer
 
 BLOCKS = [pytest.param(block, id=block.name) for page in PAGES for block in read_blocks(page)]
 COMMANDS = [
@@ -110,7 +110,7 @@ def test_yaml_is_yaml_and_names_settings_that_there_are(block: Block) -> None:
 def test_the_reply_that_receivers_may_give_is_one():
     (block,) = (block for block in read_blocks(ROOT / "docs" / "webhooks.md") if block.kind == "json")
 
-    assert read_reply(block.text.encode()) is not None
+    assert isinstance(read_answer(block.text.encode()), Reply)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

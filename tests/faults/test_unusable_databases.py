@@ -15,7 +15,7 @@ import requests
 from sqlalchemy.engine import make_url
 
 import persistence.migrations
-from persistence.sql.engines import postgres_dsn
+from persistence.sql.engines import queue_dsn
 from testbed.running import RunningService, forked_service
 from testbed.running import wait_until as wait_longer
 from testbed.servers import postgres_database
@@ -40,7 +40,7 @@ def served(url: str, folder: Path, **settings: str) -> Iterator[RunningService]:
 
 @contextmanager
 def connected(url: str) -> Iterator[Any]:
-    with closing(psycopg2.connect(postgres_dsn(url))) as connection:
+    with closing(psycopg2.connect(queue_dsn(url))) as connection:
         yield connection
 
 

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from persistence.sql.engines import postgres_dsn
+from persistence.sql.engines import queue_dsn
 from relayboard.base.tracing import causes
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
@@ -182,7 +182,7 @@ def test_two_processes_that_open_a_new_queue_at_once_both_get_it(postgres_url):
 
     with (
         postgres_database(postgres_url) as url,
-        psycopg.connect(postgres_dsn(url), autocommit=True) as third,
+        psycopg.connect(queue_dsn(url), autocommit=True) as third,
     ):
 
         def is_someone_waiting():
@@ -190,7 +190,7 @@ def test_two_processes_that_open_a_new_queue_at_once_both_get_it(postgres_url):
             return third.execute(f"{waiting} AND wait_event_type = 'Lock'").fetchone() != (0,)
 
         with ThreadPoolExecutor(2) as threads:
-            first = threads.submit(Halfway, QUEUE_NAME, dsn=postgres_dsn(url))
+            first = threads.submit(Halfway, QUEUE_NAME, dsn=queue_dsn(url))
             assert is_halfway.wait(PATIENCE_SECONDS)
             second = threads.submit(create_queue, url)
             try:

@@ -32,23 +32,17 @@ class Reply:
     contact_uuids: tuple[str, ...] = ()
 
 
-def read_reply(body: bytes, country: str = "") -> Reply | None:
-    """The message in an accepting response; None if there is none or any part is invalid. `urn` and `contact` may be a
-    list or a single string, at most 100 each. `country` (ISO letters, may be empty) is that of the workspace, for
-    numbers without a country code.
-    """
-    found = read_answer(body, country)
-    return found if isinstance(found, Reply) else None
-
-
 def interpret_reply(document: object, country: str = "") -> Reply | None:
-    """Like `read_reply`, for a parsed response."""
+    """The message in a parsed response; None if there is none or any part is invalid."""
     found = _interpret(document, country)
     return found if isinstance(found, Reply) else None
 
 
 def read_answer(body: bytes, country: str = "") -> Reply | str | None:
-    """The message in a response, or why what looks like one is ignored; None for an acknowledgment."""
+    """The message in an accepting response, or why what looks like one is ignored; None for an acknowledgment. `urn`
+    and `contact` may be a list or a single string, at most 100 each. `country` (ISO letters, may be empty) is that of
+    the workspace, for numbers without a country code.
+    """
     try:
         return _interpret(orjson.loads(body), country)
     except orjson.JSONDecodeError:
