@@ -22,6 +22,7 @@ from typing import Any
 import requests
 from sqlalchemy import select
 
+from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
@@ -243,7 +244,7 @@ class Writers:
 
     def change_channel(self) -> None:
         body = {
-            "type": "external",
+            "type": DEFAULT_GATEWAY,
             "name": "Gateway",
             "address": str(10000 + next(self.numbers)),
             "settings": {"send_url": "https://sms.example.net/send"},

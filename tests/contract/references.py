@@ -222,14 +222,15 @@ FIELDS: Mapping[str, Forms] = {
     "v1/runs.contacts": (by_uuid("contact"),),
     "v1/runs.groups": (by_uuid("contact_group"),),
     "v1/runs.phone": (BY_PHONE,),
+    "webhook_receivers.format": NOTHING,
     "workspace_settings.name": NOTHING,
 } | dict.fromkeys(
     words(
-        "action address after agent_access base_language before claim_code columns country date_style "
-        "delivery_hour end_former_secret events exclude_active extra folder is_on language languages message "
-        "messages_per_second note offset params phone query quick_replies requests_per_second "
-        "restart_participants retry_delays_seconds rotate_secret scheduled_on scheme settings signature since "
-        "target_url text timezone type unit url value value_type"
+        "action address after agent_access allow_international answer_limit base_language before claim_code columns "
+        "country date_style decimal_sign delivery_hour encoding end_former_secret events exclude_active extra folder "
+        "is_on language languages message messages_per_second note number_format offset params phone query "
+        "quick_replies requests_per_second restart_participants retry_delays_seconds rotate_secret scheduled_on "
+        "scheme settings signature since target_url text timezone type unit unread url value value_type"
     ),
     NOTHING,
 )

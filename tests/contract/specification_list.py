@@ -107,6 +107,12 @@ STATES = {
 }
 """Closed sets of words in v2 by the name of their schema."""
 
+ADDED_STATES = {
+    "ContactActionName": "answer_again",
+    "MessageActionName": "resend",
+}
+"""Words of these sets that are additions of this service; they come last."""
+
 RECORDS = {
     "Group": "uuid name query status system count",
     "Label": "uuid name count",

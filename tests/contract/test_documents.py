@@ -258,5 +258,8 @@ def test_every_event_is_a_callback_of_what_leads_to_it(root: str, events: tuple[
         for callback in operation.body.get("callbacks", {}).values()
     ]
     bodies = [request["post"]["requestBody"]["content"] for callback in called for request in callback.values()]
-    schemas = [part["schema"]["$ref"].rpartition("/")[2] for content in bodies for part in content.values()]
-    assert sorted(schemas) == sorted(events)
+    schemas = [{part["schema"]["$ref"].rpartition("/")[2] for part in content.values()} for content in bodies]
+    assert all(len(forms) == 1 for forms in schemas), "all forms of an event have one schema"
+    assert sorted(name for forms in schemas for name in forms) == sorted(events)
+    forms = {form for content in bodies for form in content}
+    assert forms == {"application/x-www-form-urlencoded", "application/json"}
