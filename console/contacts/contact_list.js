@@ -100,7 +100,7 @@ function Bulk({ picked, groups, onDone }) {
       <button type="button" onClick=${() => confirmFirst(block)}>${t("contact.block")}</button>
       <button type="button" onClick=${() => now(act(t("contact.unblock"), "unblock"))}>${t("contact.unblock")}</button>
       <button type="button" onClick=${() => now(act(t("flow.interrupt"), "interrupt"))}>${t("flow.interrupt")}</button>
-      ${may("act_on_messages") && html`<button type="button" onClick=${() => now(act(t("contacts.archive_messages"), "archive_messages"))}>${t("contacts.archive_messages")}</button>`}
+      <button type="button" onClick=${() => now(act(t("contacts.archive_messages"), "archive_messages"))}>${t("contacts.archive_messages")}</button>
       ${may("merge_contacts") && picked.length === 2 && html`<button type="button" onClick=${() => setAsks("merge")}>${t("contacts.merge_two")}</button>`}
       ${may("delete_contact") && html`<button type="button" class="danger" onClick=${() => confirmFirst(remove)}>${t("act.delete")}</button>`}
     </div>

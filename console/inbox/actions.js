@@ -28,12 +28,11 @@ export function Actions({ contact, messages, refresh }) {
   };
   const archive = act("archive_messages", t("inbox.archived"));
   const can = may("act_on_contacts") && !!contact;
-  const canArchive = may("act_on_messages") && !!contact;
-  useKeys({ archive: () => canArchive && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
+  useKeys({ archive: () => can && archive(), label: () => canLabel && setDialog("label"), ticket: () => may("create_ticket") && contact && setDialog("ticket") });
   const block = { title: t("contact.block"), text: t("contact.block_text"), submit: t("contact.block"), onYes: act("block", t("contact.blocked")) };
   const items = [
     canLabel && { text: t("act.label"), icon: "label", onPick: () => setDialog("label"), onlyNarrow: true },
-    canArchive && { text: t("act.archive"), icon: "archive", onPick: archive, onlyNarrow: true },
+    can && { text: t("act.archive"), icon: "archive", onPick: archive, onlyNarrow: true },
     may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },
     may("create_flow_start") && { text: t("flow.start"), icon: "play", onPick: () => setDialog("flow") },
     can && contact?.flow && { text: t("flow.interrupt"), icon: "stop", onPick: act("interrupt", t("flow.interrupted")) },
@@ -50,7 +49,7 @@ export function Actions({ contact, messages, refresh }) {
     <div class="actions">
       ${can && contact?.answers_stopped_on && html`<button type="button" class="only-large" onClick=${act("answer_again", t("contact.answered_again"))}>${t("contact.answer_again")}</button>`}
       ${canLabel && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setDialog("label")}><${Icon} name="label" /></button>`}
-      ${canArchive && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.archive")} title=${t("act.archive")} onClick=${archive}><${Icon} name="archive" /></button>`}
+      ${can && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.archive")} title=${t("act.archive")} onClick=${archive}><${Icon} name="archive" /></button>`}
       <${Menu} label=${t("act.more_actions")} items=${items} />
     </div>
     ${dialog === "label" && latest && html`<${LabelDialog} messages=${[latest]} onClose=${close} />`}

@@ -57,8 +57,8 @@ def test_data_that_came_with_a_message_is_seen_by_the_flow() -> None:
 
 
 def test_moments_are_written_as_the_format_has_them() -> None:
-    assert Trigger.manual(FLOW, triggered_on=MOMENT)["triggered_on"] == "2026-03-02T08:00:00+00:00"
-    assert Resume.message("Yes", resumed_on=MOMENT)["resumed_on"] == "2026-03-02T08:00:00+00:00"
+    assert Trigger.manual(FLOW, triggered_on=MOMENT)["triggered_on"] == "2026-03-02T08:00:00.000000Z"
+    assert Resume.message("Yes", resumed_on=MOMENT)["resumed_on"] == "2026-03-02T08:00:00.000000Z"
 
 
 @pytest.mark.parametrize(
