@@ -4,15 +4,20 @@ them (tests/relayboard/usage/test_choices.py)."""
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 SCOPES = ("read", "write")
 AREAS = ("contacts", "messages", "tickets", "flows", "campaigns", "channels", "administration")
-AUDIT_ACTIONS = ("created", "changed", "deleted")
+AUDIT_ACTIONS = ("created", "changed", "deleted", "merged", "read", "failed")
 AUDIT_RESOURCES = (
     "account",
+    "broadcasts",
     "campaign_events",
     "campaigns",
     "channels",
     "classifiers",
+    "contact_imports",
     "contacts",
+    "data_requests",
+    "exports",
     "fields",
+    "flow_starts",
     "flows",
     "globals",
     "groups",

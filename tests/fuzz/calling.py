@@ -76,6 +76,9 @@ def scope_of(ask: Ask) -> dict[str, Any]:
 def read_answer(sent: list[Message]) -> Answer:
     """The answer that messages make. Raises AssertionError if they make none."""
     assert sent and sent[0]["type"] == "http.response.start", "no answer"
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in sent[0]["headers"]}
+    headers: dict[str, str] = {}
+    for name, value in sent[0]["headers"]:
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
     body = b"".join(message.get("body", b"") for message in sent[1:])
     return Answer(int(sent[0]["status"]), headers, body)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import random
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from handlers.app import create_app
+from handlers.asgi.browsers import COOKIE
 from openapi.bundle import operations
 from persistence.database import Database
 from persistence.relayers.relayers import claim_phone
@@ -199,7 +201,9 @@ class Mutating:
         )
         if signed is None or signed.status != 201:
             return []
-        cookie = ("cookie", signed.headers["set-cookie"].partition(";")[0])
+        session = re.search(rf"{COOKIE}=[^;]+", signed.headers["set-cookie"])
+        assert session is not None
+        cookie = ("cookie", session[0])
         shown_account = await call(
             self.app, Ask(account, "GET", "/api/v2/account.json", (), [origin, cookie]), Patient()
         )

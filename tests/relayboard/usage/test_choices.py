@@ -3,8 +3,8 @@
 import pytest
 
 from flows.definition.exports import Dependencies
+from openapi.bundle import bundle
 from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
-from persistence.audit import witness
 from persistence.audit.audited import AUDITED
 from persistence.channels import gateway_calls
 from persistence.channels.event_form import CHANNEL_EVENTS
@@ -16,7 +16,7 @@ SAME = {
     "ROLES": users.ROLES,
     "SCOPES": tokens.SCOPES,
     "AREAS": tokens.AREAS,
-    "AUDIT_ACTIONS": (witness.CREATED, witness.CHANGED, witness.DELETED),
+    "AUDIT_ACTIONS": bundle("v2")["components"]["schemas"]["AuditAction"]["enum"],
     "AUDIT_RESOURCES": tuple(sorted({each.resource for each in AUDITED.values()})),
     "TICKETERS": ticketers.TYPES,
     "CLASSIFIERS": classifiers.TYPES,
