@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, literal, or_, select, update
+from sqlalchemy import ColumnElement, Row, Table, delete, literal, or_, select, update
 
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.database import Database, Transaction
@@ -27,6 +27,7 @@ from persistence.tables.data_jobs import (
     contact_import,
     data_request,
     export,
+    imported_contact,
 )
 
 WAKE = "data"
@@ -34,6 +35,7 @@ LEASE = timedelta(minutes=2)
 RENEWAL_SECONDS = 30.0
 KEPT_FOR = timedelta(days=7)
 """How long imports and exports are listed, and their files can be downloaded."""
+FORGOTTEN_AT_ONCE = 5000
 UNFINISHED = (PENDING, RUNNING)
 PENDING_AGAIN = {"status": PENDING, "leased_until": None}
 """What makes an unfinished job begin again: the worker that has it loses its lease."""
@@ -184,6 +186,8 @@ def remove_old_files(database: Database, store: MediaStore, limit: int) -> int:
         for name in names:
             store.remove(name)
     for table, job_id, _ in old:
+        while table is contact_import and database.write(partial(_forget_contacts, job_id=job_id)):
+            pass
         database.write(partial(_forget, table=table, job_id=job_id))
     return len(old)
 
@@ -191,7 +195,10 @@ def remove_old_files(database: Database, store: MediaStore, limit: int) -> int:
 def _old_jobs(tx: Transaction, table: Table, limit: int) -> list[tuple[Table, int, list[str]]]:
     rows = table.c
     sources = rows.source if "source" in rows else literal(None)
-    found = select(rows.id, rows.location, sources).where(rows.created_on < tx.now - KEPT_FOR, _is_free(table, tx.now))
+    old = (rows.created_on < tx.now - KEPT_FOR) & _is_free(table, tx.now)
+    if table is contact_import:
+        old &= rows.taken_back_on.is_(None) | ~is_due(table)
+    found = select(rows.id, rows.location, sources).where(old)
     return [
         (table, job_id, [name for name in names if name is not None])
         for job_id, *names in tx.execute(found.order_by(rows.created_on, rows.id).limit(limit))
@@ -203,6 +210,12 @@ def _old_requests(tx: Transaction, limit: int) -> list[tuple[Table, int, list[st
     old = rows.location.is_not(None) & (rows.finished_on < tx.now - KEPT_FOR)
     found = select(rows.id, rows.location).where(old).order_by(rows.finished_on, rows.id).limit(limit)
     return [(data_request, job_id, [name]) for job_id, name in tx.execute(found) if name is not None]
+
+
+def _forget_contacts(tx: Transaction, job_id: int) -> bool:
+    """Some of what an import changed: others write between two parts. Whether there was any."""
+    some = select(imported_contact.c.id).where(imported_contact.c.import_id == job_id).limit(FORGOTTEN_AT_ONCE)
+    return tx.execute(delete(imported_contact).where(imported_contact.c.id.in_(some))).rowcount > 0
 
 
 def _forget(tx: Transaction, table: Table, job_id: int) -> None:

@@ -92,7 +92,11 @@ class Performer:
     def _import(self, held: Held, workspace: Workspace) -> None:
         from persistence.imports import running  # noqa: PLC0415  # see above
 
-        if held.row.cancelled_on is not None:
+        if held.row.taken_back_on is not None:
+            from persistence.imports.taking_back import run_taking_back  # noqa: PLC0415  # see above
+
+            run_taking_back(self.database, held, workspace, self.is_stopping, self.note)
+        elif held.row.cancelled_on is not None:
             running.end_cancelled(self.database, self.store, held)
         elif held.row.status == READING:
             running.preview(self.database, self.store, held, workspace)

@@ -3,6 +3,7 @@
 import { confirmFirst } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { useKeptForm } from "../parts/kept_form.js";
+import { attempt } from "../parts/notices.js";
 import { Badge, Empty, Field, Problem, Waiting } from "../parts/small.js";
 import { get, newKey, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
@@ -30,6 +31,12 @@ export function ImportPage({ uuid }) {
   useEffect(() => void load(), [uuid]);
   useRepeat(isGoing(file), load);
   const stop = { title: t("imports.cancel"), text: t("imports.cancel_text"), submit: t("imports.cancel"), onYes: async () => setFile(await post("contact_import_actions", { import: uuid, action: "cancel" })) };
+  const takeBack = () =>
+    attempt(async () => {
+      const { removed, restored, kept } = await post("contact_import_actions", { import: uuid, action: "take_back", dry_run: true });
+      const counts = { removed: number(removed), restored: number(restored), kept: number(kept) };
+      confirmFirst({ title: t("imports.take_back"), text: t("imports.take_back_text", counts), submit: t("imports.take_back"), onYes: async () => setFile(await post("contact_import_actions", { import: uuid, action: "take_back" })) });
+    });
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
@@ -37,7 +44,8 @@ export function ImportPage({ uuid }) {
         <h1 dir="auto">${file?.filename ?? t("imports.title")}</h1>
         ${file && html`<${Badge} tone=${TONES[file.status]}>${word("import_status", file.status)}<//>`}
         <span class="grows"></span>
-        ${(isGoing(file) || file?.status === "ready") && html`<button type="button" class="danger" onClick=${() => confirmFirst(stop)}>${t("imports.cancel")}</button>`}
+        ${canBeTakenBack(file) && html`<button type="button" class="danger" onClick=${takeBack}>${t("imports.take_back")}</button>`}
+        ${((isGoing(file) && !file?.taken_back_on) || file?.status === "ready") && html`<button type="button" class="danger" onClick=${() => confirmFirst(stop)}>${t("imports.cancel")}</button>`}
       </header>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
       ${file === undefined && !problem && html`<${Waiting} />`}
@@ -48,6 +56,9 @@ export function ImportPage({ uuid }) {
     </main>
   `;
 }
+
+/** An import that has ended and wrote contacts; one that could not be taken back to the end is tried again. */
+const canBeTakenBack = (/** @type {Import | null | undefined} */ file) => !!file?.finished_on && file.status !== "taken_back" && file.created + file.updated > 0;
 
 /** @param {{file: Import, onStarted: (file: Import) => void}} props */
 function Columns({ file, onStarted }) {
@@ -165,9 +176,11 @@ function choices(name, guessed, fields) {
 function Course({ file }) {
   /** @type {[import("../shared/texts.js").Key, number][]} */
   const counts = [["imports.created", file.created], ["imports.updated", file.updated], ["imports.rejected", file.rejected]];
+  if (file.taken_back_on) counts.push(["imports.removed", file.removed], ["imports.restored", file.restored], ["imports.kept", file.kept]);
   return html`
     <section class="card" aria-label=${t("imports.title")}>
-      ${isGoing(file) && html`<p role="status">${t("imports.progress", { done: number(file.done), total: number(file.row_count) })}</p>
+      ${isGoing(file) && file.taken_back_on && html`<p class="waiting" role="status"><span class="spinner" aria-hidden="true"></span>${t("imports.taking_back")}</p>`}
+      ${isGoing(file) && !file.taken_back_on && html`<p role="status">${t("imports.progress", { done: number(file.done), total: number(file.row_count) })}</p>
         <progress max=${Math.max(file.row_count, 1)} value=${file.done} aria-label=${t("imports.title")}></progress>`}
       ${file.error && html`<p class="problem" role="alert">${file.error}</p>`}
       <dl class="facts">${counts.map(([text, count]) => html`<div key=${text}><dt>${t(text)}</dt><dd>${number(count)}</dd></div>`)}</dl>

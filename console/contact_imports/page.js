@@ -16,7 +16,7 @@ import { ImportPage } from "./import.js";
 const FILES = ".xlsx,.xls,.xlsb,.ods,.csv,.tsv,.txt";
 const GOING = ["reading", "pending", "running"];
 /** @type {Record<string, "good" | "bad" | "warn">} */
-export const TONES = { completed: "good", failed: "bad", ready: "warn", cancelled: "bad" };
+export const TONES = { completed: "good", failed: "bad", ready: "warn", cancelled: "bad", taken_back: "warn" };
 export const isGoing = (/** @type {Import | null | undefined} */ each) => !!each && GOING.includes(each.status);
 
 /** @param {{place: import("../shared/router.js").Place}} props */

@@ -1,18 +1,25 @@
 """`/api/v2/contact_import_actions.json`."""
 
-from handlers.answers import Answer, changed_record
+import orjson
+
+from handlers.answers import Answer, changed_record, ok
+from handlers.private_links import with_link
 from handlers.request import Request
 from persistence.errors import InvalidInput
 from persistence.imports.columns import Choice
 from persistence.imports.contact_imports import CONTACT_IMPORTS, cancel_import, read_again, start_import
+from persistence.imports.taking_back import count_taking_back, take_back
+from persistence.lists import read_record
 
 READING = ("encoding", "date_style", "decimal_sign", "unread")
 
 
 def act_on_contact_import(request: Request) -> Answer:
     body = request.body
-    if body["action"] == "cancel":
-        return _cancel(request)
+    if "dry_run" in body and body["action"] != "take_back":
+        raise InvalidInput.on("dry_run", "Only an import that is taken back takes this.")
+    if body["action"] in ("cancel", "take_back"):
+        return _end(request)
     chosen = [Choice(each["target"], each.get("header"), each.get("place")) for each in body.get("columns", [])]
     how = {name: body[name] for name in READING if name in body}
     if body["action"] == "read":
@@ -26,10 +33,17 @@ def act_on_contact_import(request: Request) -> Answer:
     return changed_record(request, CONTACT_IMPORTS, started)
 
 
-def _cancel(request: Request) -> Answer:
+def _end(request: Request) -> Answer:
+    """Cancels an import, or takes it back."""
+    body, tx, workspace = request.body, request.tx, request.workspace
     for name in ("columns", "group", *READING):
-        if name in request.body:
+        if name in body:
             raise InvalidInput.on(name, "Only an import that is read or started takes this.")
-    return changed_record(
-        request, CONTACT_IMPORTS, cancel_import(request.tx, request.workspace, request.body["import"])
-    )
+    if body["action"] == "cancel":
+        return changed_record(request, CONTACT_IMPORTS, cancel_import(tx, workspace, body["import"]))
+    if body.get("dry_run"):
+        found, counts = count_taking_back(tx, workspace, body["import"])
+    else:
+        found, counts = take_back(tx, workspace, body["import"]), {}
+    record = orjson.loads(read_record(tx, CONTACT_IMPORTS, workspace, found))
+    return ok(with_link("rejects_url")(request, orjson.dumps({**record, **counts}).decode()))

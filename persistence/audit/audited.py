@@ -97,7 +97,7 @@ AUDITED: Mapping[str, Audited] = {
     "contact": Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
     "broadcast": Audited("broadcasts", shown=("status", "scheduled_on")),
     "flow_start": Audited("flow_starts", shown=("start_type",)),
-    "contact_import": Audited("contact_imports", "filename", ("status", "cancelled_on")),
+    "contact_import": Audited("contact_imports", "filename", ("status", "cancelled_on", "taken_back_on")),
     "export": Audited("exports", "type", ("type", "format")),
     "data_request": Audited("data_requests", "type", ("type", "contact_uuid")),
     "media": Audited("media", "filename", tells_creation=False),

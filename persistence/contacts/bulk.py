@@ -56,13 +56,15 @@ class ContactRow:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a row; `reason` says why it was rejected. `unread` are values that the types of their fields do
-    not understand, with the keys of these; they are stored as texts."""
+    not understand, with the keys of these; they are stored as texts. `changes` is what the row changed, as
+    `persistence.tables.data_jobs.imported_contact` keeps it; None if it changed nothing."""
 
     number: int
     result: str
     reason: str = ""
     contact_id: int | None = None
     unread: Sequence[tuple[str, str]] = ()
+    changes: Mapping[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -289,18 +291,33 @@ def _write(
     created = [each for each in rows if each.contact_id is None]
     present = [each for each in rows if each.contact_id is not None]
     _create(tx, workspace.id, created)
-    changed = _change(tx, workspace.id, present, stored)
+    values = _change(tx, workspace.id, present, stored)
     new_ids = {each.contact_id for each in created if each.contact_id is not None}
-    changed |= _add_urns(tx, workspace.id, rows) - new_ids
+    urns = _add_urns(tx, workspace.id, rows)
+    changed = (values.keys() | urns.keys()) - new_ids
+    joined: set[int] = set()
     everybody = [each.contact_id for each in rows if each.contact_id is not None]
     for group_id in group_ids:
-        add_members(tx, workspace.id, group_id, everybody)
+        joined |= set(add_members(tx, workspace.id, group_id, everybody))
     touch_contacts(tx, workspace.id, sorted(changed))
     follow_contacts(tx, workspace.id, sorted(changed | new_ids))
     for result, some in ((CREATED, created), (UPDATED, present)):
         for each in some:
-            number = each.row.number
-            outcomes[number] = Outcome(number, result, contact_id=each.contact_id, unread=each.unread)
+            number, contact_id = each.row.number, each.contact_id
+            assert contact_id is not None
+            changes = {
+                "values": _first_values(each) if result == CREATED else values.get(contact_id, {}),
+                "urns": urns.get(contact_id, []),
+                "joined": contact_id in joined,
+            }
+            told = changes if result == CREATED or any(changes.values()) else None
+            outcomes[number] = Outcome(number, result, contact_id=contact_id, unread=each.unread, changes=told)
+
+
+def _first_values(each: _Read) -> dict[str, list[Any]]:
+    """The values of a new contact, as `_change` tells those of others."""
+    own = {"name": each.row.name or None, "language": each.language or None, **each.values}
+    return {key: [None, value] for key, value in own.items() if value is not None}
 
 
 def _create(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> None:
@@ -326,9 +343,12 @@ def _create(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> None:
         each.contact_id = ids[uuid]
 
 
-def _change(tx: Transaction, workspace_id: int, rows: Sequence[_Read], stored: Mapping[int, Any]) -> set[int]:
-    """Writes what differs; returns the contacts that changed."""
+def _change(
+    tx: Transaction, workspace_id: int, rows: Sequence[_Read], stored: Mapping[int, Any]
+) -> dict[int, dict[str, list[Any]]]:
+    """Writes what differs; returns, by contact, the values that changed, each before and after."""
     changes: list[dict[str, Any]] = []
+    told: dict[int, dict[str, list[Any]]] = {}
     for each in rows:
         assert each.contact_id is not None
         before = stored[each.contact_id]
@@ -340,29 +360,34 @@ def _change(tx: Transaction, workspace_id: int, rows: Sequence[_Read], stored: M
         }
         if wanted != {"new_name": before.name, "new_language": before.language, "new_fields": before.fields}:
             changes.append({"which": each.contact_id, **wanted})
+            old = {"name": before.name, "language": before.language, **before.fields}
+            new = {"name": wanted["new_name"], "language": wanted["new_language"], **merged}
+            pairs = {key: [old.get(key), value] for key, value in new.items()}
+            told[each.contact_id] = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
     if changes:
         mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == bindparam("which"))
-        new = {
+        columns = {
             "name": bindparam("new_name", type_=Text),
             "language": bindparam("new_language", type_=Text),
             "fields": bindparam("new_fields", type_=JsonIndexed),
         }
-        tx.execute(update(contact).where(mine).values(**new), changes)
-    return {each["which"] for each in changes}
+        tx.execute(update(contact).where(mine).values(**columns), changes)
+    return told
 
 
-def _add_urns(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> set[int]:
-    """Gives contacts the URNs of their rows that they do not have, after their others; returns the contacts that
-    got one."""
+def _add_urns(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> dict[int, list[list[str]]]:
+    """Gives contacts the URNs of their rows that they do not have, after their others; returns the schemes and paths of
+    those that contacts got."""
     wanted = {urn.identity: (urn, each) for each in rows for urn in each.urns}
     if not wanted:
-        return set()
+        return {}
     urns, columns = [urn for urn, _ in wanted.values()], contact_urn.c
     mine = (columns.workspace_id == workspace_id) & is_one_of(urns)
     statement = select(columns.id, columns.scheme, columns.path, columns.contact_id).where(mine)
     there = {Urn(row.scheme, row.path).identity: row for row in tx.execute(statement)}
     last = _last_priorities(tx, workspace_id, sorted({each.contact_id for each in rows if each.contact_id}))
-    new, adopted, changed = [], [], set()
+    new, adopted = [], []
+    given: dict[int, list[list[str]]] = {}
     for identity, (urn, each) in wanted.items():
         row = there.get(identity)
         assert each.contact_id is not None
@@ -370,7 +395,7 @@ def _add_urns(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> set[
             continue
         priority = last.get(each.contact_id, -1) + 1
         last[each.contact_id] = priority
-        changed.add(each.contact_id)
+        given.setdefault(each.contact_id, []).append([urn.scheme, urn.path])
         if row is not None:
             adopted.append({"which": row.id, "owner": each.contact_id, "place": priority})
             continue
@@ -390,7 +415,7 @@ def _add_urns(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> set[
         tx.execute(update(contact_urn).where(free).values(**values), adopted)
     if new:
         tx.execute(insert(contact_urn), new)
-    return changed
+    return given
 
 
 def _last_priorities(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, int]:

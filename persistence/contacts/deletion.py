@@ -17,6 +17,7 @@ from persistence.relayers.forgotten_reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.stamps import later, stamped
 from persistence.tables.contacts import contact, contact_note, contact_urn
+from persistence.tables.data_jobs import imported_contact
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
 from persistence.tickets.actions import delete_tickets_of
 
@@ -38,6 +39,8 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     note_deleted(tx, workspace_id, CONTACT, tx.execute(gone.returning(contact.c.uuid)).scalars())
     _delete_messages_of(tx, workspace_id, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
+    kept = imported_contact.c
+    tx.execute(delete(imported_contact).where(kept.workspace_id == workspace_id, kept.contact_id.in_(contact_ids)))
 
 
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -19,7 +19,7 @@ from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room, must_exist
 from persistence.sql.pages import Order
 from persistence.tables.contacts import group
-from persistence.tables.data_jobs import CANCELLED, PENDING, READING, READY, contact_import
+from persistence.tables.data_jobs import CANCELLED, COMPLETED, PENDING, READING, READY, contact_import
 from persistence.workspaces import Workspace, hold_workspace
 
 rows = contact_import.c
@@ -29,6 +29,8 @@ KEEP, REJECT, REFUSE = UNREAD = ("keep", "reject", "refuse")
 """What is done with values that are not understood: they are kept as texts, reject their row, or the whole file."""
 FILENAME_LENGTH = 255
 FINISHED = "This import has ended."
+GOES_BACK = "This import is being taken back, which goes on to its end."
+TAKEN_BACK = "taken_back"
 NOT_READY = "This import has not been read yet, or was started already."
 
 CONTACT_IMPORTS = ListSpec(
@@ -37,7 +39,11 @@ CONTACT_IMPORTS = ListSpec(
         {
             "uuid": rows.uuid,
             "filename": rows.filename,
-            "status": case((rows.finished_on.is_(None) & rows.cancelled_on.is_not(None), CANCELLED), else_=rows.status),
+            "status": case(
+                (rows.taken_back_on.is_not(None) & (rows.status == COMPLETED), TAKEN_BACK),
+                (rows.taken_back_on.is_(None) & rows.finished_on.is_(None) & rows.cancelled_on.is_not(None), CANCELLED),
+                else_=rows.status,
+            ),
             "columns": rows.columns,
             "reading": rows.reading,
             "group": rows.group_uuid,
@@ -46,9 +52,13 @@ CONTACT_IMPORTS = ListSpec(
             "created": rows.created,
             "updated": rows.updated,
             "rejected": rows.rejected,
+            "removed": rows.removed,
+            "restored": rows.restored,
+            "kept": rows.kept,
             "error": rows.error,
             "rejects_url": rows.location,
             "created_on": rows.created_on,
+            "taken_back_on": rows.taken_back_on,
             "finished_on": rows.finished_on,
         }
     ),
@@ -115,7 +125,7 @@ def read_again(
 
 
 def _hold_ready(tx: Transaction, workspace: Workspace, uuid: str) -> Any:
-    row = _hold_import(tx, workspace, uuid)
+    row = hold_import(tx, workspace, uuid)
     if row.status != READY or row.cancelled_on is not None:
         raise Refused(NOT_READY)
     return row
@@ -125,9 +135,11 @@ def cancel_import(tx: Transaction, workspace: Workspace, uuid: str) -> int:
     """Stop an import that is not finished; returns its id. The worker that has it stores nothing more; another one
     writes the file of rejected rows. Contacts that were imported stay. Raises Refused, InvalidInput.
     """
-    row = _hold_import(tx, workspace, uuid)
+    row = hold_import(tx, workspace, uuid)
     if row.finished_on is not None:
         raise Refused(FINISHED)
+    if row.taken_back_on is not None:
+        raise Refused(GOES_BACK)
     mine = (rows.workspace_id == workspace.id) & (rows.id == row.id)
     tx.execute(update(contact_import).where(mine).values(cancelled_on=tx.now, **PENDING_AGAIN))
     tx.wake(WAKE)
@@ -135,7 +147,7 @@ def cancel_import(tx: Transaction, workspace: Workspace, uuid: str) -> int:
     return found
 
 
-def _hold_import(tx: Transaction, workspace: Workspace, uuid: str) -> Any:
+def hold_import(tx: Transaction, workspace: Workspace, uuid: str) -> Any:
     mine = (rows.workspace_id == workspace.id) & (rows.uuid == uuid)
     row = tx.execute(select(contact_import).where(mine).with_for_update()).first() if is_uuid(uuid) else None
     return must_exist(row, "import", uuid)

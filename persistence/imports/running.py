@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -25,7 +25,7 @@ from persistence.imports.contact_imports import KEEP, REFUSE, REJECT, read_colum
 from persistence.imports.reading import COLUMNS_LIMIT, BadFile, Row, Rows, opened_rows
 from persistence.imports.survey import EXAMPLES, Formats, Survey, formats_of, give_examples
 from persistence.media.store import MediaStore
-from persistence.tables.data_jobs import CANCELLED, COMPLETED, READY, rejected_row
+from persistence.tables.data_jobs import CANCELLED, COMPLETED, READY, imported_contact, rejected_row
 from persistence.workspaces import Workspace
 
 CHUNK_ROWS = 500
@@ -103,7 +103,7 @@ def look_at(
                 raise BadFile(f"A file may have {ROWS_LIMIT} rows.")
         encoding = rows.encoding
     best = survey.suggest_formats(formats_of(workspace))
-    formats = Formats(said.get("date_style", best.date_style), said.get("decimal_sign", best.decimal_sign))
+    formats = formats_said(said, best)
     with database.reading() as tx:
         columns = guess_columns(tx, workspace, header, survey, formats)
         if len(chosen) == len(columns):
@@ -112,8 +112,13 @@ def look_at(
     if any(has_misfits(each, kind) for each, kind in zip(columns, kinds, strict=True)):
         with opened() as rows:
             columns = count_unread(database, workspace, columns, kinds, formats, rows)
-    reading = {"encoding": encoding, "date_style": formats.date_style, "decimal_sign": formats.decimal_sign}
+    reading = {"encoding": encoding, **asdict(formats)}
     return Looked(columns, last, {**reading, "unread": said.get("unread", KEEP)})
+
+
+def formats_said(said: Mapping[str, Any], other: Formats) -> Formats:
+    """The formats that were chosen or found, in place of others."""
+    return Formats(**{name: said.get(name, value) for name, value in asdict(other).items()})
 
 
 def has_misfits(column: Column, kind: str) -> bool:
@@ -181,8 +186,7 @@ def run_import(
 
 def reading_of(workspace: Workspace, said: Mapping[str, Any]) -> Reading:
     """How the values of a file are read; with the workspace's formats if nobody said."""
-    own = formats_of(workspace)
-    formats = Formats(said.get("date_style", own.date_style), said.get("decimal_sign", own.decimal_sign))
+    formats = formats_said(said, formats_of(workspace))
     return Reading(formats.environment_of(workspace), refuses_unread=said.get("unread") == REJECT)
 
 
@@ -238,9 +242,16 @@ def write_chunk(
         counted = add_unread(columns, outcomes)
         changed = {} if counted == columns and last > CHUNK_ROWS + 1 else {"columns": show_columns(counted)}
         until = keep(tx, held, last_row=last, attempts=0, **changed, **_counts(held, outcomes))
+        owner = {"workspace_id": workspace.id, "import_id": held.row.id}
+        changed_contacts = [
+            {**owner, "contact_id": each.contact_id, "is_new": each.result == CREATED, "changes": each.changes}
+            for each in outcomes
+            if each.changes is not None
+        ]
+        if changed_contacts:
+            tx.execute(insert(imported_contact), changed_contacts)
         told = [each for each in outcomes if each.result == REJECTED or each.unread]
         if told:
-            owner = {"workspace_id": workspace.id, "import_id": held.row.id}
             made = [
                 {**owner, "number": each.number, "reason": _reason(each), "cells": _storable(cells_of[each.number])}
                 for each in told

@@ -25,21 +25,34 @@ SAMPLE_LENGTH = 500
 MOSTLY = 0.8
 DECIMAL_SIGNS = (".", ",")
 DATE_LENGTH = 40
-COMMA = re.compile(r"[+-]?(?:\d+,\d{1,2}|\d+,\d{4,}|\d{1,3}(?:[. \u00a0\u202f]\d{3})+,\d+)\Z")
-POINT = re.compile(r"[+-]?(?:\d+\.\d{1,2}|\d+\.\d{4,}|\d{1,3}(?:,\d{3})+\.\d+)\Z")
+COMMA = re.compile(r"[+-]?(?:\d+,\d{1,2}|\d+,\d{4,}|\d{1,3}(?:[.'\u2019 \u00a0\u202f]\d{3})+,\d+)\Z")
+POINT = re.compile(r"[+-]?(?:\d+\.\d{1,2}|\d+\.\d{4,}|\d{1,3}(?:[,'\u2019 \u00a0\u202f]\d{3})+\.\d+)\Z")
+GROUPED = re.compile(r"[+-]?\d{1,3}(?P<sign>[.,'\u2019 \u00a0\u202f])\d{3}(?:(?P=sign)\d{3})*(?P<more>[.,]\d+)?\Z")
+SPELLINGS = {"\u2019": "'", "\u00a0": " ", "\u202f": " "}
+"""Of signs between groups of digits, as number formats name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Formats:
-    """How the values of a file are read: the order of days and months, and the decimal sign."""
+    """How the values of a file are read: the order of days and months, the decimal sign, and the sign between groups of
+    digits; without one, that of the workspace if it has this decimal sign."""
 
     date_style: str
     decimal_sign: str
+    grouping: str | None = None
 
     def environment_of(self, workspace: Workspace) -> Environment:
-        grouping = "." if self.decimal_sign == "," else ","
         read = environment_of(replace(workspace, date_style=self.date_style))
+        own = read.number_format
+        grouping = own.digit_grouping_symbol if own.decimal_symbol == self.decimal_sign else usual(self.decimal_sign)
+        if self.grouping not in (None, self.decimal_sign):
+            grouping = self.grouping
         return replace(read, number_format=NumberFormat(self.decimal_sign, grouping))
+
+
+def usual(decimal_sign: str) -> str:
+    """The sign between groups of digits that goes with a decimal sign, if nothing says which."""
+    return "." if decimal_sign == "," else ","
 
 
 def formats_of(workspace: Workspace) -> Formats:
@@ -49,13 +62,14 @@ def formats_of(workspace: Workspace) -> Formats:
 @dataclass(slots=True)
 class Values:
     """The values of a column. `numbers` counts those that are one with each decimal sign, `dates` those that are
-    one in each order, `signs` those with which a sign is clear."""
+    one in each order, `signs` and `groupings` those with which a decimal sign, or one between groups, is clear."""
 
     filled: int = 0
     sample: list[str] = field(default_factory=list)
     numbers: Counter[str] = field(default_factory=Counter)
     dates: Counter[str] = field(default_factory=Counter)
     signs: Counter[str] = field(default_factory=Counter)
+    groupings: Counter[str] = field(default_factory=Counter)
 
     def share(self, is_such: Callable[[str], bool]) -> float:
         return sum(map(is_such, self.sample)) / len(self.sample) if self.sample else 0.0
@@ -97,6 +111,9 @@ class Survey:
                 values.signs["."] += 1
             elif COMMA.match(cell):
                 values.signs[","] += 1
+            grouped = GROUPED.match(cell)
+            if grouped is not None and (grouped["more"] or grouped["sign"] not in DECIMAL_SIGNS):
+                values.groupings[SPELLINGS.get(grouped["sign"], grouped["sign"])] += 1
         if (is_sampled or values.dates) and 5 < len(cell) <= DATE_LENGTH and not cell.isdigit():
             values.dates.update(self._find_dates(cell))
 
@@ -107,11 +124,15 @@ class Survey:
         best = max(orders.values(), default=0)
         style = own.date_style if orders[own.date_style] == best else next(s for s in DATE_STYLES if orders[s] == best)
         signs: Counter[str] = Counter()
+        groupings: Counter[str] = Counter()
         for each in self.columns:
-            signs.update(each.signs if is_mostly(each, most(each.numbers)) else {})
+            if is_mostly(each, most(each.numbers)):
+                signs.update(each.signs)
+                groupings.update(each.groupings)
         clear = max(DECIMAL_SIGNS, key=lambda sign: signs[sign])
         sign = own.decimal_sign if signs["."] == signs[","] else clear
-        return Formats(style, sign)
+        del groupings[sign]
+        return Formats(style, sign, max(groupings, key=lambda each: groupings[each], default=None))
 
     def looks_like_phones(self, values: Values) -> bool:
         return values.share(lambda cell: is_phone(cell, self._country)) >= MOSTLY
@@ -142,7 +163,9 @@ def is_number(text: str, sign: str) -> bool:
     if (COMMA if sign == "." else POINT).match(text):
         return False
     try:
-        parse_decimal(text, NumberFormat(sign, "." if sign == "," else ","))
+        grouped = GROUPED.match(text)
+        grouping = usual(sign) if grouped is None else SPELLINGS.get(grouped["sign"], grouped["sign"])
+        parse_decimal(text, NumberFormat(sign, grouping if grouping != sign else usual(sign)))
     except NumberError:
         return False
     return True

@@ -21,7 +21,7 @@ from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.channels import gateway_call
 from persistence.tables.contacts import contact, contact_note, contact_urn
-from persistence.tables.data_jobs import FAILED, contact_import, export, rejected_row
+from persistence.tables.data_jobs import FAILED, contact_import, export, imported_contact, rejected_row
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.flow_starts import flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, message
@@ -44,6 +44,7 @@ OWN_ROWS: Mapping[str, Table] = {
         parked_sprint,
         delivery,
         gateway_call,
+        imported_contact,
     )
 }
 """Rows of the contact that delete_contacts leaves; attempts go with their deliveries."""
@@ -51,6 +52,7 @@ MENTIONS: Mapping[str, Column[Any]] = {
     "delivery": delivery.c.body,
     "resthook_event": resthook_event.c.data,
     "idempotency_answer": kept_answer.c.body,
+    "imported_contact": imported_contact.c.changes,
 }
 """Rows that go if this column mentions the person."""
 DOCUMENTS: Sequence[Column[Any]] = (

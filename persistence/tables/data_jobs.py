@@ -1,7 +1,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Integer, Named, String, Text
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
 
 from persistence.sql.columns import (
     BigId,
@@ -46,6 +46,10 @@ class ContactImportColumns(DataJobColumns):
     updated: Named[int] = Column(Integer, default=0)
     rejected: Named[int] = Column(Integer, default=0)
     cancelled_on: Named[datetime | None] = Column(UtcDateTime)
+    taken_back_on: Named[datetime | None] = Column(UtcDateTime)
+    removed: Named[int] = Column(Integer, default=0, server_default="0")
+    restored: Named[int] = Column(Integer, default=0, server_default="0")
+    kept: Named[int] = Column(Integer, default=0, server_default="0")
 
 
 contact_import = numbered_table(
@@ -58,7 +62,8 @@ contact_import = numbered_table(
 """`source` is the uploaded file in the media store, `location` the file of rejected rows. `columns` is a list of what
 `persistence.imports.columns.Column` holds; `reading` has "encoding", "date_style", "decimal_sign", "unread", and in
 "said" which of them people chose. Rows up to `last_row` are done, committed together with their contacts. After
-`cancelled_on` a worker only ends the import."""
+`cancelled_on` a worker only ends the import. After `taken_back_on` it takes it back: `removed`, `restored` and `kept`
+count its contacts."""
 
 
 class RejectedRowColumns(OwnedColumns):
@@ -72,6 +77,24 @@ rejected_row = numbered_table(
     "rejected_row", RejectedRowColumns, Index("ix_rejected_row_import", "import_id", "number")
 )
 """Rows that an import rejected, until its file of them is written."""
+
+
+class ImportedContactColumns(OwnedColumns):
+    import_id: Named[int] = Column(BigId, ForeignKey("contact_import.id", ondelete="CASCADE"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    is_new: Named[bool] = Column(Boolean)
+    changes: Named[Any] = Column(Json, nullable=False)
+
+
+imported_contact = numbered_table(
+    "imported_contact",
+    ImportedContactColumns,
+    Index("ix_imported_contact_import", "import_id", "contact_id", "id"),
+    Index("ix_imported_contact_contact", "contact_id"),
+)
+"""What rows of an import changed, so that it can be taken back; a row is deleted with that. `changes` has in "values"
+what was before and after, by "name", "language" or the UUID of a field, in "urns" schemes and paths that the contact
+got, in "joined" whether it joined the group of the import."""
 
 
 class ExportColumns(DataJobColumns):

@@ -15,7 +15,7 @@ OWNER = "workspace_id"
 
 LEFT_OUT = {
     *("api_token", "idempotency_answer", "rate_window", "invitation"),
-    *("contact_import", "rejected_row", "export"),
+    *("contact_import", "rejected_row", "imported_contact", "export"),
     *("workspace_move", "moved_record", "gateway_call"),
 }
 """Tokens and invitations belong to an installation, and the rest is of the moment."""

@@ -41,7 +41,7 @@ CONTACT_IMPORT = Action(
     ),
     option(
         "--decimal",
-        "the sign before decimals; default: what the values say",
+        "the sign before decimals; default: what the values say, or that of the workspace",
         choices=(".", ","),
         into="decimal_sign",
     ),
@@ -78,6 +78,20 @@ CONTACT_CANCEL = Action(
     more="Contacts that it has written stay. A worker writes the file of rejected rows.",
     examples=(f"{ID} {IN}",),
 )
+CONTACT_TAKE_BACK = Action(
+    "take-back-import",
+    "contact_import_jobs.run_take_back",
+    "delete what an import created and give back what it changed, where nobody has touched it since",
+    argument("uuid", "the import, as `relayboard contact imports` names it", metavar="UUID"),
+    workspace(),
+    flag("--dry-run", "show how many contacts would be removed, restored and kept; change nothing"),
+    flag("--yes", "do it without being asked"),
+    more=(
+        "It can be taken back as long as it is listed. Fields that it made stay. A worker goes on after an "
+        "interruption."
+    ),
+    examples=(f"{ID} {IN} --dry-run", f"{ID} {IN} --yes"),
+)
 CONTACT_COPY = Action(
     "copy",
     "contact_requests.run_copy",
@@ -100,7 +114,7 @@ CONTACT_ERASE = Action(
     destroys="everything about {contact} is erased, which cannot be undone",
     examples=(f"{ID} {IN} --yes",),
 )
-CONTACT_DATA = (CONTACT_IMPORT, CONTACT_IMPORTS, CONTACT_CANCEL, CONTACT_COPY, CONTACT_ERASE)
+CONTACT_DATA = (CONTACT_IMPORT, CONTACT_IMPORTS, CONTACT_CANCEL, CONTACT_TAKE_BACK, CONTACT_COPY, CONTACT_ERASE)
 EXPORT = Action(
     "export",
     "exports.run_export",

@@ -168,7 +168,7 @@ class Action(click.Command):
         if self.records:
             self._resolve(options)
         if self.destroys and not options.yes and (not self.destroys_with or given[self.destroys_with]):
-            self._confirm(self.destroys.format(**given))
+            confirm(self.destroys.format(**given), asks_pipes=self.asks_pipes)
         return self.load()(options)
 
     def _resolve(self, options: Options) -> None:
@@ -179,18 +179,19 @@ class Action(click.Command):
                 naming = import_module(f"{COMMANDS}.naming")
             naming.resolve_names(options, named)
 
-    def _confirm(self, sentence: str) -> None:
-        """Raises CommandFailed unless it may be done."""
-        if sys.stdin.isatty() and sys.stderr.isatty():
-            if not click.confirm(f"{sentence}. Go on?", err=True):
-                raise CommandFailed("nothing was changed")
-        elif self.asks_pipes:
-            raise CommandFailed(f"{sentence}: say --yes")
-
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
             for example in self.examples:
                 formatter.write(f"{'':{formatter.current_indent}}{ctx.command_path} {example}".rstrip() + "\n")
+
+
+def confirm(sentence: str, *, asks_pipes: bool = True) -> None:
+    """Raises CommandFailed unless it may be done."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        if not click.confirm(f"{sentence}. Go on?", err=True):
+            raise CommandFailed("nothing was changed")
+    elif asks_pipes:
+        raise CommandFailed(f"{sentence}: say --yes")
 
 
 class Listing(click.Group):

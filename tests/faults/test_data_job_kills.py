@@ -15,6 +15,7 @@ from sqlalchemy import Table, func, select, update
 from persistence.database import Database
 from persistence.exports.exports import create_export
 from persistence.imports.contact_imports import create_import, start_import
+from persistence.imports.taking_back import take_back
 from persistence.media.folder import FolderStore
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.data_jobs import READY, contact_import, export
@@ -78,9 +79,9 @@ def read_job(database: Database, table: Table, column: str) -> tuple[int, bool]:
     return int(done or 0), finished_on is not None
 
 
-def finish_job(database: Database, table: Table, environment: dict[str, str]) -> bool:
+def finish_job(database: Database, table: Table, environment: dict[str, str], column: str = "") -> bool:
     """Lets workers, of which some are killed amid the job, end it. Whether one was."""
-    column = "last_row" if table is contact_import else "record_count"
+    column = column or ("last_row" if table is contact_import else "record_count")
     kills = 0
     while kills < KILLS and kill_amid(database, table, column, fork(run_worker, environment=environment)):
         kills += 1
@@ -148,6 +149,15 @@ def test_every_row_is_imported_and_every_contact_exported_once(
         if is_killed_amid:
             break
     assert is_killed_amid
+
+    with database.writing() as tx:
+        take_back(tx, workspace, uuid)
+    assert finish_job(database, contact_import, environment, "removed")
+    with database.reading() as tx:
+        job = tx.execute(select(contact_import).where(contact_import.c.uuid == uuid)).one()
+        left = set(tx.execute(select(contact_urn.c.path).where(contact_urn.c.contact_id.is_not(None))).scalars())
+    assert (job.removed, job.kept) == (ROWS - rejected, 0)
+    assert left == {f"+25078{row:07}" for row in range(ROWS) if row % BAD_EVERY != 7}
 
 
 def read_statuses(database: Database) -> list[str]:

@@ -159,6 +159,33 @@ def test_a_filter_of_another_kind_is_refused(api: Api) -> None:
     assert api.post(EXPORTS, {"type": "contacts", "format": "doc"}).status_code == 400
 
 
+def test_an_import_is_counted_and_taken_back_once(api: Api, other_api: Api, work: Callable[[], None]) -> None:
+    made = api.upload(IMPORTS, "people.csv", b"Phone,Age\n+250788000111,1\nbad,2\n", "text/csv").json()
+    work()
+    body = {"import": made["uuid"], "action": "take_back"}
+    assert api.post(ACTIONS, body).status_code == 400
+    assert api.post(ACTIONS, {**body, "action": "start", "dry_run": True}).status_code == 400
+    assert api.post(ACTIONS, {**body, "action": "start"}).status_code == 200
+    work()
+    assert api.post(ACTIONS, {**body, "group": "Mothers"}).status_code == 400
+    assert other_api.post(ACTIONS, body).status_code == other_api.post(ACTIONS, {**body, "dry_run": True}).status_code
+
+    counted = api.post(ACTIONS, {**body, "dry_run": True}).json()
+    (between,) = api.results(IMPORTS)
+    asked = [api.post(ACTIONS, body) for _ in range(2)]
+    work()
+    done, _ = api.post(ACTIONS, body).json(), work()
+
+    assert [counted[name] for name in ("status", "removed", "restored", "kept")] == ["completed", 1, 0, 0]
+    assert (between["taken_back_on"], between["removed"]) == (None, 0)
+    assert {(each.status_code, each.json()["status"]) for each in asked} == {(200, "pending")}
+    assert [done[name] for name in ("status", "removed", "restored", "kept")] == ["taken_back", 1, 0, 0]
+    assert done["rejects_url"].startswith("http") and download(api, done["rejects_url"])
+    assert api.results("/api/v2/contacts.json") == []
+    told = api.results("/api/v2/audit_events.json", resource="contact_imports")
+    assert sum("taken_back_on" in each["changes"] for each in told) == 1
+
+
 def test_an_import_is_cancelled_before_it_runs_and_once(api: Api, other_api: Api, work: Callable[[], None]) -> None:
     made = api.upload(IMPORTS, "people.csv", PEOPLE, "text/csv").json()
     work()

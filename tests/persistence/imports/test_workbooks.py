@@ -4,12 +4,14 @@ workspace, with the same people at the end. What each kind is about stands in it
 import io
 import zipfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import xlsxwriter
+from sqlalchemy import select, update
 
 from openapi.bundle import bundle
 from persistence.database import Database
@@ -18,6 +20,8 @@ from persistence.imports.columns import Choice
 from persistence.imports.contact_imports import read_again, start_import
 from persistence.imports.reading import ENCODINGS
 from persistence.media.folder import FolderStore
+from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace
 from relayboard.usage.data import ENCODINGS as OFFERED
 from tests.persistence.imports.test_contact_imports import Desk, csv_of
@@ -237,6 +241,37 @@ def test_the_values_say_which_order_of_days_and_months_and_which_decimal_sign_th
     reading = desk.show(desk.upload(content))["reading"]
 
     assert (reading["date_style"], reading["decimal_sign"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("own", "numbers", "read", "unread"),
+    [
+        ("1 234,5", ["1 234", "27"], ["1234", "27"], 0),
+        ("1'234.5", ["1,234.5", "27"], ["1234.5", "27"], 0),
+        ("1,234.5", ["1'234'567", "1\u2019234.5"], ["1234567", "1234.5"], 0),
+        ("1,234.5", ["1\u202f234,5", "27"], ["1234.5", "27"], 0),
+        ("1.234,5", ["1.234", "27"], ["1234", "27"], 0),
+        ("1,234.5", ["1.234", "27"], ["1.234", "27"], 0),
+        (None, ["1234.5", "27"], ["1234.5", "27"], 0),
+        ("1'234.5", ["1,234", "1'234"], [None, "1234"], 1),
+    ],
+)
+def test_numbers_are_read_as_the_file_writes_them_and_otherwise_as_the_workspace_does(
+    desks: tuple[Desk, Desk], own: str | None, numbers: list[str], read: list[str | None], unread: int
+) -> None:
+    desk = replace(desks[0], workspace=replace(desks[0].workspace, number_format=own))
+    with desk.database.writing() as tx:
+        tx.execute(update(workspace_table).where(workspace_table.c.id == desk.workspace.id).values(number_format=own))
+    rows = [["Phone", "Weight"], [A, numbers[0]], [B, numbers[1]]]
+    uuid = desk.upload("\n".join(";".join(row) for row in rows).encode())
+    desk.start(uuid, {"Weight": "new:Weight:number"})
+    desk.work()
+    done = desk.show(uuid)
+
+    with desk.database.reading() as tx:
+        stored = tx.execute(select(contact.c.fields).order_by(contact.c.id)).scalars()
+        assert [next(iter(each.values())).get("number") for each in stored] == read
+    assert sum(each["unread"] for each in done["columns"]) == unread
 
 
 def test_a_long_cell_rejects_its_row_unless_its_column_is_left_out(desks: tuple[Desk, Desk]) -> None:

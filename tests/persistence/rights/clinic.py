@@ -19,7 +19,7 @@ from persistence.rights.needles import find_contact_of_person
 from persistence.rights.requests import DATA_REQUESTS, create_request
 from persistence.sql.columns import new_uuid
 from persistence.tables.audit import audit_event
-from persistence.tables.data_jobs import contact_import, export, rejected_row
+from persistence.tables.data_jobs import contact_import, export, imported_contact, rejected_row
 from persistence.tables.deliveries import delivery, delivery_attempt, resthook, resthook_event
 from persistence.tables.flows import flow as flow_table
 from persistence.tables.moves import moved_record, workspace_move
@@ -140,6 +140,12 @@ def write_jobs(clinic: Clinic) -> None:
         number = tx.insert(contact_import, **owned, **done, filename="people.csv", columns=columns)
         row = {"import_id": number, "workspace_id": clinic.workspace.id, "number": 2, "cells": [NUMBER, NAME]}
         tx.execute(insert(rejected_row), [{**row, "reason": f"{NUMBER}: no"}])
+        for uuid, before in ((clinic.amina, NAME), (clinic.bosco, NUMBER)):
+            which = text("SELECT id FROM contact WHERE uuid = :uuid")
+            contact_id = tx.execute(which, {"uuid": uuid}).scalar_one()
+            kept = {"import_id": number, "contact_id": contact_id, "is_new": False}
+            changes = {"values": {"name": [before, "New"]}, "urns": [], "joined": False}
+            tx.insert(imported_contact, workspace_id=clinic.workspace.id, changes=changes, **kept)
         made = {"type": "contacts", "format": "csv", "filters": {"query": f"tel = {NUMBER}"}}
         tx.insert(export, **owned, **made, **{**done, "location": "private/exports/people.csv"})
     for name in ("private/imports/rejected.csv", "private/exports/people.csv"):

@@ -111,6 +111,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ),
     ("contact", "imports"): ("--workspace {workspace} --limit 5",),
     ("contact", "cancel-import"): ("--workspace {workspace} {import}",),
+    ("contact", "take-back-import"): (
+        "--workspace {workspace} {past_import} --dry-run",
+        "--workspace {workspace} --yes {past_import}",
+    ),
     ("message", "send"): ("--workspace {workspace} --contact tel:+250788000444 --text Hello",),
     ("message", "list"): ("--workspace {workspace}", "--workspace {workspace} --folder outbox --limit 1"),
     ("contact", "answer"): ("--workspace {workspace} tel:+250788000444",),

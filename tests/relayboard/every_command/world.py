@@ -40,7 +40,7 @@ from persistence.resthooks.subscribers import create_subscriber
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
-from persistence.tables.data_jobs import READY, contact_import
+from persistence.tables.data_jobs import COMPLETED, READY, contact_import, imported_contact
 from persistence.tables.deliveries import FAILED
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
@@ -150,6 +150,12 @@ def _make_records(database: Database, workspace: Workspace, names: dict[str, str
         waiting = {"status": READY, "filename": "people.csv", "columns": [], "created_on": tx.now}
         names["import"] = new_uuid()
         tx.insert(contact_import, workspace_id=workspace.id, uuid=names["import"], **waiting)
+        names["past_import"] = new_uuid()
+        past = {**waiting, "status": COMPLETED, "finished_on": tx.now, "created": 1}
+        past_id = tx.insert(contact_import, workspace_id=workspace.id, uuid=names["past_import"], **past)
+        changes = {"values": {}, "urns": [], "joined": False}
+        kept = {"import_id": past_id, "contact_id": contact_id, "is_new": True, "changes": changes}
+        tx.insert(imported_contact, workspace_id=workspace.id, **kept)
         translation = Translation(names["channel"], "eng", "Hello", "", "approved")
         ticket_id = open_ticket(tx, workspace, NewTicket(contact_id, None, None, None))
         assert ticket_id is not None
