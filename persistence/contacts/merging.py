@@ -19,6 +19,7 @@ from persistence.stamps import later, stamped
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event, gateway_call
 from persistence.tables.contacts import ACTIVE, contact, contact_note, contact_urn, group, group_membership
+from persistence.tables.data_jobs import imported_contact
 from persistence.tables.flow_starts import flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, message
 from persistence.tables.runs import flow_run, flow_session
@@ -58,6 +59,9 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     emptied: dict[str, Any] = {"is_deleted": True, "fields": {}, "open_ticket_count": 0}
     emptied |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
     emptied["merged_into_id"] = kept_id
+    # Whoever was merged is not what an import made any more, and is not taken back.
+    kept = _ours(imported_contact, workspace) & imported_contact.c.contact_id.in_([kept_id, other_id])
+    tx.execute(delete(imported_contact).where(kept))
     earlier = _ours(contact, workspace) & (contact.c.merged_into_id == other_id)
     tx.execute(update(contact).where(earlier).values(merged_into_id=kept_id))
     for contact_id, values in ((kept_id, gained), (other_id, emptied)):

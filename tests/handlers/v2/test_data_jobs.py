@@ -55,7 +55,7 @@ def test_a_file_is_uploaded_looked_at_and_imported(api: Api, work: Callable[[], 
     assert (started.status_code, started.json()["columns"][2]["target"]) == (200, "field:village")
     assert [done[name] for name in ("status", "created", "rejected", "done")] == ["completed", 1, 1, 2]
     assert (amina["urns"], amina["fields"]) == (["tel:+250788000001"], {"village": "Gasharu"})
-    assert b"bad,Bosco,,3,tel:bad: Not a possible phone number" in download(api, done["rejects_url"])
+    assert b'bad,Bosco,,3,"tel:bad: Not a possible phone number' in download(api, done["rejects_url"])
     assert editor.post(ACTIONS, body).status_code == 400
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import delete, func, insert, select, update
 
 from flows.urns import Urn
 from persistence.contacts.deletion import delete_contacts
+from persistence.contacts.merging import merge_contacts
 from persistence.contacts.writes import ContactChange, change_contact, create_contact, set_urns
 from persistence.data_jobs import KEPT_FOR, LEASE, remove_old_files, take_next
 from persistence.database import Database
@@ -178,6 +179,18 @@ def test_values_of_fields_that_are_gone_stand_in_no_way_and_do_not_come_back(des
 
     assert undo(desk, done["uuid"]) == (1, 0, 0)
     assert state(desk)[known][1] == {}
+
+
+def test_whoever_was_merged_stays(desk: Desk) -> None:
+    done = desk.run([HEADER, *([f"+25078800000{number}", "New", ""] for number in range(3))])
+    first, second, _ = (each["uuid"] for each in desk.contacts())
+    with desk.database.writing() as tx:
+        user_id = add_member(tx, desk.workspace.id, "ann@example.org", "administrator")
+        pair = [tx.execute(select(contact.c.id).where(contact.c.uuid == each)).scalar_one() for each in (first, second)]
+        merge_contacts(tx, desk.workspace, *pair, user_id=user_id)
+
+    assert undo(desk, done["uuid"]) == (1, 0, 0)
+    assert [each["uuid"] for each in desk.contacts()] == [first]
 
 
 def test_a_later_import_is_taken_back_before_an_earlier_one(desk: Desk) -> None:
