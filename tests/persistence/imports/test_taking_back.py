@@ -23,6 +23,7 @@ from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact, contact_note, contact_urn, field, group, group_membership
 from persistence.tables.data_jobs import imported_contact
+from persistence.users import add_member
 from tests.factories import id_of, make_messages
 from tests.persistence.imports.test_contact_imports import Desk, csv_of, desk
 
