@@ -163,7 +163,13 @@ class _Sendable:
         """
         names = dict.fromkeys(name for name in PLACEHOLDER.findall(self.text) if name)
         deeds = ", ".join(dict.fromkeys(DEED.findall(self.text)))
-        return f"EXECUTE {self.name}({', '.join(f'%({name})s' for name in names)}) /* {deeds} */"
+        return f"EXECUTE {self.name}{values_of(names)} /* {deeds} */"
+
+
+def values_of(names: Iterable[str]) -> str:
+    """The parameters of an execution in brackets, which PostgreSQL does not take around none."""
+    places = ", ".join(f"%({name})s" for name in names)
+    return places and f"({places})"
 
 
 class Fixed:

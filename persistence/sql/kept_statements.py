@@ -16,6 +16,7 @@ from sqlalchemy.engine import Dialect
 
 from persistence.database import Transaction
 from persistence.sql.direct import fetch
+from persistence.sql.fixed_statements import values_of
 
 MOST_KEPT = 2000
 """Sets of conditions; the one that was kept first is forgotten for a new one."""
@@ -70,7 +71,7 @@ class _Kept:
     def execution(self) -> str:
         """The command that executes it once it is prepared."""
         names = dict.fromkeys(name for name in PLACEHOLDER.findall(self.text) if name)
-        return f"EXECUTE kept_{self.number}({', '.join(f'%({name})s' for name in names)})"
+        return f"EXECUTE kept_{self.number}{values_of(names)}"
 
     def _processed(self, name: str, value: Any) -> Any:
         process = self.processors.get(name)

@@ -178,6 +178,13 @@ def test_what_could_not_be_prepared_is_prepared_later(database: Database, worksp
             assert counting.rows(tx, {"owner": workspace.id}) == []
 
 
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_a_statement_without_parameters_is_prepared_too(database: Database, workspace: Workspace) -> None:
+    everybody = of(select(contact.c.id))
+    with database.reading() as tx:
+        assert [everybody.rows(tx, {}) for _ in range(USES)] == [[]] * USES
+
+
 def test_no_fixed_statement_holds_a_secret_whose_key_belongs_to_an_engine(database: Database) -> None:
     for fixed in load_all():
         compiled: Any = fixed.built(is_sqlite=database.sqlite).compile(dialect=database.engine.dialect)  # type: ignore[attr-defined]
