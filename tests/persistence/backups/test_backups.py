@@ -21,6 +21,7 @@ from persistence.media.folder import FolderStore
 from persistence.migrations import newest_revision
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
+from persistence.tokens import public_part
 from persistence.workspaces import Workspace
 from relayboard import cli
 from testbed.forked import fork
@@ -71,8 +72,14 @@ def environment_for(url: str, folder: Path, key: str = SECRET_KEY) -> dict[str, 
 
 
 def read_lists(api: Api) -> dict[str, Any]:
-    """Everything that both generations of the API show to an administrator."""
-    return {str(operation): read_list(api, operation) for operation in LISTS}
+    """Everything that both generations of the API show to an administrator, but when the reader's own token was used:
+    reading moves it, a minute after the last time.
+    """
+    lists = {str(operation): read_list(api, operation) for operation in LISTS}
+    for token in lists["v2/openapi.yaml GET /tokens.json"]:
+        if token["token"] == public_part(api.token):
+            del token["last_used_on"]
+    return lists
 
 
 def read_list(api: Api, operation: Operation) -> Any:

@@ -49,7 +49,7 @@ def test_two_machines_are_stopped_and_people_see_it(stage: Stage) -> None:
     amina = stage.add_contact(AMINA)
 
     write(stage, LIMIT)
-    assert (outcomes(stage), is_marked(stage, amina), open_alarms(stage)) == ([("queued", None)] * LIMIT, False, [])
+    assert (outcomes(stage), is_marked(stage, amina), open_alarms(stage)) == ([("sent", None)] * LIMIT, False, [])
     write(stage, 3)
 
     assert outcomes(stage)[LIMIT:] == [("failed", "circle")] * 3
@@ -67,7 +67,7 @@ def test_answers_stay_stopped_until_somebody_lets_them_go_on(stage: Stage) -> No
     with stage.database.writing() as tx:
         answer_again(tx, stage.workspace.id, [amina])
     write(stage, LIMIT)
-    assert (outcomes(stage)[-LIMIT:], is_marked(stage, amina)) == ([("queued", None)] * LIMIT, False)
+    assert (outcomes(stage)[-LIMIT:], is_marked(stage, amina)) == ([("sent", None)] * LIMIT, False)
     stage.clock.advance(minutes=61)
     with stage.database.writing() as tx:
         check_alarms(tx)
@@ -82,7 +82,7 @@ def test_going_on_at_once_begins_the_count_anew(stage: Stage) -> None:
         answer_again(tx, stage.workspace.id, [amina])
     write(stage, LIMIT + 1)
 
-    assert outcomes(stage)[-2:] == [("queued", None), ("failed", "circle")]
+    assert outcomes(stage)[-2:] == [("sent", None), ("failed", "circle")]
 
 
 def test_a_person_who_answers_a_long_survey_quickly_gets_all_of_it(stage: Stage) -> None:
@@ -98,7 +98,7 @@ def test_a_person_who_answers_a_long_survey_quickly_gets_all_of_it(stage: Stage)
 
     write(stage, 30, "1")
 
-    assert outcomes(stage) == [("queued", None)] * 30
+    assert outcomes(stage) == [("sent", None)] * 30
 
 
 def test_a_flow_that_says_the_same_again_and_again_is_stopped(stage: Stage) -> None:
@@ -110,7 +110,7 @@ def test_a_flow_that_says_the_same_again_and_again_is_stopped(stage: Stage) -> N
 
     write(stage, LIMIT + 5, "Out of office.")
 
-    assert outcomes(stage).count(("queued", None)) == LIMIT + 2  # the first one of each way to come about is none again
+    assert outcomes(stage).count(("sent", None)) == LIMIT + 2  # the first one of each way to come about is none again
     assert is_marked(stage, amina)
 
 
@@ -152,7 +152,7 @@ def test_what_people_do_does_not_count_and_begins_the_count_anew(stage: Stage) -
         create_outgoing(tx, stage.workspace.id, [Draft(amina, "A person writes.")])
     write(stage, LIMIT)
 
-    assert set(outcomes(stage)) == {("queued", None)}
+    assert set(outcomes(stage)) == {("sent", None)}
 
 
 @pytest.mark.parametrize(("limit", "answered"), [(0, LIMIT + 8), (3, 3)])
@@ -163,7 +163,7 @@ def test_the_limit_is_a_setting_of_the_workspace(stage: Stage, limit: int, answe
         tx.execute(update(workspace).values(answer_limit=limit))
     write(stage, LIMIT + 8)
 
-    assert outcomes(stage).count(("queued", None)) == answered
+    assert outcomes(stage).count(("sent", None)) == answered
 
 
 def test_many_messages_of_one_sprint_are_no_circle(stage: Stage) -> None:
@@ -173,4 +173,4 @@ def test_many_messages_of_one_sprint_are_no_circle(stage: Stage) -> None:
     stage.add_contact(AMINA)
     write(stage, 1)
 
-    assert outcomes(stage) == [("queued", None)] * (LIMIT + 3)
+    assert outcomes(stage) == [("sent", None)] * (LIMIT + 3)

@@ -76,7 +76,7 @@ def test_a_conversation_goes_on_by_another_phone_when_its_own_is_released(stage:
     stage.work()
 
     last = stage.rows(message, message.c.contact_id == amina)[-1]
-    assert (last.text, last.channel_id, last.status) == ("You said Blue", stage.channel_id, "queued")
+    assert (last.text, last.channel_id, last.status) == ("You said Blue", stage.channel_id, "sent")
 
 
 def test_a_message_that_no_flow_wants_goes_to_the_inbox(stage: Stage) -> None:
