@@ -60,8 +60,8 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     emptied |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
     emptied["merged_into_id"] = kept_id
     # Whoever was merged is not what an import made any more, and is not taken back.
-    kept = _ours(imported_contact, workspace) & imported_contact.c.contact_id.in_([kept_id, other_id])
-    tx.execute(delete(imported_contact).where(kept))
+    of_imports = _ours(imported_contact, workspace) & imported_contact.c.contact_id.in_([kept_id, other_id])
+    tx.execute(delete(imported_contact).where(of_imports))
     earlier = _ours(contact, workspace) & (contact.c.merged_into_id == other_id)
     tx.execute(update(contact).where(earlier).values(merged_into_id=kept_id))
     for contact_id, values in ((kept_id, gained), (other_id, emptied)):
