@@ -12,22 +12,25 @@ from persistence.tables import deliveries
 from persistence.triggers import schedules, triggers
 from relayboard.usage import choices
 
+CONTRACT = bundle("v2")["components"]["schemas"]
 SAME = {
     "ROLES": users.ROLES,
     "SCOPES": tokens.SCOPES,
     "AREAS": tokens.AREAS,
-    "AUDIT_ACTIONS": bundle("v2")["components"]["schemas"]["AuditAction"]["enum"],
+    "AUDIT_ACTIONS": CONTRACT["AuditAction"]["enum"],
     "AUDIT_RESOURCES": tuple(sorted({each.resource for each in AUDITED.values()})),
     "TICKETERS": ticketers.TYPES,
     "CLASSIFIERS": classifiers.TYPES,
     "TEMPLATE_STATUSES": templates.STATUSES,
     "FIELD_TYPES": fields.TYPES,
+    "FIELD_ACCESSES": CONTRACT["AgentAccess"]["enum"],
     "TRIGGER_TYPES": triggers.TYPES,
     "KEYWORD_MATCHES": triggers.KEYWORD_MATCHES,
     "REPEATS": schedules.REPEATS,
     "CALL_OUTCOMES": (gateway_calls.ACCEPTED, gateway_calls.REFUSED, gateway_calls.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,
     "DATE_STYLES": workspaces.DATE_STYLES,
+    "NUMBER_FORMATS": (workspaces.BY_COUNTRY, *workspaces.NUMBER_FORMATS),
     "DEPENDENCIES": [each.value for each in Dependencies],
     "DELIVERY_STATUSES": [deliveries.PENDING, deliveries.DELIVERED, deliveries.FAILED],
     "SIGNATURES": [deliveries.SYMMETRIC, deliveries.ED25519],
@@ -37,3 +40,9 @@ SAME = {
 @pytest.mark.parametrize("name", SAME)
 def test_an_option_takes_the_words_that_its_room_knows(name: str) -> None:
     assert getattr(choices, name) == tuple(SAME[name])
+
+
+def test_no_words_are_left_out_of_this_comparison() -> None:
+    words = {name for name, value in vars(choices).items() if isinstance(value, tuple)}
+
+    assert words - set(SAME) == set()
