@@ -5,7 +5,7 @@ locally is not possible. Countries are two-letter ISO 3166 codes, or empty.
 
 import re
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import regex
 
@@ -94,6 +94,39 @@ def country_of(number: str) -> str:
     from flows import numbering  # noqa: PLC0415  # it loads all numbering plans, which few commands need
 
     return numbering.country_of(number)
+
+
+class OldForm(NamedTuple):
+    """Numbers of a plan that was changed: they begin so and have this length, `added` comes between what is kept and
+    the rest, and the rest of a `mobile` number begins with 6 to 9."""
+
+    plan: str
+    begins: str
+    length: int
+    kept: int
+    added: str
+    rest: int
+    is_mobile: bool = False
+
+
+OLD_FORMS = (
+    OldForm("Mexico, before 2019", "+521", 14, 3, "", 4),
+    OldForm("Benin, before 2024", "+229", 12, 4, "01", 4),
+    OldForm("Brazil, before the ninth digit", "+55", 13, 5, "9", 5, is_mobile=True),
+    OldForm("India, with a zero", "+910", 14, 3, "", 4, is_mobile=True),
+)
+MOBILE = "6789"
+
+
+def read_old_form(text: str) -> tuple[str, str] | None:
+    """What became of a typed number in an old form, and the plan that it belongs to; None for any other text."""
+    cleaned, _ = _clean(text)
+    number = "+" + cleaned.removeprefix("00")
+    for form in OLD_FORMS:
+        fits = number.startswith(form.begins) and len(number) == form.length and number[1:].isascii()
+        if fits and number[1:].isdecimal() and (not form.is_mobile or number[form.rest] in MOBILE):
+            return number[: form.kept] + form.added + number[form.rest :], form.plan
+    return None
 
 
 class Sender(Protocol):

@@ -1,11 +1,16 @@
-"""`/api/v2/contact_actions.json` and `contact_merges.json`."""
+"""`/api/v2/contact_actions.json`, `contact_merges.json`, `contact_doubles.json` and `contact_renumberings.json`."""
 
-from handlers.answers import Answer, changed_record, no_content
+from dataclasses import asdict
+
+from flows.phones import is_country
+from handlers.answers import Answer, as_json, changed_record, no_content
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
 from persistence.contacts.deletion import delete_contacts
+from persistence.contacts.doubles import count_doubles, list_doubles, merge_doubles
 from persistence.contacts.finding import find_contacts
 from persistence.contacts.merging import merge_contacts as merge
+from persistence.contacts.renumbering import EXAMPLES, Renumbering, renumber_some
 from persistence.contacts.v2 import CONTACTS
 from persistence.errors import InvalidInput
 from persistence.groups.members import find_manual_groups, hold_contacts
@@ -49,3 +54,27 @@ def merge_contacts(request: Request) -> Answer:
     ]
     merge(request.tx, workspace, *found, user_id=request.credentials.user_id)
     return changed_record(request, CONTACTS, found[0])
+
+
+def find_contact_doubles(request: Request, *, kind: str | None = None) -> Answer:
+    count = count_doubles(request.tx, request.workspace, kind)
+    return as_json(200, {"count": count, "pairs": list_doubles(request.tx, request.workspace, kind)})
+
+
+def merge_contact_doubles(request: Request) -> Answer:
+    kind, user_id = request.body["kind"], request.credentials.user_id
+    merged = merge_doubles(request.tx, request.workspace, kind, user_id=user_id)
+    return as_json(200, {"merged": merged, "left": count_doubles(request.tx, request.workspace, kind)})
+
+
+def renumber_contacts(request: Request) -> Answer:
+    body, workspace = request.body, request.workspace
+    country, applied = body.get("country", ""), body.get("apply", False)
+    if country and not is_country(country):
+        raise InvalidInput.on("country", "There is no country with this code.")
+    rule, after = Renumbering(body["old"], body["new"], country), int(body.get("after", "0"))
+    following, report = renumber_some(request.tx, workspace.id, rule, after, writes=applied)
+    shown = asdict(report)
+    for name in ("examples", "taken_examples"):
+        shown[name] = [] if workspace.is_anonymous else shown[name][:EXAMPLES]
+    return as_json(200, {"applied": applied, **shown, "next": str(following) if following else None})

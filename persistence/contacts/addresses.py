@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
 
+from flows.phones import read_old_form
 from flows.typed import fold_case, plain
 from flows.urns import SCHEMES, URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.contacts.owners import is_one_of
@@ -86,7 +87,7 @@ def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Ma
 
 def explain_urn(text: str) -> str:
     """Why a string is no URN that a contact can have."""
-    scheme, colon, _ = text.partition(":")
+    scheme, colon, path = text.partition(":")
     scheme = scheme.strip().lower()
     if not colon or not scheme:
         return NO_URN
@@ -94,7 +95,15 @@ def explain_urn(text: str) -> str:
         return f'There is no scheme "{scheme[:32]}"; the schemes are {", ".join(SCHEMES)}.'
     if _is_too_long(text):
         return TOO_LONG
-    return BAD_PHONE if scheme == "tel" else f"After {scheme}: {FORMS.get(scheme, DIGITS)} must follow."
+    return explain_phone(path) if scheme == "tel" else f"After {scheme}: {FORMS.get(scheme, DIGITS)} must follow."
+
+
+def explain_phone(text: str) -> str:
+    """Why a string is no phone number that a contact can have."""
+    known = read_old_form(text)
+    if known is None:
+        return BAD_PHONE
+    return f"Not a possible phone number: it is an old form ({known[1]}) of {known[0]}, which is to be given."
 
 
 def _is_too_long(text: str) -> bool:

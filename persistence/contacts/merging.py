@@ -31,7 +31,7 @@ NAMED_IN = ((broadcast_contact, "broadcast_id"), (flow_start_contact, "start_id"
 """Where contacts are named as recipients, each once."""
 
 
-def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id: int, *, user_id: int) -> None:
+def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id: int, *, user_id: int | None) -> None:
     """Gives all that `other` has to `kept`, and deletes `other`; one unit of work. What both have stays as `kept` has
     it. Raises InvalidInput if they are one contact, LostRace if one was deleted since the caller found it.
     """

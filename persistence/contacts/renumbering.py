@@ -1,14 +1,11 @@
-"""Numbers that change with a numbering plan: contacts get their new numbers by a rule. Lists contacts who are probably
-one person, under an old and a new number or under two schemes.
-"""
+"""Numbers that change with a numbering plan: contacts get their new numbers by a rule."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from sqlalchemy import bindparam, or_, select, update
+from sqlalchemy import bindparam, select, update
 
 from flows.phones import country_of, is_possible
 from persistence.contacts.urns import hold_in_order
@@ -19,14 +16,6 @@ from persistence.tables.contacts import contact, contact_urn
 
 BATCH = 500
 EXAMPLES = 5
-OLD_FORMS = (
-    ("Mexico, before 2019", re.compile(r"\+521([0-9]{10})"), r"+52\1"),
-    ("Benin, before 2024", re.compile(r"\+229([0-9]{8})"), r"+22901\1"),
-    ("Brazil, before the ninth digit", re.compile(r"\+55([0-9]{2})([6-9][0-9]{7})"), r"+55\g<1>9\2"),
-    ("India, with a zero", re.compile(r"\+910([6-9][0-9]{9})"), r"+91\1"),
-)
-"""Forms of numbers that people still have, and what became of them."""
-OLD_BEGINNINGS = ("+521", "+229", "+55", "+910")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +49,12 @@ class Report:
 
 def renumber(database: Database, workspace_id: int, rule: Renumbering, *, writes: bool) -> Report:
     """Gives all numbers that a rule concerns their new form, in batches that each are complete; without `writes` only
-    tells what would be done. Numbers whose new form somebody has stay, and are counted as taken: see `list_doubles`.
+    tells what would be done. Numbers whose new form somebody has stay, and are counted as taken: see `doubles`.
     To do it again changes nothing more.
     """
     report, after = Report(), 0
     while True:
-        some = partial(_renumber_some, workspace_id=workspace_id, rule=rule, after=after, writes=writes)
+        some = partial(renumber_some, workspace_id=workspace_id, rule=rule, after=after, writes=writes)
         if writes:
             after, found = database.write(some)
         else:
@@ -80,7 +69,7 @@ def renumber(database: Database, workspace_id: int, rule: Renumbering, *, writes
             return report
 
 
-def _renumber_some(
+def renumber_some(
     tx: Transaction, workspace_id: int, rule: Renumbering, after: int, *, writes: bool
 ) -> tuple[int, Report]:
     """The next batch; the last id that was looked at, 0 at the end."""
@@ -121,55 +110,3 @@ def _move(tx: Transaction, workspace_id: int, moves: Sequence[dict[str, Any]], o
         followers = find_followers(tx, workspace_id, owners)
         tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
         follow_contacts(tx, workspace_id, owners, followers)
-
-
-def list_doubles(tx: Transaction, workspace_id: int, limit: int) -> list[dict[str, Any]]:
-    """Pairs of contacts who are probably one person, up to a limit: one has the old form of a number and the other the
-    new one, or they have one number under `tel` and `whatsapp`. What to keep comes first.
-    """
-    found: list[dict[str, Any]] = []
-    for pairs in _suspected(tx, workspace_id):
-        rows = contact_urn.c
-        wanted = {new for _, new, _ in pairs.values()}
-        mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel") & rows.path.in_(wanted)
-        theirs = select(rows.path, contact.c.id, contact.c.uuid, contact.c.name).join(
-            contact, contact.c.id == rows.contact_id
-        )
-        kept = {row.path: row for row in tx.execute(theirs.where(mine))}
-        for (contact_id, uuid, name), (urn, new, reason) in pairs.items():
-            other = kept.get(new)
-            if other is not None and other.id != contact_id:
-                keep = {"uuid": other.uuid, "name": other.name, "urn": f"tel:{new}"}
-                found.append({"keep": keep, "other": {"uuid": uuid, "name": name, "urn": urn}, "reason": reason})
-        if len(found) >= limit:
-            break
-    return found[:limit]
-
-
-Suspected = dict[tuple[int, str, str | None], tuple[str, str, str]]
-
-
-def _suspected(tx: Transaction, workspace_id: int) -> Iterator[Suspected]:
-    """Contacts with an old number or one of WhatsApp, a batch at a time: that URN, the number to look for, and why."""
-    rows, after = contact_urn.c, 0
-    is_old = or_(*(rows.path.startswith(beginning) for beginning in OLD_BEGINNINGS)) & (rows.scheme == "tel")
-    mine = (rows.workspace_id == workspace_id) & (is_old | (rows.scheme == "whatsapp"))
-    columns = (rows.id, rows.scheme, rows.path, contact.c.id.label("owner"), contact.c.uuid, contact.c.name)
-    some = select(*columns).join(contact, contact.c.id == rows.contact_id).order_by(rows.id).limit(BATCH)
-    while found := tx.execute(some.where(mine, rows.id > after)).all():
-        after = found[-1].id
-        pairs: Suspected = {}
-        for row in found:
-            known = read_old_form(row.path) if row.scheme == "tel" else (f"+{row.path}", "one number, two schemes")
-            if known:
-                pairs[row.owner, row.uuid, row.name] = (f"{row.scheme}:{row.path}", *known)
-        yield pairs
-
-
-def read_old_form(number: str) -> tuple[str, str] | None:
-    """What became of a number in an old form, and the plan that it belongs to; None for any other number."""
-    for plan, form, new in OLD_FORMS:
-        match = form.fullmatch(number)
-        if match:
-            return match.expand(new), plan
-    return None

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from flows.phones import PhoneError, parse_number
 from persistence.audience import Audience, check_audience, find_groups, read_audience
-from persistence.contacts.addresses import BAD_PHONE, read_recipients
+from persistence.contacts.addresses import explain_phone, read_recipients
 from persistence.contacts.finding import find_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
@@ -84,7 +84,7 @@ def _find_phone_owners(tx: Transaction, workspace: Workspace, texts: list[str], 
         try:
             parse_number(text, workspace.country or "")
         except PhoneError as error:
-            raise InvalidInput.at("phone", index, BAD_PHONE) from error
+            raise InvalidInput.at("phone", index, explain_phone(text)) from error
     mine = (channel.c.workspace_id == workspace.id) & channel.c.is_active
     if not any(PHONE in schemes for schemes in tx.execute(select(channel.c.schemes).where(mine)).scalars()):
         raise InvalidInput.on("phone", "No channel of this workspace can send to phone numbers.")

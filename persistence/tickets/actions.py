@@ -160,7 +160,7 @@ def reopen_tickets(
     return _others(chosen, changing)
 
 
-def move_tickets(tx: Transaction, workspace: Workspace, from_id: int, to_id: int, user_id: int) -> None:
+def move_tickets(tx: Transaction, workspace: Workspace, from_id: int, to_id: int, user_id: int | None) -> None:
     """Gives the tickets of a contact to another; both are locked. If both have an open one, the first's is closed,
     which starts no flow: the person is not done with.
     """

@@ -1,8 +1,10 @@
 """`relayboard contact renumber|doubles`."""
 
 from dataclasses import asdict
+from functools import partial
 
-from persistence.contacts.renumbering import Renumbering, list_doubles, renumber
+from persistence.contacts.doubles import list_doubles, merge_doubles
+from persistence.contacts.renumbering import Renumbering, renumber
 from relayboard.commands.countries import read_country
 from relayboard.commands.output import opened_database, print_json, reading_in, workspace_named
 from relayboard.refusal import CommandFailed
@@ -22,6 +24,16 @@ def run_renumber(options: Options) -> None:
 
 
 def run_doubles(options: Options) -> None:
-    with reading_in(options) as (tx, workspace):
-        found = list_doubles(tx, workspace.id, options.limit)
-    print_json(found)
+    if not options.merge:
+        with reading_in(options) as (tx, workspace):
+            found = list_doubles(tx, workspace, options.kind, options.limit)
+        print_json(found)
+        return
+    merged = 0
+    with opened_database() as database:
+        with database.reading() as tx:
+            workspace = workspace_named(tx, options.workspace)
+        some = partial(merge_doubles, workspace=workspace, kind=options.kind, user_id=None)
+        while done := database.write(some):
+            merged += done
+    print_json({"merged": merged})

@@ -54,6 +54,7 @@ TRIGGER_TYPES = (
 )
 KEYWORD_MATCHES = ("first", "only")
 REPEATS = ("never", "daily", "weekly", "monthly")
+DOUBLES = ("old_number", "two_schemes")
 CALL_OUTCOMES = ("accepted", "refused", "unanswered")
 CHANNEL_EVENTS = ("mo_sms", "mt_sent", "mt_dlvd", "mo_miss", "mo_call", "mt_call", "mt_miss", "alarm", "flow")
 DATE_STYLES = ("day_first", "month_first", "year_first")

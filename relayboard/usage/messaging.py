@@ -2,6 +2,7 @@
 
 import click
 
+from relayboard.usage.choices import DOUBLES
 from relayboard.usage.data import CONTACT_DATA, FOLDERS
 from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
@@ -62,8 +63,14 @@ CONTACT = Noun(
         "renumbering.run_doubles",
         "contacts who are probably one person: with an old and a new form of a number, or with one number twice",
         workspace(),
+        option("--kind", "only pairs of this kind; default: both", choices=DOUBLES),
+        flag("--merge", "merge all pairs: the second contact of each becomes a part of the first"),
         limit(),
-        examples=(IN,),
+        more="`old_number`: one has an old form of a number (Mexico, Benin, Brazil, India), the other the new one. "
+        "`two_schemes`: they have one number under `tel` and `whatsapp`. Look at the list before you merge.",
+        destroys="This merges all probable doubles of workspace {workspace}, which cannot be undone",
+        destroys_with="merge",
+        examples=(IN, f"{IN} --kind old_number --merge --yes"),
     ),
     Action(
         "create",

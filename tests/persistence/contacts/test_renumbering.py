@@ -1,10 +1,11 @@
-"""Numbers that change by a rule, and contacts who are probably one person."""
+"""Numbers that change by a rule."""
 
 import pytest
 from sqlalchemy import select
 
+from flows.phones import read_old_form
 from flows.urns import parse
-from persistence.contacts.renumbering import Renumbering, list_doubles, read_old_form, renumber
+from persistence.contacts.renumbering import Renumbering, renumber
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.tables.contacts import contact_urn
@@ -54,20 +55,6 @@ def test_contacts_of_other_workspaces_stay(
     assert paths(database, other_workspace) == {"+22997000001"}
 
 
-def test_probable_doubles_are_listed_with_the_one_to_keep(database: Database, workspace: Workspace) -> None:
-    add(database, workspace, "tel:+5215512345678", "tel:+525512345678", "tel:+22997000001", "whatsapp:250788000111")
-    add(database, workspace, "tel:+250788000111", "tel:+5511987654321", "tel:+551187654321")
-
-    with database.reading() as tx:
-        found = list_doubles(tx, workspace.id, 10)
-
-    assert {(each["keep"]["urn"], each["other"]["urn"]) for each in found} == {
-        ("tel:+525512345678", "tel:+5215512345678"),
-        ("tel:+250788000111", "whatsapp:250788000111"),
-        ("tel:+5511987654321", "tel:+551187654321"),
-    }
-
-
 @pytest.mark.parametrize(
     ("number", "new"),
     [
@@ -75,6 +62,8 @@ def test_probable_doubles_are_listed_with_the_one_to_keep(database: Database, wo
         ("+22997000001", "+2290197000001"),
         ("+551187654321", "+5511987654321"),
         ("+9109876543210", "+919876543210"),
+        ("+52 1 (55) 1234-5678", "+525512345678"),
+        ("0052 1 55 12345678", "+525512345678"),
         ("+525512345678", None),
         ("+551132654321", None),
         ("+250788000111", None),

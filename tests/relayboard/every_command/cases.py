@@ -102,8 +102,14 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace}",
         "--workspace {workspace} --query 'fields.age >= 18' --group {group} --limit 5",
     ),
-    ("contact", "renumber"): ("--workspace {workspace} --old +229 --new +22901 --country BJ --apply",),
-    ("contact", "doubles"): ("--workspace {workspace} --limit 5",),
+    ("contact", "renumber"): (
+        "--workspace {workspace} --old +229 --new +22901",
+        "--workspace {workspace} --old +229 --new +22901 --country BJ --apply",
+    ),
+    ("contact", "doubles"): (
+        "--workspace {workspace} --limit 5",
+        "--workspace {workspace} --kind old_number --merge --yes",
+    ),
     ("contact", "show"): ("--workspace {workspace} tel:+250788000444",),
     ("contact", "change"): (
         "--workspace {workspace} --name 'Ann Li' --field age= --group {other_group} tel:+250788000444",

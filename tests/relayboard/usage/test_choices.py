@@ -8,12 +8,14 @@ from persistence import classifiers, fields, templates, ticketers, tokens, users
 from persistence.audit.audited import AUDITED
 from persistence.channels import gateway_calls
 from persistence.channels.event_form import CHANNEL_EVENTS
+from persistence.contacts import doubles
 from persistence.tables import deliveries
 from persistence.triggers import schedules, triggers
 from relayboard.usage import choices
 
 CONTRACT = bundle("v2")["components"]["schemas"]
 SAME = {
+    "DOUBLES": (doubles.OLD_NUMBER, doubles.TWO_SCHEMES),
     "ROLES": users.ROLES,
     "SCOPES": tokens.SCOPES,
     "AREAS": tokens.AREAS,
