@@ -120,7 +120,7 @@ NAME: Forms = (by_text(OWN),)
 PARAMETERS: Mapping[str, Forms] = {
     "audit_events.record": (by_text("audit_event", "record_uuid", UNKNOWN_UUID),),
     "audit_events.user": (by_text("audit_event", "actor_email", "nobody@example.org"),),
-    **dict.fromkeys(("audit_events.resource", "audit_events.action"), NOTHING),
+    **dict.fromkeys(("audit_events.resource", "audit_events.action", "contact_doubles.kind"), NOTHING),
     "address": (by_text(OWN, "address", UNKNOWN_NUMBER),),
     "assignee": (BY_EMAIL,),
     "broadcast": BROADCAST,
@@ -169,6 +169,8 @@ PARAMETERS: Mapping[str, Forms] = {
 FIELDS: Mapping[str, Forms] = {
     "broadcasts": (by_uuid("broadcast"),),
     "broadcast_previews.urns": NOTHING,
+    "contact_doubles.kind": NOTHING,
+    **dict.fromkeys(("contact_renumberings.old", "contact_renumberings.new", "contact_renumberings.apply"), NOTHING),
     "assignee": (BY_EMAIL,),
     "attachments": (by_uuid("media"),),
     "campaign": (by_uuid("campaign"),),
