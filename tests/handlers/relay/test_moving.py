@@ -22,6 +22,7 @@ from tests.api import Api
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, send_texts, status_of
 
 RELAYERS = "/api/v1/relayers.json"
+SETTINGS = "/api/v2/channel_settings.json"
 
 
 def move(phone: Phone, to: Api, **body: str) -> None:
@@ -56,6 +57,17 @@ class TestMoving:
         move(phone, other_api)
 
         assert [each["name"] for each in other_api.results(RELAYERS)] == [None]
+
+    def test_what_the_old_workspace_pays_abroad_the_new_one_has_to_allow_itself(self, api: Api, other_api: Api) -> None:
+        phone = claimed_phone(api)
+        (channel,) = api.results(SETTINGS)
+        allowed = api.post(SETTINGS, {"allow_international": True}, uuid=channel["uuid"])
+        assert allowed.json()["allow_international"] is True
+
+        move(phone, api)
+        assert [each["allow_international"] for each in api.results(SETTINGS)] == [True]
+        move(phone, other_api)
+        assert [each["allow_international"] for each in other_api.results(SETTINGS)] == [False]
 
     def test_nothing_is_told_to_the_receiver_of_the_old_workspace(self, api: Api, other_api: Api) -> None:
         phone = claimed_phone(api)
