@@ -110,6 +110,7 @@ class TestWriteCampaignEvent:
             "delivery_hour": 9,
             "flow": None,
             "message": {"eng": "Two weeks to go!"},
+            "error": None,
             "created_on": record["created_on"],
         }
 

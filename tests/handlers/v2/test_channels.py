@@ -39,6 +39,9 @@ class TestListChannels:
                 "network_type": "LTE",
             },
             "last_seen": record["created_on"],
+            "refused_on": None,
+            "refused_reason": None,
+            "modified_on": record["created_on"],
             "created_on": record["created_on"],
         }
 

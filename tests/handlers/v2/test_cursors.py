@@ -53,9 +53,9 @@ def test_a_cursor_of_any_length_is_not_found(api: Api) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *("/api/v2/groups.json/", "/api/v1/groups.json/", "/api/v2/", "/api/v2", "/api/v2/groups", "/api/"),
+        *("/api/v2/groups.json/", "/api/v1/groups.json/", "/api/v2/groups", "/api/v3", "/api/"),
         *("/relayers/relayer/register//", "/relayers/relayer/sync/1//", "/c/ex//"),
-        *("/relayers/relayer", "/relayers/relayer/", "/relayers", "/api/v1", "/api/v2/stream/"),
+        *("/relayers/relayer", "/relayers/relayer/", "/relayers", "/api/v2/stream/"),
     ],
 )
 def test_a_path_without_its_final_json_or_with_a_slash_more_or_less_leads_nowhere(http: TestClient, path: str) -> None:

@@ -62,6 +62,7 @@ class TestCreateFlowStart:
             "extra": {"first_name": "Amina"},
             "restart_participants": True,
             "exclude_active": False,
+            "error": None,
             "created_on": moment,
             "modified_on": moment,
         }
