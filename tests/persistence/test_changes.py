@@ -38,7 +38,7 @@ def amina(database: Database, workspace: Workspace) -> int:
 
 @pytest.fixture
 def channel_id(database: Database, workspace: Workspace) -> int:
-    return add_channel(database, workspace)
+    return add_channel(database, workspace, allow_international=True)
 
 
 def only(database: Database) -> Row[Any]:

@@ -69,7 +69,7 @@ class TestRecipients:
     def test_each_contact_gets_one_message_however_often_it_is_named(
         self, api: Api, database: Database, workspace: Workspace
     ) -> None:
-        add_channel(database, workspace)
+        add_channel(database, workspace, allow_international=True)
         uuid = make_contact(database, workspace, "+250788000111")
         make_group(database, workspace, "Reporters", uuid)
         make_group(database, workspace, "Nurses", uuid)
@@ -216,7 +216,7 @@ class TestTexts:
     def test_expressions_see_names_fields_and_addresses(
         self, api: Api, database: Database, workspace: Workspace
     ) -> None:
-        add_channel(database, workspace)
+        add_channel(database, workspace, allow_international=True)
         uuid = make_contact(database, workspace, "+250788000111", name="Amina Wanjiru")
         api.post("/api/v2/fields.json", {"name": "Age", "type": "number"})
         api.post("/api/v2/contacts.json", {"fields": {"age": "34"}}, uuid=uuid)

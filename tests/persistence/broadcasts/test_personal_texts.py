@@ -62,7 +62,7 @@ CASES = {
 @pytest.fixture
 def amina(api: Api, database: Database, workspace: Workspace) -> str:
     """A contact with something of everything; returns its UUID."""
-    add_channel(database, workspace)
+    add_channel(database, workspace, allow_international=True)
     for name, kind in (
         ("Age", "number"),
         ("Due Date", "datetime"),
@@ -125,7 +125,7 @@ def test_a_contact_is_called_by_an_address_and_in_an_anonymous_workspace_by_its_
 ) -> None:
     contact_id = id_of(database, make_contact(database, workspace, "+250788000111", name=""))
     assert write("@contact @contact.urn") == ["0788 000 111 "]
-    add_channel(database, workspace)
+    add_channel(database, workspace, allow_international=True)
 
     assert write("@contact @contact.urn") == ["0788 000 111 tel:+250788000111"]
     assert write("@contact @contact.urn", is_anonymous=True) == [f"{contact_id} tel:********"]
