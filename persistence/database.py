@@ -20,13 +20,14 @@ from sqlalchemy.engine import Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from persistence.errors import Fault, LostRace, fault_of, lost_a_race
+from persistence.errors import Fault, LostRace, fault_of, lost_a_race, waited_too_long
 from persistence.hooks import BeforeCommit, Watcher
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.engines import (
     IMPATIENT,
+    LONGEST_WAIT_SECONDS,
     MAX_OVERFLOW,
     PATIENT,
     WRITING,
@@ -35,12 +36,14 @@ from persistence.sql.engines import (
     watch_pool,
 )
 from persistence.sql.poolers import READING
-from persistence.sql.together import sending_together
+from persistence.sql.together import BEGIN, sending_together
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
 ATTEMPTS = 8
+LONG_WAIT = f"SET LOCAL lock_timeout = '{LONGEST_WAIT_SECONDS}s'"
+"""For a unit of work that is not run again if it had to wait for a lock."""
 
 
 Result = TypeVar("Result")
@@ -255,17 +258,22 @@ class Database:
             yield Transaction(connection, self.clock)
 
     @contextlib.contextmanager
-    def writing(self, *, patient: bool = True) -> Iterator[Transaction]:
+    def writing(self, *, patient: bool = True, is_repeated: bool = False) -> Iterator[Transaction]:
         """A unit of work that writes. If it is not patient, it raises Busy while another one holds SQLite's write
-        lock."""
+        lock. `is_repeated` says that it is run again if it had to wait for a lock: then it gives up early.
+        """
         try:
             with self.engine.connect() as connection:
                 if self.sqlite:
                     connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
                 can_prepare = not (self.sqlite or self.is_behind_pooler)
-                with sending_together(connection) if can_prepare else contextlib.nullcontext(), connection.begin():
+                begin = BEGIN if is_repeated else f"{BEGIN.decode()};{LONG_WAIT}".encode()
+                together = sending_together(connection, begin) if can_prepare else contextlib.nullcontext()
+                with together, connection.begin():
                     transaction = Transaction(connection, self.clock, can_prepare=can_prepare)
                     transaction.witness = self.witness
+                    if self.is_behind_pooler and not is_repeated:
+                        connection.exec_driver_sql(LONG_WAIT)
                     yield transaction
                     transaction.flush()
         except DBAPIError as error:
@@ -278,14 +286,20 @@ class Database:
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
         """Run `work` in a unit of work; if it loses a race to another transaction, it is run again on the new state."""
-        for attempt in range(1, ATTEMPTS + 1):
+        ends = time.monotonic() + LONGEST_WAIT_SECONDS
+        races = 0
+        while True:
             try:
-                with self.writing() as tx:
+                with self.writing(is_repeated=True) as tx:
                     return work(tx)
             except (DBAPIError, LostRace) as error:
-                if attempt == ATTEMPTS or not lost_a_race(error):
+                if waited_too_long(error):
+                    if time.monotonic() >= ends:
+                        raise
+                    continue
+                races += 1
+                if races == ATTEMPTS or not lost_a_race(error):
                     raise
-        raise AssertionError("unreachable")
 
     def watch_connections(self, note: Callable[[int], object]) -> int:
         """Call `note` with 1 for each connection that is taken from the pool and with -1 when it is returned;

@@ -191,6 +191,11 @@ def lost_a_race(error: DBAPIError | LostRace) -> bool:
     return isinstance(error, IntegrityError) or getattr(error.orig, "pgcode", None) in (*SERIALIZATION_CODES, FROZEN)
 
 
+def waited_too_long(error: DBAPIError | LostRace) -> bool:
+    """Whether a unit of work gave up because others held what it wanted to lock."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == LOCK_NOT_AVAILABLE
+
+
 def has_broken(error: DatabaseError) -> bool:
     """Whether the connection broke: if it broke during a commit, it is unknown whether the commit succeeded."""
     return isinstance(error, DBAPIError) and error.connection_invalidated

@@ -116,8 +116,7 @@ def begin_expiry(runtime: Runtime) -> Callable[[], bool]:
     """The step that fails one batch of messages that are too old."""
 
     def step() -> bool:
-        with runtime.database.writing() as tx:
-            return fail_old_messages(tx, BATCH) == BATCH
+        return runtime.database.write(lambda tx: fail_old_messages(tx, BATCH)) == BATCH
 
     return step
 
@@ -170,8 +169,8 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
         removed = remove_old_files(runtime.database, store, REMOVED_AT_ONCE)
         trimmed = [runtime.database.write(partial(_run, trim)) for trim in TRIMMERS]
         trimmed.append(runtime.database.write(lambda tx: trim_accounts(tx, ages, TRIMMED_AT_ONCE)))
-        with runtime.database.writing() as tx:
-            forget_windows(tx, tx.now - runtime.settings.registration_limit.period)
+        period = runtime.settings.registration_limit.period
+        runtime.database.write(lambda tx: forget_windows(tx, tx.now - period))
         return max(trimmed) >= TRIMMED_AT_ONCE or removed >= REMOVED_AT_ONCE
 
     return step

@@ -2,6 +2,9 @@
 holder may work outside of transactions. Results are recorded only while the lease is held, so that a worker whose lease
 expired changes nothing. Work that takes only a moment and calls nobody outside needs no lease, which would write each
 contact once more: its results are recorded if a contact is still as it was seen.
+
+A lease that is over but was not given back tells of a worker that died: the next one counts on. The last attempt is
+made alone, so that only who ends workers is given up.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,17 +13,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, null, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, case, literal, null, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
+from persistence.attempts import MOST_ATTEMPTS
 from persistence.database import Database, Transaction
-from persistence.errors import LOCK_NOT_AVAILABLE
+from persistence.errors import waited_too_long
 from persistence.sql.columns import UtcDateTime, columns_for
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.index_choice import beside_index
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
+FORGOTTEN_AFTER = timedelta(days=1)
+"""When a lease that was not given back says nothing about the work of today."""
 AWAIT_MS = 250
 """How long a worker waits for whoever is changing a contact; the next sweep comes after two seconds."""
 
@@ -38,10 +44,14 @@ class LeasedContact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ContactLeases:
-    """Contacts that are leased until a time, which also distinguishes these leases from later ones."""
+    """Contacts that are leased until a time, which also distinguishes these leases from later ones. Those `given_up`
+    have ended too many workers; `is_last` says that the only one is tried for the last time.
+    """
 
     contact_ids: frozenset[int]
     until: datetime
+    given_up: frozenset[int] = frozenset()
+    is_last: bool = False
 
     def only(self, contact_id: int) -> "ContactLeases":
         """The lease of one contact, if it is among these."""
@@ -68,13 +78,21 @@ def is_free(now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
     return or_(contact.c.handling_until.is_(None), contact.c.handling_until <= now)
 
 
-def acquire_leases(tx: Transaction, contact_ids: Collection[int]) -> ContactLeases:
-    """Leases the free ones of these contacts; locked rows count as taken."""
+def acquire_leases(tx: Transaction, contact_ids: Collection[int], *, may_try_last: bool = True) -> ContactLeases:
+    """Leases the free ones of these contacts; locked rows count as taken. One who is to be tried for the last time is
+    leased alone, or not at all: see `may_try_last`.
+    """
     until = tx.now + LEASE
     if not contact_ids:
         return ContactLeases(frozenset(), until)
-    wanted = {"wanted": sorted(contact_ids), "now": tx.now, "until": until}
-    return ContactLeases(frozenset(contact_id for (contact_id,) in _TAKING.rows(tx, wanted)), until)
+    wanted = {"wanted": sorted(contact_ids), "now": tx.now, "until": until, "long_ago": tx.now - FORGOTTEN_AFTER}
+    attempts: dict[int, int] = {contact_id: number for contact_id, number in _TAKING.rows(tx, wanted)}
+    last = sorted(contact_id for contact_id, number in attempts.items() if number == MOST_ATTEMPTS)
+    kept = frozenset(last[:1] if last and may_try_last else attempts.keys() - set(last))
+    if last:
+        put_back(tx, ContactLeases(frozenset(attempts) - kept, until))
+    given_up = frozenset(contact_id for contact_id in kept if attempts[contact_id] > MOST_ATTEMPTS)
+    return ContactLeases(kept, until, given_up, is_last=bool(last) and may_try_last)
 
 
 def await_contacts(database: Database, workspace_id: int, contact_ids: Collection[int]) -> bool:
@@ -84,11 +102,11 @@ def await_contacts(database: Database, workspace_id: int, contact_ids: Collectio
     if database.sqlite:
         return False  # units of work that write exclude each other
     try:
-        with database.writing() as tx:
+        with database.writing(is_repeated=True) as tx:
             tx.connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{AWAIT_MS}ms'")
             _AWAITING.rows(tx, {"owner": workspace_id, "wanted": sorted(contact_ids)})
     except DBAPIError as error:
-        if getattr(error.orig, "pgcode", None) == LOCK_NOT_AVAILABLE:
+        if waited_too_long(error):
             return False
         raise
     return True
@@ -136,6 +154,12 @@ def release_leases(tx: Transaction, leases: ContactLeases) -> None:
         _RELEASING.run_later(tx, _held(leases))
 
 
+def put_back(tx: Transaction, leases: ContactLeases) -> None:
+    """Ends leases under which nothing was tried: they do not count, but those before them do."""
+    if leases.contact_ids:
+        _PUTTING_BACK.run_later(tx, {**_held(leases), "now": tx.now})
+
+
 def _of_owner(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> dict[str, Any]:
     return {"owner": workspace_id, "wanted": sorted(contact_ids), "now": tx.now}
 
@@ -152,7 +176,19 @@ _UNTIL: BindParameter[datetime] = param("until", UtcDateTime)
 def _take(_is_sqlite: bool) -> Executable:
     free = select(contact.c.id).where(_ARE_WANTED, is_free(param("now", UtcDateTime))).order_by(contact.c.id)
     free = free.with_for_update(skip_locked=True, key_share=True)
-    return update(contact).where(contact.c.id.in_(free)).values(handling_until=_UNTIL).returning(contact.c.id)
+    rows = contact.c
+    is_first = or_(rows.handling_until.is_(None), rows.handling_until <= param("long_ago", UtcDateTime))
+    attempt = case((is_first, literal(1)), else_=rows.handling_attempts + literal(1))
+    taken = update(contact).where(rows.id.in_(free)).values(handling_until=_UNTIL, handling_attempts=attempt)
+    return taken.returning(rows.id, rows.handling_attempts)
+
+
+def _put_back(_is_sqlite: bool) -> Executable:
+    before = contact.c.handling_attempts - literal(1)
+    # The column gives PostgreSQL the type of the others.
+    is_first, until = before <= literal(0), contact.c.handling_until
+    ended = case((is_first, null()), (until.is_not(None), param("now", UtcDateTime)), else_=until)
+    return update(contact).where(_ARE_HELD).values(handling_until=ended, handling_attempts=before)
 
 
 def _renew(_is_sqlite: bool) -> Executable:
@@ -191,4 +227,5 @@ def _await(_is_sqlite: bool) -> Executable:
 
 
 _TAKING, _RENEWING, _RELEASING, _LOCKING = Fixed(_take), Fixed(_renew), Fixed(_release), Fixed(_lock)
+_PUTTING_BACK = Fixed(_put_back)
 _AWAITING, _SEEING, _LOCKING_FREE, _CLEARING = Fixed(_await), Fixed(_see), Fixed(_lock_free), Fixed(_clear)

@@ -24,6 +24,8 @@ from persistence.tables.runs import flow_session
 from persistence.tables.triggers import trigger
 from persistence.triggers.triggers import IS_MESSAGE_TRIGGER
 
+HANDLING_FAILED = "handling_failed"
+
 
 @dataclass(frozen=True, slots=True)
 class UnhandledMessage:
@@ -140,6 +142,13 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
     for flow_id, ids in by_flow.items():
         done = _MARKING.rows(tx, {"owner": workspace_id, "ids": sorted(ids), "flow": flow_id, "now": tx.now})
         note_handled(tx, workspace_id, [Handled(*row) for row in done])
+
+
+def give_up_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
+    """Says of messages that no flow could handle them: each attempt ended its worker. They go to the inbox."""
+    if ids:
+        mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(sorted(ids)) & IS_UNHANDLED
+        tx.execute(update(message).where(mine).values(failed_reason=HANDLING_FAILED))
 
 
 def _mark(is_sqlite: bool) -> Executable:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.contacts.leases import ContactLeases, acquire_leases, is_free, release_leases
+from persistence.contacts.leases import ContactLeases, acquire_leases, is_free, put_back
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import has_row, list_receivers
@@ -99,9 +99,9 @@ def park(
 def park_leased(
     tx: Transaction, workspace_id: int, kind: str, leases: ContactLeases, receivers: Mapping[int, str]
 ) -> None:
-    """Parks contacts that are leased and ends their leases."""
+    """Parks contacts that are leased and ends their leases, under which nothing was tried."""
     park(tx, workspace_id, kind, receivers)
-    release_leases(tx, ContactLeases(frozenset(receivers), leases.until))
+    put_back(tx, ContactLeases(frozenset(receivers), leases.until))
 
 
 def list_parked_receivers(tx: Transaction) -> list[tuple[int, str]]:
@@ -110,7 +110,9 @@ def list_parked_receivers(tx: Transaction) -> list[tuple[int, str]]:
     return list_receivers(tx, rows.workspace_id, rows.receiver, true(), true(), rows.id)
 
 
-def take_parked(tx: Transaction, rooms: Mapping[tuple[int, str], int]) -> tuple[list[ParkedSprint], ContactLeases]:
+def take_parked(
+    tx: Transaction, rooms: Mapping[tuple[int, str], int], *, may_try_last: bool = True
+) -> tuple[list[ParkedSprint], ContactLeases]:
     """Leases the contacts parked longest that are not leased, up to a number per workspace and receiver, and removes
     them from the parking. A contact that is parked twice is taken once.
     """
@@ -123,7 +125,7 @@ def take_parked(tx: Transaction, rooms: Mapping[tuple[int, str], int]) -> tuple[
     for row in tx.execute(due.with_for_update(skip_locked=True)):
         sprint = ParkedSprint(row.workspace_id, row.contact_id, row.kind, row.receiver, row.batch_id)
         found.setdefault(row.contact_id, (row.id, sprint))
-    leases = acquire_leases(tx, found.keys())
+    leases = acquire_leases(tx, found.keys(), may_try_last=may_try_last)
     taken = [(row_id, each) for row_id, each in found.values() if each.contact_id in leases.contact_ids]
     for workspace_id in sorted({each.workspace_id for _, each in taken}):
         ids = [row_id for row_id, each in taken if each.workspace_id == workspace_id]

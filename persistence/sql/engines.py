@@ -29,7 +29,7 @@ LARGEST_TIMEOUT_MS = 2**31 - 1
 IDLE_UNCHECKED_SECONDS = 1.0
 TAKEN = "is_counted"
 POSTGRES_SESSION = {
-    "lock_timeout": "20s",
+    "lock_timeout": "2s",
     "idle_in_transaction_session_timeout": "3s",
     "timezone": "UTC",
     "jit": "off",
@@ -39,7 +39,10 @@ POSTGRES_SESSION = {
 """What is prepared has one plan that is good for all values; otherwise PostgreSQL plans again for each list of ids,
 of which it expects ten. A process that is frozen within a transaction loses it, and with it the locks that others
 wait for; what our processes do between two statements takes milliseconds (otherwise see `Transaction.may_pause`).
-Not longer, because several transactions of one process may wait for the same row, and each has it in turn."""
+Who waits for a lock gives up before that, and waits anew (`Database.write`): else each transaction of a frozen process
+that waits for the same row would get it in turn, and hold it for as long."""
+LONGEST_WAIT_SECONDS = 20
+"""How long a unit of work waits for locks in all."""
 LOST_CLIENT = {
     "tcp_user_timeout": "10s",
     "tcp_keepalives_idle": "10",
@@ -222,7 +225,8 @@ def database_name(engine: Engine) -> str:
 def queue_dsn(url: str) -> str:
     """The URL of a queue in PostgreSQL for the other driver, whose connections give up as those of the database do."""
     parsed = make_url(url).set(drivername="postgresql")
-    own = {name: POSTGRES_SESSION[name] for name in ("lock_timeout", "idle_in_transaction_session_timeout")}
+    frozen = "idle_in_transaction_session_timeout"
+    own = {"lock_timeout": f"{LONGEST_WAIT_SECONDS}s", frozen: POSTGRES_SESSION[frozen]}
     limits = {"statement_timeout": "30s", **own, **LOST_CLIENT}
     given = {name: str(value) for name, value in LOST_SERVER.items() if name not in parsed.query}
     known = parsed.update_query_dict({**given, "options": _as_options(parsed, limits)})

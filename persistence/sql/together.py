@@ -21,9 +21,10 @@ OTHER_WAYS = ("callproc", "copy_expert", "copy_from", "copy_to", "executemany")
 class Together:
     """What waits to be sent, on the connection of one unit of work."""
 
-    def __init__(self, driver: Any) -> None:
+    def __init__(self, driver: Any, begin: bytes) -> None:
         self._driver = driver
-        self._waiting = [BEGIN]
+        self._begin = begin
+        self._waiting = [begin]
 
     def add(self, cursor: Any, statement: str, parameters: Any) -> None:
         """The statement is sent with the next one, before it."""
@@ -40,7 +41,7 @@ class Together:
         try:
             execute(cursor, message)
         except BaseException:
-            if waiting[0] is BEGIN and not self.is_begun:
+            if waiting[0] is self._begin and not self.is_begun:
                 # The server has not understood the message. What follows must not be outside of a transaction.
                 self._waiting = waiting
             raise
@@ -50,7 +51,7 @@ class Together:
             self._say(";")
 
     def commit(self) -> None:
-        if self._waiting == [BEGIN]:
+        if self._waiting == [self._begin]:
             self._waiting = []
         elif self._waiting or self.is_begun:
             self._say("COMMIT")
@@ -72,12 +73,12 @@ class Together:
 
 
 @contextmanager
-def sending_together(connection: Connection) -> Iterator[None]:
-    """The transaction of the block is begun by its first statement."""
+def sending_together(connection: Connection, begin: bytes = BEGIN) -> Iterator[None]:
+    """The transaction of the block is begun by its first statement; `begin` may set options of it."""
     driver: Any = connection.connection.dbapi_connection
     # The driver would send a BEGIN of its own before the first statement.
     driver.set_session(autocommit=True)
-    together = Together(driver)
+    together = Together(driver, begin)
     driver.cursor_factory = _Cursors(together)
     try:
         yield

@@ -44,6 +44,7 @@ class ContactColumns(RecordColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
     last_seen_on: Named[datetime | None] = Column(UtcDateTime)
     handling_until: Named[datetime | None] = Column(UtcDateTime)
+    handling_attempts: Named[int] = Column(Integer, default=0, server_default="0")
     merged_into_id: Named[int | None] = Column(BigId)
     answers_stopped_on: Named[datetime | None] = Column(UtcDateTime)
 
@@ -55,7 +56,8 @@ contact = numbered_table(
     info={FOUND_BY: "is_deleted IN (true, false)"},
 )
 """`fields` maps a field's UUID to the types as which its value was read: {"text", "number", "datetime", "state",
-"district", "ward"}. Only flows set `timezone`. `handling_until` is when a worker's lease of the contact ends.
+"district", "ward"}. Only flows set `timezone`. `handling_until` is when a worker's lease of the contact ends,
+and `handling_attempts` how many leases in a row were not given back.
 `merged_into_id` is the contact that took over what a deleted one had. `answers_stopped_on` is since when it gets no
 automatic answers, because it and a flow answered each other in a circle."""
 

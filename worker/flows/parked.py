@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from persistence.contacts.leases import ContactLeases
 from persistence.database import Transaction
+from persistence.errors import LostRace
 from persistence.flow_starts.batches import find_batch
 from persistence.sessions.parking import (
     STARTS,
@@ -18,7 +19,7 @@ from persistence.sessions.parking import (
 )
 from worker.callers import Finished
 from worker.dispatcher import AfterCommit, Leased, LeasedQueue, begin_dispatching, do_nothing
-from worker.flows.batch import Plan
+from worker.flows.batch import LAST_ATTEMPTS, Plan
 from worker.flows.calls import CALLS, plan_calls
 from worker.flows.incoming import INCOMING, plan_messages
 from worker.flows.lease_renewal import LeaseKeeper
@@ -71,7 +72,10 @@ class ParkedSprints(LeasedQueue[Item, None]):
         return [f"{workspace_id} {receiver}" for workspace_id, receiver in list_parked_receivers(tx)]
 
     def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[Item]:
-        sprints, leases = take_parked(tx, {_read_receiver(name): room for name, room in rooms.items()})
+        wanted = {_read_receiver(name): room for name, room in rooms.items()}
+        sprints, leases = take_parked(tx, wanted, may_try_last=LAST_ATTEMPTS.may_begin(tx.now))
+        if leases.is_last and not LAST_ATTEMPTS.begin(leases):
+            raise LostRace
         groups: dict[tuple[int, str, int | None], Group] = {}
         items: list[tuple[str, Item]] = []
         for each in sprints:
@@ -82,11 +86,19 @@ class ParkedSprints(LeasedQueue[Item, None]):
         return Leased(items)
 
     def call(self, item: Item) -> tuple[None, bool]:
+        try:
+            return self._call(item)
+        finally:
+            if item[0].until.is_last:
+                LAST_ATTEMPTS.end()
+
+    def _call(self, item: Item) -> tuple[None, bool]:
         began = time.monotonic()
         group, contact_id = item
         context, tasks, on_recorded = self._plan(group)
         leases = ContactLeases(frozenset({contact_id}), group.until.until)
         task = tasks.get(contact_id, Task(contact_id))
+        task = task._replace(is_given_up=contact_id in group.until.given_up)
         with self._keeper.keep(leases) as renewal:
             self._runner.perform(context, leases, [task], on_recorded, renewal)
         return None, time.monotonic() - began < self._limit_seconds

@@ -10,7 +10,7 @@ from persistence.contacts.leases import Claim, lock_claimed, release_claimed
 from persistence.contacts.values import FixedClock
 from persistence.database import Transaction
 from persistence.flows.upkeep import find_archived
-from persistence.messages.handling import finish_messages
+from persistence.messages.handling import finish_messages, give_up_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
 from persistence.sessions.sessions import (
@@ -65,6 +65,8 @@ def record_outcomes(
     at_end = all(each.task.start_id is not None for each in sprints) and has_messages_alone(events)
     moved = _store_sessions(tx, workspace, assets, sprints, at_end=at_end)
     carry_out(Recording(tx, workspace, assets.flow_ids, rows), events)
+    tasks = [each.task for each in valid if each.is_broken and each.task.is_given_up]
+    give_up_messages(tx, workspace.id, [each.message_id for each in tasks if each.message_id is not None])
     finish_messages(tx, workspace.id, _handled_messages(assets, valid))
     release_claimed(tx, claim, but=moved)
     return sorted(held)

@@ -25,6 +25,7 @@ from flows.engine import (
 )
 from flows.engine.services import Services
 from flows.environment import Environment
+from persistence.attempts import GIVEN_UP
 from persistence.messages.circles import ANEW, GOING_ON, NEUTRAL
 from worker.flows.asset_cache import DatabaseAssets
 
@@ -75,7 +76,7 @@ class Task(NamedTuple):
     waiting session's stored form and `session_id` its row. `message_id` is the incoming message that caused it,
     `start_id` the flow start, `run_uuid` the run that was created ahead for it. `cause` is the UUID of the message,
     the call or the start. With `is_passive` the contact's waiting session is not interrupted; `is_by_flow` says
-    that a flow asked for the start.
+    that a flow asked for the start. With `is_given_up` it has ended too many workers and fails.
     """
 
     contact_id: int
@@ -89,6 +90,7 @@ class Task(NamedTuple):
     cause: str = ""
     is_passive: bool = False
     is_by_flow: bool = False
+    is_given_up: bool = False
 
     @property
     def automatic(self) -> int:
@@ -147,6 +149,9 @@ class SprintRunner:
 
     def _run(self, task: Task, contact: Contact) -> Outcome:
         self.before_task()
+        if task.is_given_up:
+            logger.error("a sprint of contact %s was given up: %s", contact.uuid, GIVEN_UP)
+            return Outcome(task, refusal=GIVEN_UP, is_broken=True)
         try:
             outcome = self._start(task, contact) if task.trigger is not None else self._resume(task, contact)
             _log_failures(contact, outcome.events)
