@@ -230,7 +230,8 @@ def queue_dsn(url: str) -> str:
     limits = {"statement_timeout": "30s", **own, **LOST_CLIENT}
     given = {name: str(value) for name, value in LOST_SERVER.items() if name not in parsed.query}
     known = parsed.update_query_dict({**given, "options": _as_options(parsed, limits)})
-    return known.render_as_string(hide_password=False)
+    place, mark, query = known.render_as_string(hide_password=False).partition("?")
+    return place + mark + query.replace("+", "%20")  # libpq takes a plus for a plus
 
 
 def _note_idle(_connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
