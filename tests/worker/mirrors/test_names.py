@@ -139,7 +139,7 @@ CHANGES = {
     "a field is new": Change(Scene.make_field, ""),
     "a field is deleted": Change(Scene.drop_field, ""),
     "a run ends": Change(Scene.end_run, "runs, contacts, flows"),
-    "a group is deleted": Change(Scene.delete_group, "starts"),
+    "a group is deleted": Change(Scene.delete_group, "starts, broadcasts"),
     "a contact is deleted": Change(Scene.delete_amina, "flows, tickets, runs, messages, contacts"),
 }
 """In this order, in one workspace."""
