@@ -13,7 +13,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import KEY, by_name
 from tests.worker.receivers import Reply, answering_with, receiving
 from worker.http.errors import SendFailed
-from worker.http.requests import check_url
+from worker.http.requests import URL_LENGTH, check_url
 from worker.http.safe_http import SafeHttp
 from worker.runtime import open_http
 
@@ -327,7 +327,7 @@ class TestFailures:
         [
             *("ftp://example.org/", "file:///etc/passwd", "example.org", "", "http://", "http:///x", "http://[::1/"),
             *("http://a b/", "http://example.org:99999/", "http://example.org:0/", "http://example.org/\r\nX: y"),
-            *("http://user:word@example.org/", "http://user@example.org/", "http://example.org/" + "x" * 2048),
+            *("http://user:word@example.org/", "http://user@example.org/", "http://example.org/" + "x" * URL_LENGTH),
         ],
     )
     def test_a_url_that_can_never_be_called(self, door, url):
