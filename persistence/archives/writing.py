@@ -9,6 +9,7 @@ import logging
 import shutil
 from calendar import monthrange
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
@@ -21,7 +22,7 @@ from persistence.archives.archives import DAILY, MONTHLY
 from persistence.archives.kinds import KINDS, ArchivedKind
 from persistence.attempts import MOST_ATTEMPTS
 from persistence.database import Database, Transaction
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, StoreUnavailable
 from persistence.sql.columns import new_uuid
 from persistence.sql.pages import Selection, fetch_page
 from persistence.tables.accounts import workspace
@@ -32,6 +33,9 @@ logger = logging.getLogger("relayboard.worker")
 KEPT_FOR = timedelta(days=90)
 PAUSE = timedelta(minutes=30)
 """How long others leave an archive to the process that has begun it."""
+LONG_PAUSE = timedelta(days=1)
+"""The same once it was begun too often: records that grow old must go some day, and only a new attempt finds out that
+what ended the processes is mended."""
 RECORDS_PER_STATEMENT = 1000
 PIECE_BYTES = 1 << 20
 
@@ -100,8 +104,8 @@ def archive_next_day(database: Database, store: MediaStore) -> bool:
         due = _find_due_day(tx)
     if due is None:
         return False
-    database.write(partial(begin_archive, workspace_id=due.workspace_id, period=DAILY, kind=due.kind.name))
-    written = _write_day(database, store, due)
+    with _counted(database, due.workspace_id, DAILY, due.kind.name):
+        written = _write_day(database, store, due)
     _keep(store, written, database, partial(_record_day, due=due, written=written))
     return True
 
@@ -118,8 +122,8 @@ def roll_up_next_month(database: Database, store: MediaStore) -> bool:
     if not days:
         return False
     first = days[0]
-    database.write(partial(begin_archive, workspace_id=first.workspace_id, period=MONTHLY, kind=first.archive_type))
-    written = _join(store, days)
+    with _counted(database, first.workspace_id, MONTHLY, first.archive_type):
+        written = _join(store, days)
     _keep(store, written, database, partial(_record_month, days=days, written=written))
     return True
 
@@ -137,14 +141,26 @@ def remove_rolled_up(database: Database, store: MediaStore) -> None:
             tx.execute(update(archive).where(archive.c.id.in_(locations), taken_in).values(location=None))
 
 
+@contextmanager
+def _counted(database: Database, workspace_id: int, period: str, kind: str) -> Iterator[None]:
+    """Counts the block as an attempt, unless the store does not answer: then archiving waits for it."""
+    database.write(partial(begin_archive, workspace_id=workspace_id, period=period, kind=kind))
+    try:
+        yield
+    except StoreUnavailable:
+        database.write(partial(end_archive, workspace_id=workspace_id, period=period, kind=kind))
+        raise
+
+
 def begin_archive(tx: Transaction, workspace_id: int, period: str, kind: str) -> None:
-    """Counts an attempt: whatever ends the process, others wait, and leave out what was begun too often."""
+    """Counts an attempt: whatever ends the process, others wait, and for long with what was begun too often."""
     begun = _read_begun(tx, workspace_id)
     name = f"{period} {kind}"
     attempts = begun.get(name, {}).get("attempts", 0) + 1
-    begun[name] = {"attempts": attempts, "until": (tx.now + PAUSE).isoformat()}
+    pause = PAUSE if attempts < MOST_ATTEMPTS else LONG_PAUSE
+    begun[name] = {"attempts": attempts, "until": (tx.now + pause).isoformat()}
     if attempts >= MOST_ATTEMPTS:
-        logger.error("the %s archive of workspace %d is begun for the last time", name, workspace_id)
+        logger.error("the %s archive of workspace %d is begun for the last time in a day", name, workspace_id)
     tx.execute(update(workspace).where(workspace.c.id == workspace_id).values(archiving=begun))
 
 
@@ -166,18 +182,18 @@ def list_given_up(tx: Transaction) -> list[tuple[str, str]]:
         (name, archive_name)
         for name, archives in tx.execute(begun.order_by(workspace.c.id))
         for archive_name, state in (archives or {}).items()
-        if state["attempts"] >= MOST_ATTEMPTS and datetime.fromisoformat(state["until"]) <= tx.now
+        if state["attempts"] >= MOST_ATTEMPTS and datetime.fromisoformat(state["until"]) <= tx.now + LONG_PAUSE - PAUSE
     ]
 
 
 def _left_out(tx: Transaction, period: str, kind: str) -> list[int]:
-    """The workspaces whose archive another process has begun just now, or was begun too often."""
+    """The workspaces whose archive another process has begun just now, or too often within the last day."""
     begun = select(workspace.c.id, workspace.c.archiving).where(workspace.c.archiving.is_not(None))
     return [
         workspace_id
         for workspace_id, archives in tx.execute(begun)
         if (state := (archives or {}).get(f"{period} {kind}")) is not None
-        and (state["attempts"] >= MOST_ATTEMPTS or datetime.fromisoformat(state["until"]) > tx.now)
+        and datetime.fromisoformat(state["until"]) > tx.now
     ]
 
 

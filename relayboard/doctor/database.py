@@ -85,10 +85,8 @@ class DatabaseDoctor:
         for uuid, reason in refused:
             yield Finding("phones", WARNING, f"the phone {uuid} calls and is refused: {REFUSALS.get(reason, reason)}")
         for name, archives in given_up:
-            sentence = (
-                f"{archives} archives of {name} were given up after several attempts: see the logs of the workers"
-            )
-            yield Finding("archives", PROBLEM, sentence)
+            sentence = f"{archives} archives of {name} failed several times, and are tried once a day"
+            yield Finding("archives", PROBLEM, f"{sentence}: see the logs of the workers")
         yield from self._check_pooler(database)
         yield from self._check_standby(database)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import orjson
 import pytest
-from sqlalchemy import Table, func, insert, select
+from sqlalchemy import Table, func, insert, select, update
 
 from persistence.archives.archives import MESSAGE, RUN
 from persistence.database import Database, Transaction
 from persistence.media.folder import FolderStore
 from persistence.sql.columns import new_uuid
+from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.service import archive
@@ -85,7 +86,9 @@ def begin(environment: dict[str, str]) -> ForkedProcess:
 
 
 def kill_amid_work(database: Database, environment: dict[str, str]) -> None:
-    """Two processes archive, and are killed as soon as one of them has done something, or both are through."""
+    """Two processes archive, and are killed as soon as one of them has done something, or both are through. Then the
+    time passes for which others leave to them what they had begun.
+    """
     before = progress(database)
     pair = [begin(environment), begin(environment)]
 
@@ -96,6 +99,10 @@ def kill_amid_work(database: Database, environment: dict[str, str]) -> None:
     for process in pair:
         process.kill()
         process.wait()
+    with database.writing() as tx:
+        (begun,) = tx.execute(select(workspace_table.c.archiving)).scalars()
+        ended = {name: {**state, "until": tx.now.isoformat()} for name, state in (begun or {}).items()}
+        tx.execute(update(workspace_table).values(archiving=ended))
 
 
 def read_archives(database: Database, store: FolderStore) -> dict[str, Counter[int]]:

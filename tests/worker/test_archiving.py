@@ -11,9 +11,10 @@ from sqlalchemy import func, insert, select
 
 from persistence.archives import writing as archive_writing
 from persistence.archives.writing import archive_next_day
+from persistence.attempts import MOST_ATTEMPTS
 from persistence.labels import create_label
 from persistence.media.opening import open_store
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, StoreUnavailable
 from persistence.tables.messages import label, message, message_label
 from persistence.tables.service import archive
 from tests.api import Api
@@ -220,7 +221,7 @@ def test_work_that_ends_after_any_step_is_taken_up_again(api, add, runtime, arch
     assert (ids_in(store, path), living(database)) == (ids, [])
 
 
-def test_a_file_that_nobody_finished_counts_for_nothing(add, archive_all, database, store, monkeypatch):
+def test_a_file_that_nobody_finished_counts_for_nothing(add, archive_all, database, store, monkeypatch, clock):
     ids = [add(OLD)]
 
     def end(*arguments, **named):
@@ -230,10 +231,47 @@ def test_a_file_that_nobody_finished_counts_for_nothing(add, archive_all, databa
         broken.setattr(archive_writing, "_record_day", end)
         with pytest.raises(KeyboardInterrupt):
             archive_next_day(database, store)
-    assert living(database) == ids
+    archive_all()
+    assert living(database) == ids, "it is left to who has begun it"
+    clock.advance(seconds=archive_writing.PAUSE.total_seconds())
 
     archive_all()
 
     with database.reading() as tx:
         places = tx.execute(select(archive.c.location).where(archive.c.location.is_not(None))).scalars().all()
     assert [ids_in(store, place) for place in places] == [ids]
+
+
+def test_archiving_that_ended_three_workers_is_tried_once_a_day(add, archive_all, database, clock, workspace):
+    ids = [add(OLD)]
+    for _ in range(MOST_ATTEMPTS):
+        database.write(lambda tx: archive_writing.begin_archive(tx, workspace.id, "daily", "message"))
+        clock.advance(seconds=archive_writing.PAUSE.total_seconds())
+
+    archive_all()
+    assert living(database) == ids
+    with database.reading() as tx:
+        assert archive_writing.list_given_up(tx) == [(workspace.name, "daily message")]
+
+    clock.advance(seconds=archive_writing.LONG_PAUSE.total_seconds())
+    archive_all()
+    assert living(database) == []
+    with database.reading() as tx:
+        assert archive_writing.list_given_up(tx) == []
+
+
+def test_a_store_that_does_not_answer_costs_no_attempt(add, archive_all, database, store, monkeypatch):
+    add(OLD)
+
+    def fail(*arguments):
+        raise StoreUnavailable("the bucket cannot be reached")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(archive_writing, "_write_day", fail)
+        for _ in range(MOST_ATTEMPTS + 1):
+            with pytest.raises(StoreUnavailable):
+                archive_next_day(database, store)
+
+    archive_all()
+
+    assert living(database) == []
