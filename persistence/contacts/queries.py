@@ -18,12 +18,12 @@ from flows.queries.properties import PLACE_TYPES
 from flows.queries.tree import walk_conditions
 from persistence.sql.columns import is_uuid
 from persistence.sql.query_functions import (
-    FoldedText,
     NumberOrder,
     PlaceName,
     TextAsMoment,
     contains_folded,
     folds_to,
+    is_same,
     make_name_match,
 )
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
@@ -92,7 +92,7 @@ def _matches(condition: Condition, scope: SearchScope) -> Clause:
         path = contact_urn.c.path
         if condition.operator == "~":
             return _has_address(condition, contains_folded(path, condition.value))
-        return _has_address(condition, folds_to(path, condition.value))
+        return _has_address(condition, _equals(condition, path))
     if condition.kind == "attribute" and condition.key in _ATTRIBUTES:
         return _ATTRIBUTES[condition.key](condition, scope)
     if condition.value_type == "number":
@@ -101,7 +101,7 @@ def _matches(condition: Condition, scope: SearchScope) -> Clause:
         return _matches_day(condition, scope)
     text = _typed_column(condition, scope)
     shown = PlaceName(text) if condition.value_type in PLACE_TYPES else text
-    return FoldedText(shown) == FoldedText(condition.value)
+    return is_same(shown, condition.value)
 
 
 def _has_address(condition: Condition, *more: Clause) -> Clause:
@@ -160,7 +160,12 @@ def _matches_reference(condition: Condition, scope: SearchScope) -> Clause:
 def _matches_name(condition: Condition, scope: SearchScope) -> Clause:
     if condition.operator == "~":
         return make_name_match(contact.c.name, name_prefixes(condition.value))
-    return folds_to(contact.c.name, condition.value)
+    return _equals(condition, contact.c.name)
+
+
+def _equals(condition: Condition, text: ColumnElement[Any]) -> Clause:
+    # Nobody looks by an index for what is different.
+    return (is_same if condition.operator == "!=" else folds_to)(text, condition.value)
 
 
 def _matches_code(condition: Condition, scope: SearchScope) -> Clause:

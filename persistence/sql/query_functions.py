@@ -129,20 +129,21 @@ def make_name_match(name: ColumnElement[Any], prefixes: list[str]) -> ColumnElem
     return NameMatch(searched, literal(prefixes, NamePrefixes()), *patterns)
 
 
-def folds_to(text: ColumnElement[Any], value: str) -> ColumnElement[bool]:
+def is_same(text: ColumnElement[Any], value: str) -> ColumnElement[bool]:
     """The condition that people take a text for this one (`flows.typed.same_form`)."""
-    # The database folds both: before version 17 of PostgreSQL it may do so by other tables than we.
-    return _may_contain(text, SearchText(_pattern_of(value.strip())), value) & (FoldedText(text) == FoldedText(value))
+    return FoldedText(text) == literal(same_form(value), Text())
+
+
+def folds_to(text: ColumnElement[Any], value: str) -> ColumnElement[bool]:
+    """The same condition for a search, which PostgreSQL answers by an index, if there is one."""
+    folded = search_form(value)
+    return MayContain(_searched_for(text, folded), _pattern_of(folded)) & is_same(text, value)
 
 
 def contains_folded(text: ColumnElement[Any], part: str) -> ColumnElement[bool]:
     """The condition that a text contains this one, as searches see both (`flows.typed.search_form`)."""
     folded = search_form(part)
     return Contains(_searched_for(text, folded), _pattern_of(folded))
-
-
-def _may_contain(text: ColumnElement[Any], pattern: ColumnElement[str], part: str) -> ColumnElement[bool]:
-    return MayContain(_searched_for(text, part), pattern)
 
 
 def _searched_for(text: ColumnElement[Any], part: str) -> ColumnElement[Any]:
@@ -171,6 +172,32 @@ def register_query_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("relayboard_name_match", -1, _match_name, deterministic=True)
 
 
+def _literal(text: str) -> str:
+    # A percent sign would begin a parameter, a colon would name one.
+    assert not set(text) & set("%:\\"), "not for a text of SQL"
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _class_of(ranges: Iterable[tuple[int, int]]) -> str:
+    return "[" + "".join(f"{chr(first)}-{chr(last)}" if first < last else chr(first) for first, last in ranges) + "]"
+
+
+def _ranges_of(characters: Iterable[str]) -> Iterable[tuple[int, int]]:
+    codes = set(map(ord, characters))
+    firsts, lasts = (sorted(code for code in codes if code + step not in codes) for step in (-1, 1))
+    return zip(firsts, lasts, strict=True)
+
+
+# A query may have a hundred conditions, each with such an expression: they are made once, and as short as can be.
+_KEPT = "".join(sign for sign, meant in ODD.items() if meant)
+_DELETED = "".join(sign for sign, meant in ODD.items() if not meant)
+_ODD_CLASS = _literal(_class_of(_ranges_of(ODD)))
+_MEANT = f"{_literal(_KEPT + _DELETED)}, {_literal(''.join(ODD[sign] for sign in _KEPT))}"
+_ACCENTS = _literal(_class_of(ACCENTS) + "+")
+_ANOTHER = f"{_literal(''.join(LIKE_ANOTHER))}, {_literal(''.join(LIKE_ANOTHER.values()))}"
+_SPACES_OF_ASCII = " \\t\\n\\r\\f\\x0b\\x1c\\x1d\\x1e\\x1f"
+
+
 @compiles(FoldedText, "postgresql")
 def _fold_on_postgresql(element: FoldedText, compiler: SQLCompiler, **options: Any) -> str:
     (text,) = element.clauses
@@ -188,12 +215,11 @@ def _search_on_postgresql(element: SearchText, compiler: SQLCompiler, **options:
 
 def in_search_form(text: str, dialect: Dialect) -> str:
     """An expression of PostgreSQL for the form in which searches look; also that of the index of it."""
-    bare = f"regexp_replace(normalize({_without_odd(text)}, NFKD), '{_ACCENT_CLASS}+', '', 'g')"
+    bare = f"regexp_replace(normalize({_without_odd(text)}, NFKD), {_ACCENTS}, '', 'g')"
     bare = _in_lower_case(bare, dialect)
     for letter, letters in TWO_LETTERS.items():
         bare = f"replace({bare}, '{letter}', '{letters}')"
-    another = _literal("".join(LIKE_ANOTHER)), _literal("".join(LIKE_ANOTHER.values()))
-    other = f"normalize(translate({bare}, {another[0]}, {another[1]}), NFC)"
+    other = f"normalize(translate({bare}, {_ANOTHER}), NFC)"
     lower = _in_lower_case(text, dialect)
     return f"btrim(CASE WHEN {_is_ascii(text)} THEN {lower} ELSE {other} END, E'{_SPACES_OF_ASCII}')"
 
@@ -211,32 +237,8 @@ def _is_ascii(text: str) -> str:
 
 
 def _without_odd(text: str) -> str:
-    kept = "".join(sign for sign, meant in ODD.items() if meant)
-    deleted = "".join(sign for sign, meant in ODD.items() if not meant)
-    table = f"{_literal(kept + deleted)}, {_literal(''.join(ODD[sign] for sign in kept))}"
-    return f"CASE WHEN {text} ~ '{_class_of(ODD)}' THEN translate({text}, {table}) ELSE {text} END"
-
-
-def _literal(text: str) -> str:
-    # A percent sign would begin a parameter, a colon would name one.
-    assert not set(text) & set("%:\\"), "not for a text of SQL"
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _class_of(characters: Iterable[str]) -> str:
-    """A class of a regular expression, written with escapes: some of these characters are invisible."""
-    codes = sorted(map(ord, characters))
-    firsts = [code for code in codes if code - 1 not in codes]
-    lasts = [code for code in codes if code + 1 not in codes]
-    return _class_of_ranges(zip(firsts, lasts, strict=True))
-
-
-def _class_of_ranges(ranges: Iterable[tuple[int, int]]) -> str:
-    return "[" + "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges) + "]"
-
-
-_ACCENT_CLASS = _class_of_ranges(ACCENTS)
-_SPACES_OF_ASCII = " \\t\\n\\r\\f\\x0b\\x1c\\x1d\\x1e\\x1f"
+    # Few texts have an odd sign, and to translate takes as long as the table is.
+    return f"CASE WHEN {text} ~ {_ODD_CLASS} THEN translate({text}, {_MEANT}) ELSE {text} END"
 
 
 @compiles(MayContain, "sqlite")

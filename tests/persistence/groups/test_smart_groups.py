@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert, select, update
 
+from persistence.contacts.query_scope import open_group_scope
 from persistence.errors import InvalidInput
 from persistence.groups import kept_queries, smart_groups
 from persistence.groups.smart_groups import (
@@ -188,6 +189,15 @@ def test_many_contacts_and_groups_take_few_statements(database, workspace, state
     refresh(database, workspace, *range(1, CONTACTS_PER_STATEMENT + 2))
 
     assert len(statements) <= 10
+
+
+def test_a_condition_on_a_name_is_a_short_text(database, workspace):
+    """A statement has those of a hundred groups; to build it must not take long within a transaction."""
+    with database.reading() as tx:
+        clause = kept_queries.membership(workspace.id, 'name != "Zoë"', open_group_scope(tx, workspace))
+        text = str(clause.compile(dialect=tx.dialect))
+
+    assert len(text) < 2500
 
 
 def test_addresses_decide_even_where_people_may_not_see_them(database, workspace):
