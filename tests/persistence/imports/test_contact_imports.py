@@ -227,7 +227,7 @@ def test_rows_that_break_a_rule_are_rejected_with_the_reason(desk: Desk) -> None
     assert (done["created"], done["updated"], done["rejected"]) == (1, 0, 7)
     assert lines[0] == "UUID,Phone,Other,Name,Lang,Row,Reason"
     assert lines[1] == ",,,Nobody,,2,A row needs a UUID or a URN."
-    assert lines[2].startswith(",'=1+1,,Formula,,3,tel:=1+1: Not a possible phone number")
+    assert lines[2].startswith(",'=1+1,,Formula,,3,\"tel:=1+1: Not a possible phone number: ")
     assert [line.rpartition(",")[2] for line in lines[3:]] == [
         "name: At most 64 characters.",
         "language: Not an ISO 639-3 code.",
