@@ -211,7 +211,8 @@ def test_a_write_lock_on_a_file_that_is_never_given_back_is_told(tmp_path: Path)
 def test_a_lock_on_a_table_that_is_never_given_back_is_told(postgres_url: str, tmp_path: Path) -> None:
     with postgres_database(postgres_url) as url, served(url, tmp_path) as service:
         with connected(url) as holder:
-            holder.cursor().execute("LOCK TABLE message_label IN EXCLUSIVE MODE")
+            patient = "SET LOCAL idle_in_transaction_session_timeout = 0"  # a session of somebody else
+            holder.cursor().execute(f"{patient}; LOCK TABLE message_label IN EXCLUSIVE MODE")
             wait_until(lambda: is_not_ready(service, "locks"), "the lock to be noticed")
             assert "message_label" in readiness(service)[1]["reasons"]["locks"]
             assert ask(service, LABELS).status_code == 200
