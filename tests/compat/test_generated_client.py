@@ -86,8 +86,8 @@ class TestNames:
         operations = [item[method] for item in document["paths"].values() for method in HTTP_METHODS if method in item]
         assert modules == {operation["operationId"] for operation in operations}
         verbs = (
-            "act|answer|change|check|claim|create|delete|follow|list|merge|preview|read|release|rotate|run|send|start"
-            "|upload|write"
+            "act|answer|change|check|claim|create|delete|find|follow|list|merge|preview|read|release|renumber|rotate|run"
+            "|send|start|upload|write"
         )
         assert [name for name in modules if not re.fullmatch(rf"({verbs})(_[a-z]+)+", name)] == []
 

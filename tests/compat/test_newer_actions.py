@@ -139,7 +139,7 @@ class TestErrors:
         with pytest.raises(TembaBadRequestError) as caught:
             client.bulk_block_contacts([UNKNOWN])
 
-        assert list(caught.value.errors) == ["contacts"]
+        assert list(caught.value.errors) == ["contacts", "code"]
 
     def test_other_statuses_are_errors_of_http(self, tenant: Tenant) -> None:
         client = TembaClient(tenant.url, tenant.token)

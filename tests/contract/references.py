@@ -229,8 +229,8 @@ FIELDS: Mapping[str, Forms] = {
 } | dict.fromkeys(
     words(
         "action address after agent_access allow_international answer_limit base_language before claim_code columns "
-        "country date_style decimal_sign delivery_hour encoding end_former_secret events exclude_active extra folder "
-        "is_on language languages message messages_per_second note number_format offset params phone query "
+        "country date_style decimal_sign delivery_hour dry_run encoding end_former_secret events exclude_active extra "
+        "folder is_on language languages message messages_per_second note number_format offset params phone query "
         "quick_replies requests_per_second restart_participants retry_delays_seconds rotate_secret scheduled_on "
         "scheme settings signature since target_url text timezone type unit unread url value value_type"
     ),
