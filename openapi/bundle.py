@@ -143,8 +143,12 @@ def _copy(node: object) -> Any:
     return {key: _copy(value) for key, value in node.items()} if isinstance(node, dict) else node
 
 
+FOR_GENERATORS = ("x-enum-varnames",)
+"""What generators of clients read: names for words of signs, of which no name can be made."""
+
+
 def published(generation: str) -> Document:
-    """The document as served to clients: the bundle without `x-` keys."""
+    """The document as served to clients: the bundle without the `x-` keys that drive the service."""
     document: Document = _without_extensions(_bundled()[generation])
     return document
 
@@ -153,7 +157,8 @@ def _without_extensions(node: object) -> Any:
     if isinstance(node, list):
         return [_without_extensions(item) for item in node]
     if isinstance(node, dict):
-        return {key: _without_extensions(value) for key, value in node.items() if not str(key).startswith("x-")}
+        kept = {key: value for key, value in node.items() if not str(key).startswith("x-") or key in FOR_GENERATORS}
+        return {key: _without_extensions(value) for key, value in kept.items()}
     return node
 
 
