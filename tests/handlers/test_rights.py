@@ -56,6 +56,7 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     ("act_on_contact_import", "start"): ["write_contact", "write_group", "write_field"],
     ("act_on_contact_import", "cancel"): [],
     ("act_on_contact_import", "read"): [],
+    ("act_on_contact_import", "take_back"): ["delete_contact", "write_contact"],
     **{("act_on_tickets", action): [] for action in ("assign", "add_note", "change_topic", "close", "reopen")},
     **{("act_on_deliveries", action): [] for action in ("resend", "resend_failed")},
     ("act_on_user", "change_role"): [],
