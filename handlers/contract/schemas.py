@@ -177,6 +177,8 @@ PATTERN_TEXTS = {
     r"^[a-zA-Z]{3}$": "Expected a language of three letters (ISO 639-3), like eng.",
     r"^[a-zA-Z]+:[\s\S]+$": "Expected a URN: a scheme, a colon and an address, like tel:+250788123123.",
     r"^[0-9]{1,19}$": "Expected up to 19 digits.",
+    r"^[0-9]+$": "Expected digits only.",
+    r"^\+[0-9]+$": "Expected a + and digits, like +250.",
     r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s]+$": "Expected a URL that begins with http:// or https:// and has no spaces.",
 }
 """What a pattern of the contract demands, in words; a test demands one for each. Those of UUIDs and of times are known

@@ -145,7 +145,7 @@ def fill(command: str, world: World) -> list[str]:
         "C": "claim_code",
         "FILE.geojson": "boundaries",
         "ID": "subscriber",
-        "IMPORT": "import",
+        "IMPORT": "past_import" if words[1:3] == ["contact", "take-back-import"] else "import",
     }
     filled = []
     for before, word in zip(["", *words], words, strict=False):

@@ -109,6 +109,7 @@ WITH_OTHERS = {
     "delivery_attempt": "goes with its delivery",
     "flow_session": "goes with the last of its runs",
     "flow_start_batch": "goes when its start is finished",
+    "imported_contact": "goes with its import",
     "gateway_send": "goes when its message is accepted or given up",
     "message_label": "goes with its message or label",
     "record_stamp": "goes with its record",

@@ -57,6 +57,7 @@ def test_an_event_of_generation_1_is_whole_in_generation_2(api: Api, mothers: st
         "flow": None,
         "message": {"eng": "Soon!"},
         "created_on": old["created_on"],
+        "error": None,
     }
 
 

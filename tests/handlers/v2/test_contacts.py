@@ -68,6 +68,7 @@ class TestListContacts:
             "created_on": record["created_on"],
             "modified_on": record["modified_on"],
             "last_seen_on": None,
+            "answers_stopped_on": None,
             "blocked": False,
             "stopped": False,
         }

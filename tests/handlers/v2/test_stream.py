@@ -28,7 +28,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
 
 
 def curl_of_the_guide() -> list[str]:
-    (block,) = (block for block in read_blocks(GUIDE) if block.text.startswith("curl"))
+    (block,) = (block for block in read_blocks(GUIDE) if block.text.startswith("curl -sN"))
     return re.findall(r"'[^']*'|\S+", block.text)
 
 

@@ -109,7 +109,7 @@ def test_what_waits_is_not_sent_if_the_unit_of_work_fails(notes: Database, stori
 @pytest.mark.own_session
 @on_postgresql
 def test_a_unit_of_work_begins_with_its_first_statement(notes: Database, storing: Fixed) -> None:
-    with notes.writing() as tx:
+    with notes.writing(is_repeated=True) as tx:
         tx.execute(text("select 1"))
         storing.run_later(tx, {"number": 1, "word": "quince"})
 

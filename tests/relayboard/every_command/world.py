@@ -205,7 +205,9 @@ def _make_files(folder: Path) -> dict[str, str]:
     definition.write_text(json.dumps(make_definition(say("Hello"))))
     boundaries.write_text(json.dumps(RWANDA))
     secret.write_text(SECRET + "\n")
+    secret.chmod(0o600)
     (folder / "url.txt").write_text("https://example.org/hook?key=hush\n")
+    (folder / "url.txt").chmod(0o600)
     people = folder / "people.csv"
     people.write_text("Phone,Name,Second phone,Village\n+250788000555,Eve,+250788000556,Gasharu\nbad,Joe,,\n")
     archive = folder / "messages.jsonl.gz"

@@ -333,10 +333,10 @@ def test_a_database_that_fails_for_a_while_loses_nothing(runtime, database, add,
     failures = ["once"]
     writing = database.writing
 
-    def failing():
+    def failing(**given):
         if failures and receiver.received:
             raise ConnectionError(failures.pop())
-        return writing()
+        return writing(**given)
 
     add()
     monkeypatch.setattr(database, "writing", failing)
