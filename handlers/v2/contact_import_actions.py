@@ -16,7 +16,7 @@ READING = ("encoding", "date_style", "decimal_sign", "unread")
 
 def act_on_contact_import(request: Request) -> Answer:
     body = request.body
-    if "dry_run" in body and body["action"] != "take_back":
+    if body.get("dry_run") and body["action"] != "take_back":
         raise InvalidInput.on("dry_run", "Only an import that is taken back takes this.")
     if body["action"] in ("cancel", "take_back"):
         return _end(request)

@@ -173,7 +173,7 @@ class Action(click.Command):
 
     def _resolve(self, options: Options) -> None:
         """Puts UUIDs in place of names; loads nothing if nothing is named."""
-        named = {name: noun for name, noun in self.records.items() if getattr(options, name, None)}
+        named = {name: noun for name, noun in self.records.items() if getattr(options, name, None) not in (None, [])}
         if named:
             with loading():
                 naming = import_module(f"{COMMANDS}.naming")

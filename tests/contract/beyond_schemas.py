@@ -79,6 +79,10 @@ REASONS = [
     ),
     Reason("a text in the first language", r'A text in the language "\w{3}" is required\.'),
     Reason("a text in the first language", r"There is no translation in the base language\."),
+    Reason(
+        "a possible phone number or address",
+        r"Expected a URN: a scheme, a colon and an address, like tel:\+250788123123\.",
+    ),
     Reason("a possible phone number or address", r"Not a possible phone number: .*\."),
     Reason("a possible phone number or address", r"There is no scheme .*\."),
     Reason("a possible phone number or address", r"After \w+: .* must follow\."),
@@ -96,6 +100,11 @@ REASONS = [
     Reason("an address that may be called", r"This address is on a private network\..*", r"POST \S+"),
     Reason("an address that may be called", r"Enter a URL that begins with http:// or https://\."),
     Reason("a filter of another list", r"An export of \w+ has no such filter\.", r"POST /api/v2/exports\.json \w+"),
+    Reason(
+        "what an action takes",
+        r"(?:Only an import that is [\w ]+ takes this|With another encoding the file is read again: .*)\.",
+        r"POST /api/v2/contact_import_actions\.json (?:columns|group|dry_run|encoding|date_style|decimal_sign|unread)",
+    ),
     Reason("columns of a file", r"[^\n]*", r"POST /api/v2/contact_import_actions\.json (?:columns|detail)"),
     Reason(
         "the state of a record", r"The (?:channel has no delivery URL|receiver of this delivery has no URL any more)\."

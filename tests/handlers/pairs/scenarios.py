@@ -281,6 +281,8 @@ CONTACTS = Scenario(
         "delete by action": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "delete"}),
         "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hi"}),
         "merge": post(f"{V2}/contact_merges.json", {"contact": "{amina}", "other": "{twin}"}),
+        "merge doubles": post(f"{V2}/contact_doubles.json", {"kind": "two_schemes"}),
+        "renumber": post(f"{V2}/contact_renumberings.json", {"old": PHONE, "new": OTHER_PHONE, "apply": True}),
         "v1 write by urn": post(f"{V1}/contacts.json", {"name": "Fatou", "urns": [f"tel:{OTHER_PHONE}"]}),
         "v1 change by urn": post(f"{V1}/contacts.json", {"name": "Grace", "urns": [f"tel:{PHONE}"]}),
         "v1 delete": delete(f"{V1}/contacts.json", uuid="{amina}"),

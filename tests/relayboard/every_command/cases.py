@@ -184,7 +184,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --contact {contact} --topic General --assignee {administrator} --note Hello",
     ),
     ("ticket", "open"): (
-        "--workspace {workspace} --contact {contact} --topic {topic} --assignee {administrator} --note Hello",
+        "--workspace {workspace} --contact {other_contact} --topic {topic} --assignee {administrator} --note Hello",
     ),
     ("field", "create"): ("--workspace {workspace} --name 'Due Date' --type datetime --agents edit",),
     ("field", "access"): ("--workspace {workspace} --key age --agents none",),

@@ -96,6 +96,7 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
     names |= _make_flows(database, workspace)
     names |= _make_channels(database, workspace)
     names["contact"] = uuid_of(database, contact, add_contact(database, workspace))
+    names["other_contact"] = make_contact(database, workspace, "+250788000998")
     names["erased"] = make_contact(database, workspace, "+250788000999")
     # Those of the commands for contacts: several processes may share the cases, each with a world of its own.
     for number in ("+250788000444", "+250788000666"):
