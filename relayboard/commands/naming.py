@@ -28,7 +28,7 @@ def resolve_names(options: Options, nouns: dict[str, str]) -> None:
         given = getattr(options, "workspace", None)
         workspaces = [workspace_named(tx, given)] if given else list_workspaces(tx)
         for name, noun in named.items():
-            found = [_resolve(tx, workspaces, noun, text, must_exist=is_list) for text in _texts(options, name)]
+            found = [resolve_name(tx, workspaces, noun, text, must_exist=is_list) for text in _texts(options, name)]
             setattr(options, name, found if isinstance(getattr(options, name), list) else found[0])
 
 
@@ -37,7 +37,12 @@ def _texts(options: Options, name: str) -> list[str]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _resolve(tx: Transaction, workspaces: list[Workspace], noun: str, text: str, *, must_exist: bool) -> str:
+def resolve_name(
+    tx: Transaction, workspaces: list[Workspace], noun: str, text: str, *, must_exist: bool = False
+) -> str:
+    """The UUID of the record of this kind. Raises CommandFailed for a name that nothing or several have, and for a UUID
+    of nothing where the record must exist.
+    """
     if is_uuid(text):
         if must_exist and not any(_is_there(tx, each, noun, text) for each in workspaces):
             raise CommandFailed(f"there is no {noun} {text}")

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from handlers.asgi import metrics as of_api
 from openapi.bundle import YAML_LOADER
+from persistence.messages.states import UNCERTAIN, WIRED
 from relayboard.base.metrics import deliveries, store_calls
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import forked_service, wait_until
@@ -65,7 +66,9 @@ def ask_a_service(template: Path, folder: Path) -> dict[str, set[str]]:
     with forked_service(f"sqlite:///{file}", folder, ["api"]) as service:
         phone = add_channel(service.database, service.workspace, webhook_url="http://127.0.0.1:9/refused")
         contact = add_contact(service.database, service.workspace)
-        add_outgoing(service.database, service.workspace, phone, contact, service.database.clock())
+        now = service.database.clock()
+        add_outgoing(service.database, service.workspace, phone, contact, now)
+        add_outgoing(service.database, service.workspace, phone, contact, now, WIRED, failed_reason=UNCERTAIN)
         service.get("/api/v2/contacts.json")
         command = [sys.executable, "-m", "relayboard", "worker", "--metrics-port", "0"]
         with started(folder=folder, environment=service.environment, command=command) as worker:

@@ -6,7 +6,7 @@ from persistence.channels.channels import find_channels_named
 from persistence.contacts.finding import find_contacts_called
 from persistence.database import Database
 from persistence.workspaces import Workspace
-from relayboard.commands.naming import _resolve
+from relayboard.commands.naming import resolve_name
 from relayboard.commands.output import CommandFailed
 from tests.api import Api
 from tests.channel_rows import add_channel
@@ -31,9 +31,9 @@ def test_a_group_and_a_topic_are_named_by_their_names(api: Api, database: Databa
     topic = api.post("/api/v2/topics.json", {"name": "Billing"}).json()["uuid"]
 
     with database.reading() as tx:
-        assert _resolve(tx, [workspace], "group", "mothers") == group
-        assert _resolve(tx, [workspace], "topic", "Billing") == topic
-        assert _resolve(tx, [workspace], "topic", topic) == topic
+        assert resolve_name(tx, [workspace], "group", "mothers") == group
+        assert resolve_name(tx, [workspace], "topic", "Billing") == topic
+        assert resolve_name(tx, [workspace], "topic", topic) == topic
 
 
 def test_a_name_of_nothing_and_a_name_of_several_are_refused(
@@ -43,9 +43,9 @@ def test_a_name_of_nothing_and_a_name_of_several_are_refused(
 
     with database.reading() as tx:
         with pytest.raises(CommandFailed, match='there is no flow "Nothing"'):
-            _resolve(tx, [workspace], "flow", "Nothing")
+            resolve_name(tx, [workspace], "flow", "Nothing")
         with pytest.raises(CommandFailed, match="several have the name"):
-            _resolve(tx, [workspace], "contact", "Amina")
+            resolve_name(tx, [workspace], "contact", "Amina")
 
 
 def test_a_channel_is_named_by_its_name_in_its_workspace(
