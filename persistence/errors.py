@@ -3,7 +3,8 @@ database errors, for packages that do not import SQLAlchemy."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
@@ -48,11 +49,15 @@ DAMAGED = Fault(
 )
 FILE_GONE = Fault(
     "the file of the database is not there: it was moved away or deleted",
-    "put it back; nothing is stored until then",
+    "put {path} back; nothing is stored until then",
+)
+FILE_MISSING = Fault(
+    "the file of the database is not there",
+    "RELAYBOARD_DATABASE_URL names {path}; correct it, or run `relayboard migrate`, which makes a new database there",
 )
 FILE_REPLACED = Fault(
     "the file of the database was replaced by another one while the service runs",
-    "stop the service, remove the files ending in -wal and -shm that do not belong to the new file, and start it "
+    "stop the service, remove the files ending in -wal and -shm that do not belong to the new {path}, and start it "
     "again; or put the former file back",
 )
 SQLITE_FAULTS = {
@@ -75,11 +80,13 @@ class RuleBroken(Exception):
 
 
 class FileFault(sqlite3.OperationalError):
-    """The file of a database is not the one with which this process began."""
+    """The file of a database is not the one with which this process began. The remedy, which only operators read, names
+    it.
+    """
 
-    def __init__(self, fault: Fault) -> None:
+    def __init__(self, fault: Fault, path: Path) -> None:
         super().__init__(fault.sentence)
-        self.fault = fault
+        self.fault = replace(fault, remedy=fault.remedy.format(path=path))
 
 
 class LostRace(Exception):

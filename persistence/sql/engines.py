@@ -16,7 +16,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DisconnectionError, OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection, QueuePool
 
-from persistence.errors import FILE_GONE, FILE_REPLACED, PRIMARY_CODE, FileFault
+from persistence.errors import FILE_GONE, FILE_MISSING, FILE_REPLACED, PRIMARY_CODE, FileFault
 from persistence.sql.poolers import create_transaction_engine, options_of
 from persistence.sql.query_functions import register_query_functions
 from persistence.sql.together import end_together
@@ -81,11 +81,11 @@ class KnownFile:
         """Raises FileFault instead of making an empty file."""
         found = self._look()
         if found is None:
-            raise FileFault(FILE_GONE)
+            raise FileFault(FILE_MISSING if self._identity is None else FILE_GONE, self._path)
         if self._identity is None:
             self._identity = found
         if found != self._identity:
-            raise FileFault(FILE_REPLACED)
+            raise FileFault(FILE_REPLACED, self._path)
 
     def check(self, *_: object) -> None:
         """The same, as an error of the database, for a connection that is open."""

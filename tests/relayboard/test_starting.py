@@ -107,20 +107,45 @@ def test_the_drivers_of_documented_queues_and_databases_are_in_the_base_install(
 
 
 CANNOT_START = [
-    ("serve", {"DATABASE_URL": "postgresql://localhost:1/x"}, "the database cannot be used: connection to server"),
-    ("serve", {"QUEUE_URL": "redis://127.0.0.1:1/0"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
-    ("serve", {"QUEUE_URL": "postgresql://127.0.0.1:1/x"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
-    ("serve", {"QUEUE_URL": "sqlite://"}, "RELAYBOARD_QUEUE_URL cannot be used: a queue in SQLite needs a file"),
-    ("serve", {"QUEUE_URL": "redis://127.0.0.1:no/0"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
-    ("serve", {"DATABSE_URL": "x"}, "RELAYBOARD_DATABSE_URL is not a setting; did you mean RELAYBOARD_DATABASE_URL?"),
-    ("serve", {"DATABASE_URL": "mysql://localhost/x"}, "RELAYBOARD_DATABASE_URL cannot be used: expected a URL like"),
+    (
+        "serve --port 0",
+        {"DATABASE_URL": "postgresql://localhost:1/x"},
+        "the database cannot be used: connection to server",
+    ),
+    ("serve --port 0", {"QUEUE_URL": "redis://127.0.0.1:1/0"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
+    (
+        "serve --port 0",
+        {"QUEUE_URL": "postgresql://127.0.0.1:1/x"},
+        "the queue (RELAYBOARD_QUEUE_URL) cannot be used: ",
+    ),
+    (
+        "serve --port 0",
+        {"QUEUE_URL": "sqlite://"},
+        "RELAYBOARD_QUEUE_URL cannot be used: a queue in SQLite needs a file",
+    ),
+    ("serve --port 0", {"QUEUE_URL": "redis://127.0.0.1:no/0"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
+    (
+        "serve --port 0",
+        {"DATABSE_URL": "x"},
+        "RELAYBOARD_DATABSE_URL is not a setting; did you mean RELAYBOARD_DATABASE_URL?",
+    ),
+    (
+        "serve --port 0",
+        {"DATABASE_URL": "mysql://localhost/x"},
+        "RELAYBOARD_DATABASE_URL cannot be used: expected a URL like",
+    ),
     ("serve --host nowhere.invalid", {}, "cannot listen on nowhere.invalid:8080: "),
     ("serve --host 192.0.2.1", {}, "cannot listen on 192.0.2.1:8080: "),
     ("worker", {"SMTP_URL": "nonsense"}, "RELAYBOARD_SMTP_URL cannot be used: "),
-    ("demo", {"QUEUE_URL": "redis://127.0.0.1:1/0"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
+    ("demo --port 0", {"QUEUE_URL": "redis://127.0.0.1:1/0"}, "the queue (RELAYBOARD_QUEUE_URL) cannot be used: "),
     ("migrate --to 0099", {}, "there is no migration '0099'; there are base, 0001"),
     ("workspace list", {}, "the database has no tables yet: run `relayboard migrate`"),
-    ("worker", {"DATABASE_URL": "sqlite:////dev/null/x.db", "SECRET_KEY": "a-key-that-only-tests-use"}, "/dev/null"),
+    (
+        "worker",
+        {"DATABASE_URL": "sqlite:////dev/null/x.db", "SECRET_KEY": "a-key-that-only-tests-use"},
+        "the file of the database is not there: RELAYBOARD_DATABASE_URL names /dev/null/x.db",
+    ),
+    ("serve --port 0", {"DATABASE_URL": "sqlite:////dev/null/x.db"}, "/dev/null"),
 ]
 WRONG_USAGE = [
     ("serve --workers 0", "Invalid value for '--workers': '0' is not a whole number between 1 and 256"),
