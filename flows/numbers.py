@@ -1,9 +1,11 @@
 """Numbers in people's text and in the formats of a workspace (flow format, numbers and number-like parts)."""
 
+import json
 import re
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Context, Decimal
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from flows.environment import Environment, NumberFormat
 from flows.typed import plain
@@ -23,10 +25,34 @@ _SIGNS = f".,'{ARABIC_DECIMAL}{ARABIC_GROUPING}"
 # Rounds numbers with more significant digits.
 _LONGEST = Context(prec=SIGNIFICANT_DIGITS_MAX)
 _WIDE = Context(prec=250, rounding=ROUND_HALF_UP)
+USUAL_FORMAT = "1,234.5"
+NUMBER_FORMATS = {
+    USUAL_FORMAT: NumberFormat(".", ","),
+    "1.234,5": NumberFormat(",", "."),
+    "1 234,5": NumberFormat(",", " "),
+    "1'234.5": NumberFormat(".", "'"),
+    "1 234.5": NumberFormat(".", " "),
+    "1'234,5": NumberFormat(",", "'"),
+}
+"""How people write numbers, each named by an example. Signs are those that phones can send in a short message."""
 
 
 class NumberError(ValueError):
     """A text is not a number, or the number is out of range."""
+
+
+def find_number_format(country: str, language: str = "") -> str:
+    """The name of the format in which numbers are written in a country: in this language, if it is one of the
+    country's, otherwise in the official one that most people there know.
+    """
+    table = _load_formats()
+    return table.get(f"{country}-{language}") or table.get(country, USUAL_FORMAT)
+
+
+@cache
+def _load_formats() -> dict[str, str]:
+    table: dict[str, str] = json.loads(Path(__file__).with_name("number_formats.json").read_text(encoding="utf-8"))
+    return table
 
 
 def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decimal:

@@ -8,16 +8,17 @@ import phonenumbers
 from sqlalchemy import update
 
 from flows.languages import is_language
+from flows.numbers import NUMBER_FORMATS
 from persistence.campaigns.rescheduling import request_passes
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import renew_groups
 from persistence.sql.names import check_name
 from persistence.tables.accounts import WORKSPACE_NAME_LENGTH, workspace
-from persistence.workspaces import BY_COUNTRY, NUMBER_FORMATS, Workspace, find_workspace, hold_workspace
+from persistence.workspaces import BY_COUNTRY, Workspace, find_workspace, hold_workspace
 
 AS_GIVEN = ("name", "country", "timezone", "date_style", "answer_limit")
-READ_BY = ("timezone", "date_style", "number_format")
+READ_BY = ("timezone", "date_style", "numbers_as")
 """What dates and numbers in fields of contacts are read and compared with."""
 
 
@@ -56,8 +57,9 @@ def _read_languages(given: Sequence[str]) -> list[str]:
 
 
 def change_workspace(tx: Transaction, present: Workspace, changes: dict[str, Any]) -> Workspace:
-    """Change columns of a workspace. With another time zone or date style, workers find the members of smart groups and
-    the times of campaigns again; the next time of a schedule stays. Raises InvalidInput for an invalid name.
+    """Change columns of a workspace. With another time zone, date style or number format, also if it is that of another
+    country, workers find the members of smart groups and the times of campaigns again; the next time of a schedule
+    stays. Raises InvalidInput for an invalid name.
     """
     hold_workspace(tx, present.id)
     values = dict(changes)
@@ -65,9 +67,9 @@ def change_workspace(tx: Transaction, present: Workspace, changes: dict[str, Any
         values["name"] = check_name(values["name"], length=WORKSPACE_NAME_LENGTH)
     if values:
         tx.execute(update(workspace).where(workspace.c.id == present.id).values(**values))
-    if any(name in values and values[name] != getattr(present, name) for name in READ_BY):
-        renew_groups(tx, present.id)
-        request_passes(tx, present.id)
     changed = find_workspace(tx, present.id)
     assert changed is not None
+    if any(getattr(changed, name) != getattr(present, name) for name in READ_BY):
+        renew_groups(tx, present.id)
+        request_passes(tx, present.id)
     return changed

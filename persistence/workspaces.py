@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,7 +9,7 @@ import orjson
 from sqlalchemy import select
 
 from flows.environment import NumberFormat
-from flows.numbers import format_number
+from flows.numbers import NUMBER_FORMATS, find_number_format
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
 from persistence.sql.fixed_statements import Fixed, param
@@ -19,15 +18,6 @@ from persistence.tables.accounts import workspace
 USUAL_ANSWERS = 12
 DATE_STYLES = ("day_first", "month_first", "year_first")
 BY_COUNTRY = "by_country"
-NUMBER_FORMATS = {
-    "1,234.5": NumberFormat(".", ","),
-    "1.234,5": NumberFormat(",", "."),
-    "1 234,5": NumberFormat(",", " "),
-    "1'234.5": NumberFormat(".", "'"),
-    "1 234.5": NumberFormat(".", " "),
-    "1'234,5": NumberFormat(",", "'"),
-}
-"""How people write numbers, each named by an example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +39,13 @@ class Workspace:
         return self.languages[0] if self.languages else "eng"
 
     @property
-    def number_signs(self) -> NumberFormat:
-        """The format with which its numbers are read and written: its own, otherwise that of its country."""
-        if self.number_format is not None:
-            return NUMBER_FORMATS[self.number_format]
-        from flows.locales import find_number_format  # noqa: PLC0415  # it loads much, and many have a format
+    def numbers_as(self) -> str:
+        """The name of the format in which its numbers are read and written: its own, otherwise that of its country."""
+        return self.number_format or find_number_format(self.country, self.default_language)
 
-        return find_number_format(self.country, self.default_language)
+    @property
+    def number_signs(self) -> NumberFormat:
+        return NUMBER_FORMATS[self.numbers_as]
 
     @property
     def zone(self) -> ZoneInfo:
@@ -111,14 +101,9 @@ def show_workspace(found: Workspace) -> dict[str, Any]:
         "primary_language": next(iter(found.languages), None),
         "timezone": found.timezone,
         "date_style": found.date_style,
-        "number_format": name_number_format(found.number_signs),
+        "number_format": found.numbers_as,
         "anon": found.is_anonymous,
     }
-
-
-def name_number_format(signs: NumberFormat) -> str:
-    """The example that stands for a format."""
-    return format_number(Decimal("1234.5"), signs)
 
 
 def read_workspace(tx: Transaction, workspace_id: int, *, in_v1: bool = False) -> str:

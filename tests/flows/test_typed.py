@@ -7,7 +7,7 @@ import pytest
 from flows.clock import SystemClock
 from flows.dates import parse_datetime, parse_time
 from flows.environment import Environment, NumberFormat
-from flows.locales import find_number_format
+from flows.numbers import NUMBER_FORMATS, find_number_format
 from flows.phones import find_phones, parse_phone
 from flows.queries import evaluate, parse_query
 from flows.typed import clean, plain, same_form, search_form
@@ -102,9 +102,11 @@ def test_names_are_searched_by_parts_in_every_script(query: str, name: str, is_f
         ("RW", "eng", (".", ",")),
         ("RW", "kin", (",", ".")),
         ("BR", "", (",", ".")),
+        ("PY", "spa", (",", ".")),
+        ("PK", "bgn", (".", ",")),
         ("", "deu", (".", ",")),
         ("ZZ", "", (".", ",")),
     ],
 )
 def test_numbers_are_written_as_in_the_country(country: str, language: str, signs: tuple[str, str]) -> None:
-    assert find_number_format(country, language) == NumberFormat(*signs)
+    assert NUMBER_FORMATS[find_number_format(country, language)] == NumberFormat(*signs)

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
+from persistence.tables.contacts import group
 from tests.api import Api
 
 PATH, WORKSPACE, EVENTS = (
@@ -121,3 +123,18 @@ def test_a_number_that_the_api_shows_can_be_sent_back(head: Api) -> None:
     again = head.post("/api/v2/contacts.json", {"fields": made["fields"]}, uuid=made["uuid"]).json()
 
     assert made["fields"]["weight"] == again["fields"]["weight"] == "1.234"
+
+
+@pytest.mark.parametrize(("changes", "renewed"), [({"country": "DE"}, True), ({"country": "KE"}, False)])
+def test_the_numbers_of_another_country_let_smart_groups_be_found_again(
+    head: Api, changes: dict[str, str], *, renewed: bool
+) -> None:
+    head.post(PATH, {"country": "RW", "languages": ["eng"]})
+    head.post("/api/v2/fields.json", {"name": "Weight", "type": "number"})
+    head.post("/api/v2/groups.json", {"name": "Heavy", "query": 'weight > "1.234"'})
+    with head.database.writing() as tx:
+        tx.execute(update(group).values(status="ready"))
+
+    head.post(PATH, changes)
+
+    assert head.results("/api/v2/groups.json")[0]["status"] == ("initializing" if renewed else "ready")

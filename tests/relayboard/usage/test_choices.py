@@ -3,6 +3,7 @@
 import pytest
 
 from flows.definition.exports import Dependencies
+from flows.numbers import NUMBER_FORMATS
 from openapi.bundle import bundle
 from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
 from persistence.audit.audited import AUDITED
@@ -32,7 +33,7 @@ SAME = {
     "CALL_OUTCOMES": (gateway_calls.ACCEPTED, gateway_calls.REFUSED, gateway_calls.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,
     "DATE_STYLES": workspaces.DATE_STYLES,
-    "NUMBER_FORMATS": (workspaces.BY_COUNTRY, *workspaces.NUMBER_FORMATS),
+    "NUMBER_FORMATS": (workspaces.BY_COUNTRY, *NUMBER_FORMATS),
     "DEPENDENCIES": [each.value for each in Dependencies],
     "DELIVERY_STATUSES": [deliveries.PENDING, deliveries.DELIVERED, deliveries.FAILED],
     "SIGNATURES": [deliveries.SYMMETRIC, deliveries.ED25519],
