@@ -329,7 +329,7 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     is due again.
     """
     held = _lock_held(tx, [outcome.send for outcome in outcomes])
-    _give_back(tx, [each.send.id for each in outcomes if not each.is_begun and each.send.id in held])
+    _give_back(tx, [each.send for each in outcomes if not each.is_begun and each.send.id in held])
     mine = [outcome for outcome in outcomes if outcome.is_begun and outcome.send.id in held]
     _confirm(tx, [each.send for each in outcomes if each.send.id not in held and each.is_whole])
     finished = [outcome.send for outcome in mine if outcome.is_accepted and not outcome.has_more]
@@ -344,10 +344,14 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     record_calls(tx, [outcome.call for outcome in outcomes if outcome.call is not None])
 
 
-def _give_back(tx: Transaction, ids: Sequence[int]) -> None:
-    if ids:
-        rows = gateway_send.c
-        tx.execute(update(gateway_send).where(rows.id.in_(ids)).values(due_on=rows.created_on))
+def _give_back(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
+    """Nothing was written of these: they are as they were before they were leased."""
+    rows, by_begun = gateway_send.c, dict[int, list[int]]()
+    for send in sends:
+        by_begun.setdefault(send.parts_begun, []).append(send.id)
+    for begun, ids in by_begun.items():
+        as_before = {"due_on": rows.created_on, "parts_begun": begun}
+        tx.execute(update(gateway_send).where(rows.id.in_(ids)).values(as_before))
 
 
 def _confirm(tx: Transaction, sends: Sequence[GatewaySend]) -> None:

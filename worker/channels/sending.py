@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from persistence.channels.gateway_leases import (
     GatewaySend,
@@ -20,7 +20,7 @@ from worker.channels.call_log import CallSampler, describe_call, outcome_of
 from worker.channels.senders import sender_of
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, Leased, LeasedQueue, begin_dispatching, do_nothing
 from worker.http.errors import SendFailed
-from worker.http.safe_http import SafeHttp
+from worker.http.safe_http import LastLook, SafeHttp
 from worker.receiver_slots import ReceiverSlots
 from worker.runtime import Runtime
 
@@ -44,6 +44,7 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
 
     def __init__(self, runtime: Runtime) -> None:
         self._http = runtime.http
+        self._clock = runtime.database.clock
         self._share = runtime.share
         self._sampler = CallSampler()
         self._lease = timedelta(seconds=runtime.http.total_timeout_seconds * LEASE_FACTOR)
@@ -56,7 +57,7 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
         return Leased([(f"{send.workspace_id} {send.channel_id}", send) for send in leased.sends], leased.look_again_on)
 
     def call(self, item: GatewaySend) -> tuple[SendOutcome, bool]:
-        return hand_over(self._http, item, self._sampler, self.ask)
+        return hand_over(self._http, item, self._sampler, self.ask, self._clock)
 
     def take_down(self, tx: Transaction, items: Sequence[GatewaySend]) -> Mapping[int, GatewaySend]:
         begun = begin_sends(tx, items, self._lease)
@@ -72,10 +73,15 @@ class NotBegun(Exception):
 
 
 def hand_over(
-    http: SafeHttp, send: GatewaySend, sampler: CallSampler, ask: Ask[GatewaySend]
+    http: SafeHttp,
+    send: GatewaySend,
+    sampler: CallSampler,
+    ask: Ask[GatewaySend],
+    clock: Callable[[], datetime],
 ) -> tuple[SendOutcome, bool]:
     """Sends one part to its gateway, and returns whether there was a response. `ask` says right before the request is
-    written whether it may be, and until when the part is leased then.
+    written whether it may be, and until when the part is leased then. It is not written after that: another worker has
+    it then, or says that it is uncertain, and people may have sent it again.
     """
     if send.config is None:
         logger.warning("message %s cannot be sent: the settings of its gateway cannot be read", send.message_id)
@@ -89,12 +95,17 @@ def hand_over(
     request = requests[send.part - 1]
     leased = send
 
-    async def begin() -> None:
+    async def begin() -> LastLook:
         nonlocal send
         begun = await ask(leased)
         if begun is None:
             raise NotBegun
         send = begun
+        return look_again
+
+    def look_again() -> None:
+        if clock() >= send.due_on:
+            raise NotBegun
 
     started, response, failure = time.monotonic(), None, None
     try:

@@ -26,17 +26,20 @@ class Connection(asyncio.Protocol):
         self._reading: Reading | None = None
         self._ended: asyncio.Future[None] | None = None
 
-    async def exchange(self, request: bytes, reading: Reading) -> bool:
-        """Sends a request and reads its response; whether the connection can carry another one. If it cannot, or if
-        this is cancelled, it is closed. Raises NotHttp.
+    async def exchange(self, request: bytes, reading: Reading, ends_at: float) -> bool:
+        """Sends a request and reads its response until a time of the loop; whether the connection can carry another
+        one. If it cannot, or if this is cancelled, it is closed. Raises NotHttp and TimeoutError.
         """
-        self._reading, self._ended = reading, asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self._reading, self._ended = reading, loop.create_future()
+        limit = loop.call_at(ends_at, self._end_late, loop)
         is_kept = False
         try:
             self._transport.write(request)
             await self._ended
             is_kept = reading.keeps_connection and self.is_open and not self._transport.get_write_buffer_size()
         finally:
+            limit.cancel()
             self._reading = self._ended = None
             if not is_kept:
                 self.close()
@@ -86,6 +89,13 @@ class Connection(asyncio.Protocol):
             else:
                 self._end()
 
+    def _end_late(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The time is over, but what has come counts: if this process was frozen, or had no processor, its loop has not
+        looked yet, and does so before the second of its next rounds.
+        """
+        if self._ended is not None:
+            loop.call_soon(loop.call_soon, _end_future, self._ended)
+
     def _end(self, error: Exception | None = None) -> None:
         if self._ended is None or self._ended.done():
             return
@@ -93,6 +103,11 @@ class Connection(asyncio.Protocol):
             self._ended.set_result(None)
         else:
             self._ended.set_exception(error)
+
+
+def _end_future(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_exception(TimeoutError())
 
 
 class KeptConnections:

@@ -31,7 +31,8 @@ RESPONSE_LIMIT_BYTES = 256 * 1024
 DIALERS = 256
 """Connections that are opened at a time."""
 
-BeforeWriting = Callable[[], Awaitable[None]]
+LastLook = Callable[[], None]
+BeforeWriting = Callable[[], Awaitable[LastLook]]
 Dialed = tuple[socket.socket, ssl.SSLContext | None]
 
 
@@ -102,7 +103,7 @@ class SafeHttp:
     ) -> HttpResponse:
         """One request and its response, with any status. Raises SendFailed if there is no response, and what
         `before_writing` raises, which is awaited when the connection stands and nothing is written yet; the time that
-        it takes is not the receiver's.
+        it takes is not the receiver's. What it returns is called right before the request is written, and may raise.
         """
         with span(method, CLIENT) as call:
             return self.wait_for(self._send(method, url, headers, body, call, before_writing))
@@ -163,20 +164,22 @@ class SafeHttp:
         ends_at = time.monotonic() + self.total_timeout_seconds
         kept = self._here.kept
         connection = kept.take(target.origin) or await self._connect(target, ends_at, kept)
-        if before_writing is not None:
-            asked_at = time.monotonic()
-            try:
-                await before_writing()
-            except BaseException:
-                connection.close()
-                raise
-            ends_at += time.monotonic() - asked_at
-            if not connection.can_be_used:  # it was kept, and the other side has just ended it
-                connection.close()
-                connection = await self._connect(target, ends_at, kept)
-        async with asyncio.timeout(max(ends_at - time.monotonic(), 0.0)):
-            if await connection.exchange(request, reading):
-                kept.keep(target.origin, connection)
+        try:
+            if before_writing is not None:
+                asked_at = time.monotonic()
+                last_look = await before_writing()
+                ends_at += time.monotonic() - asked_at
+                if not connection.can_be_used:  # it was kept, and the other side has just ended it
+                    connection.close()
+                    connection = await self._connect(target, ends_at, kept)
+                last_look()
+            if time.monotonic() >= ends_at:  # this process was frozen: nobody would wait for the response
+                raise TimeoutError
+        except BaseException:
+            connection.close()
+            raise
+        if await connection.exchange(request, reading, ends_at):
+            kept.keep(target.origin, connection)
 
     async def _connect(self, target: Target, ends_at: float, kept: KeptConnections) -> Connection:
         # To dial has its own time limits, and tells what took so long.

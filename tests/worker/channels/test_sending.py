@@ -1,6 +1,7 @@
 """Sending messages to HTTP gateways: outcomes and retries, parts that are sent once, gateways that do not wait for
 each other."""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Iterator
@@ -13,8 +14,8 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from persistence.changes import ERRORS
-from persistence.channels.gateway_leases import GatewaySend, begin_sends, lease_sends
-from persistence.database import Database
+from persistence.channels.gateway_leases import GatewaySend, SendOutcome, begin_sends, lease_sends, record_sends
+from persistence.database import Database, utc_now
 from persistence.sql.due_work import MUCH, Share
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel, gateway_call
@@ -277,7 +278,86 @@ class TestIsolation:
 
 
 async def may_begin(send: GatewaySend) -> GatewaySend:
-    return send
+    return replace(send, due_on=utc_now() + LEASE)
+
+
+class TestFrozenWorkers:
+    """A worker stands still at one moment of a call; the clock goes on."""
+
+    def take(self, runtime: Runtime, gateway: int) -> GatewaySend:
+        with runtime.database.writing() as tx:
+            (leased,) = lease_sends(tx, {gateway: 1}, LEASE).sends
+        return leased
+
+    def begin(self, runtime: Runtime, send: GatewaySend) -> GatewaySend | None:
+        with runtime.database.writing() as tx:
+            begun = begin_sends(tx, [send], LEASE)
+        return replace(send, due_on=begun[send.id]) if begun else None
+
+    def record(self, runtime: Runtime, outcome: SendOutcome) -> None:
+        with runtime.database.writing() as tx:
+            record_sends(tx, [outcome])
+
+    @pytest.mark.parametrize("is_taken_over", [True, False])
+    @pytest.mark.parametrize("is_begun", [True, False])
+    def test_who_wakes_after_the_lease_writes_nothing_whether_it_had_begun_or_not(
+        self,
+        runtime: Runtime,
+        another_worker: Runtime,
+        workspace: Workspace,
+        receiver: Receiver,
+        clock: Clock,
+        is_begun: bool,
+        is_taken_over: bool,
+    ) -> None:
+        gateway = add_gateway(runtime.database, workspace, receiver.url)
+        ids = queue_messages(runtime.database, workspace, gateway)
+
+        def stand_still() -> None:
+            clock.advance(seconds=LEASE.total_seconds() + 1)
+            if is_taken_over:
+                begin_sending(another_worker)
+                wait_for(runtime.database, ids, WIRED, UNCERTAIN)
+
+        async def ask(send: GatewaySend) -> GatewaySend | None:
+            if not is_begun:
+                await asyncio.to_thread(stand_still)
+            begun = self.begin(runtime, send)
+            if is_begun:
+                await asyncio.to_thread(stand_still)
+            return begun
+
+        outcome, _ = hand_over(runtime.http, self.take(runtime, gateway), CallSampler(), ask, clock)
+        assert not outcome.is_begun
+        assert len(receiver.received) == (1 if is_taken_over and not is_begun else 0)
+        self.record(runtime, outcome)
+
+        # Who had begun it and died would leave the same state, so that nobody may send it by himself.
+        assert states_of(runtime.database, ids) == [
+            (UNCERTAIN if is_begun else WIRED) if is_taken_over else ("queued", None)
+        ]
+        if not is_taken_over:
+            begin_sending(another_worker)
+            wait_for(runtime.database, ids, WIRED)
+            assert len(receiver.received) == 1
+
+    def test_who_wakes_after_the_lease_with_an_answer_says_that_the_gateway_has_it(
+        self, runtime: Runtime, another_worker: Runtime, workspace: Workspace, receiver: Receiver, clock: Clock
+    ) -> None:
+        gateway = add_gateway(runtime.database, workspace, receiver.url)
+        ids = queue_messages(runtime.database, workspace, gateway)
+
+        async def ask(send: GatewaySend) -> GatewaySend | None:
+            return self.begin(runtime, send)
+
+        outcome, _ = hand_over(runtime.http, self.take(runtime, gateway), CallSampler(), ask, clock)
+        clock.advance(minutes=1)
+        begin_sending(another_worker)
+        wait_for(runtime.database, ids, UNCERTAIN)
+        self.record(runtime, outcome)
+
+        assert states_of(runtime.database, ids) == [WIRED]
+        assert len(receiver.received) == 1
 
 
 def test_what_may_not_begin_is_not_written_and_stays_as_it_was(receiver: Receiver) -> None:
@@ -286,7 +366,7 @@ def test_what_may_not_begin_is_not_written_and_stays_as_it_was(receiver: Receive
     async def may_not(_send: GatewaySend) -> None:
         return None
 
-    outcome, _ = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_not)
+    outcome, _ = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_not, utc_now)
 
     assert (outcome.is_begun, outcome.is_accepted, outcome.call, receiver.received) == (False, False, None, [])
 
@@ -295,7 +375,7 @@ def test_a_part_for_a_gateway_that_is_away_is_neither_accepted_nor_answered(rece
     http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
     receiver.stop()
 
-    outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_begin)
+    outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_begin, utc_now)
 
     assert (outcome.is_accepted, outcome.has_more, is_answered) == (False, False, False)
     assert outcome.call is not None and outcome.call.outcome == "unanswered"
@@ -309,7 +389,7 @@ def test_a_refused_message_is_logged(
     receiver.respond = lambda _request: Reply(status)
 
     with caplog.at_level(logging.WARNING, "relayboard.sending"):
-        outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_begin)
+        outcome, is_answered = hand_over(http, send_with(send_url=receiver.url), CallSampler(), may_begin, utc_now)
 
     assert (outcome.is_accepted, outcome.has_more, is_answered) == (not told, False, True)
     assert outcome.call is not None and 0 <= outcome.call.duration_ms < PATIENCE_SECONDS * 1000
@@ -335,7 +415,7 @@ def test_a_part_that_needs_no_call_is_decided_without_one(
     send = replace(send_with(send_url=receiver.url), **changed)
 
     with caplog.at_level(logging.WARNING, "relayboard.sending"):
-        outcome, is_answered = hand_over(http, send, CallSampler(), may_begin)
+        outcome, is_answered = hand_over(http, send, CallSampler(), may_begin, utc_now)
 
     assert (outcome.is_accepted, outcome.has_more, outcome.call, is_answered) == (accepted, False, None, answered)
     assert receiver.received == []

@@ -1,7 +1,9 @@
 """Connections that are kept for the next request."""
 
+import asyncio
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -77,6 +79,46 @@ def test_after_a_receiver_ended_an_idle_connection_another_one_is_opened(door, l
         with calling(door, lines.url) as results, lines.accept() as line:
             answer(line)
         assert results == [b"ok"]
+
+
+def test_a_response_that_came_while_this_process_was_frozen_counts(lines):
+    """Otherwise who was frozen says that the gateway did not answer, and sends the message again."""
+    door = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=0.5)
+    frozen, has_answered = threading.Event(), threading.Event()
+
+    async def freeze():
+        # Its loop finds nothing, and then the time is over and the response there before it looks again.
+        def stand_still():
+            frozen.set()
+            has_answered.wait(PATIENCE_SECONDS)
+
+        asyncio.get_running_loop().call_later(0, stand_still)
+        time.sleep(0.7)
+
+    with calling(door, lines.url) as results, lines.accept() as line:
+        line.recv(65536)
+        door.begin([freeze()])
+        assert frozen.wait(PATIENCE_SECONDS)
+        line.sendall(ANSWER)
+        has_answered.set()
+    door.close()
+
+    assert results == [b"ok"]
+
+
+def test_a_request_is_not_written_by_who_was_frozen_until_its_time_was_over(lines):
+    """Nobody would wait for its response, and it would be sent again."""
+    door = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=0.5)
+
+    async def ask():
+        return lambda: time.sleep(0.7)
+
+    with pytest.raises(SendFailed) as caught:
+        door.send("POST", lines.url, headers={}, body=b"x", before_writing=ask)
+    door.close()
+
+    with lines.accept() as line:
+        assert (caught.value.kind, line.recv(65536)) == ("timeout", b"")
 
 
 def test_a_connection_on_which_more_was_said_than_asked_for_is_not_used_again(door, lines):
