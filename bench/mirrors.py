@@ -46,11 +46,14 @@ KINDS: dict[str, str] = {
     "campaign_event": "campaign_events",
     "channel": "channels",
     "contact": "contacts",
+    "contact_note": "contact_notes",
     "field": "fields",
     "global": "globals",
     "group": "groups",
     "label": "labels",
     "run": "runs",
+    "saved_reply": "saved_replies",
+    "subscriber": "resthook_subscribers",
     "ticket": "tickets",
 }
 NEXT = "Next-Modified-After"

@@ -205,7 +205,7 @@ def _render(changes: list[Change], kinds: frozenset[str], upto: datetime) -> byt
     """Events for those kinds. Only the last one has an id: a client that lost the others gets all of them again."""
     parts = []
     for change in changes:
-        if change.kind in kinds:
+        if change.right in kinds:
             name = f"{change.kind}_gone" if change.is_gone else change.kind
             parts.append(f"event: {name}\ndata: {change.record}\n\n")
     # An id without data dispatches no event in a browser, but counts as the last id.

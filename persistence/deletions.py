@@ -18,18 +18,11 @@ from persistence.tables.changes import deletion
 KEPT_FOR = timedelta(days=90)
 
 CAMPAIGN_EVENT, CHANNEL, CONTACT, FIELD, GLOBAL = "campaign_event", "channel", "contact", "field", "global"
-GROUP, LABEL, RUN, TICKET = "group", "label", "run", "ticket"
-BY_KEY = (FIELD, GLOBAL)
-"""The kinds of records that have a key in place of a UUID."""
-AREAS = {
-    **dict.fromkeys((CONTACT, FIELD, GROUP), "contacts"),
-    **dict.fromkeys((GLOBAL, RUN), "flows"),
-    CAMPAIGN_EVENT: "campaigns",
-    CHANNEL: "channels",
-    LABEL: "messages",
-    TICKET: "tickets",
-}
-"""The area of tokens that each kind belongs to, as its list."""
+GROUP, LABEL, NOTE, RUN, SAVED_REPLY = "group", "label", "contact_note", "run", "saved_reply"
+SUBSCRIBER, TICKET = "subscriber", "ticket"
+KINDS = (CAMPAIGN_EVENT, CHANNEL, CONTACT, NOTE, FIELD, GLOBAL, GROUP, LABEL, RUN, SAVED_REPLY, SUBSCRIBER, TICKET)
+BY_KEY = (FIELD, GLOBAL, SUBSCRIBER)
+"""The kinds of records that have a key in place of a UUID; subscribers of resthooks have a number."""
 
 DELETION_RECORD = declare_record(
     {
@@ -42,18 +35,21 @@ DELETION_RECORD = declare_record(
 )
 
 
-def _in_areas(query: ListQuery) -> list[Condition]:
-    if query.areas is None:
-        return []
-    return [deletion.c.kind.in_(sorted(kind for kind, area in AREAS.items() if area in query.areas))]
+SHOWN_KINDS = "kinds"
+"""An option: the kinds of records that the caller may list; without it all."""
+
+
+def _of_kinds(query: ListQuery) -> list[Condition]:
+    kinds = query.values.get(SHOWN_KINDS)
+    return [] if kinds is None else [deletion.c.kind.in_(kinds)]
 
 
 DELETIONS = ListSpec(
     deletion,
     DELETION_RECORD,
     reversible(deletion.c.modified_on, deletion.c.id),
-    options=frozenset({"reverse"}),
-    standing=_in_areas,
+    options=frozenset({"reverse", SHOWN_KINDS}),
+    standing=_of_kinds,
     filters={"type": equals(deletion.c.kind), **within(deletion.c.modified_on)},
     is_followed=True,
 )
@@ -62,7 +58,7 @@ DELETIONS = ListSpec(
 def note_deleted(
     tx: Transaction, workspace_id: int, kind: str, references: Iterable[str], *, merged_into: str | None = None
 ) -> None:
-    """Records of a kind, by UUID or key, are gone with this unit of work."""
+    """Records of a kind, by UUID or key, are gone with this unit of work; who follows the workspace is told."""
     named = "key" if kind in BY_KEY else "uuid"
     for some in split(sorted({each.lower() for each in references})):
         shared = {"workspace_id": workspace_id, "kind": kind, "merged_into": merged_into}

@@ -15,12 +15,14 @@ from persistence.channels.channels import CHANNELS
 from persistence.clock_writes import found_by
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
+from persistence.deletions import DELETIONS
 from persistence.flow_starts.states import IS_BY_USER
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES
 from persistence.runs.v2 import RUNS
 from persistence.sql.json_sql import as_text
+from persistence.tables.changes import deletion
 from persistence.tables.channels import channel
 from persistence.tables.service import workspace_clock
 from persistence.tables.stamps import record_stamp
@@ -31,7 +33,8 @@ from persistence.workspaces import Workspace
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of records that is followed: its list in v2, and the columns by which its changes are found. A record for
-    which `is_gone` holds is only named, and so are those of a kind that `is_named`.
+    which `is_gone` holds is only named, and so are those of a kind that `is_named`. `sort` tells records of a kind
+    apart that not everybody may see who may see others.
     """
 
     name: str
@@ -39,6 +42,7 @@ class Kind:
     conditions: Sequence[ColumnElement[bool] | TextClause] = ()
     is_gone: ColumnElement[bool] | None = None
     is_named: bool = False
+    sort: ColumnElement[str] | None = None
 
     @property
     def is_marked(self) -> bool:
@@ -68,18 +72,26 @@ KINDS = (
     Kind("flow_start", STARTS, conditions=[IS_BY_USER]),
     Kind("broadcast", BROADCASTS),
     Kind("contact", CONTACTS, conditions=[text(found_by(CONTACTS.table))], is_named=True),
+    Kind("deletion", DELETIONS, sort=deletion.c.kind),
 )
 """Contacts are named only: what is shown of one depends on who asks, and many change with each message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A changed record as JSON; `is_gone` says that it only has its UUID, because it is not listed any more."""
+    """A changed record as JSON; `is_gone` says that it only has its UUID, because it is not listed any more. `right`
+    is what a listener must have, the kind or `kind_right` of kind and sort."""
 
     kind: str
     moment: datetime
     record: str
     is_gone: bool = False
+    right: str = ""
+
+
+def kind_right(kind: str, sort: str | None) -> str:
+    """The name of the right to be told of records of a kind, or of one sort of them."""
+    return kind if sort is None else f"{kind} of {sort}"
 
 
 def read_clocks(tx: Transaction, workspace_ids: Collection[int]) -> dict[int, datetime]:
@@ -122,6 +134,8 @@ def _read_kind(
         columns.append(as_text(kind.spec.record_of(query)).label("record"))
     if gone is not None:
         columns.append(gone.label("is_gone"))
+    if kind.sort is not None:
+        columns.append(kind.sort.label("sort"))
     statement = select(*columns).select_from(chosen.join(source, table.c.id == chosen.c.id))
     rows = tx.execute(statement.where(table.c.workspace_id == workspace.id).order_by(chosen.c.moment, chosen.c.id))
     show: Callable[[str], str] = kind.spec.show or str
@@ -129,6 +143,7 @@ def _read_kind(
     def changed(row: Row[Any]) -> Change:
         is_gone = gone is not None and row.is_gone
         shown = f'{{"uuid":"{row.uuid}"}}' if is_gone or kind.is_named else show(row.record)
-        return Change(kind.name, row.moment, shown, is_gone=is_gone)
+        right = kind_right(kind.name, None if kind.sort is None else row.sort)
+        return Change(kind.name, row.moment, shown, is_gone=is_gone, right=right)
 
     return [changed(row) for row in rows]

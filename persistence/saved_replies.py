@@ -3,6 +3,7 @@
 from sqlalchemy import delete, update
 
 from persistence.database import Transaction
+from persistence.deletions import SAVED_REPLY, note_deleted
 from persistence.lists import ListSpec, equals
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room, free_name, require_id
@@ -54,3 +55,4 @@ def delete_saved_reply(tx: Transaction, workspace_id: int, uuid: str) -> None:
     hold_workspace(tx, workspace_id)
     reply_id = require_id(tx, workspace_id, saved_reply, uuid)
     tx.execute(delete(saved_reply).where(rows.workspace_id == workspace_id, rows.id == reply_id))
+    note_deleted(tx, workspace_id, SAVED_REPLY, [uuid])

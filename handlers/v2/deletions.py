@@ -1,6 +1,45 @@
 """`/api/v2/deletions.json`."""
 
-from handlers.answers import ListAnswer
-from persistence.deletions import DELETIONS
+from dataclasses import dataclass
+from typing import Any
 
-list_deletions = ListAnswer(DELETIONS)
+from handlers.answers import ListAnswer
+from handlers.contract.rights import may_use
+from handlers.request import Request
+from persistence import deletions
+from persistence.lists import ListQuery
+from persistence.tokens import Credentials
+
+LISTED_BY = {
+    deletions.CAMPAIGN_EVENT: "list_campaign_events",
+    deletions.CHANNEL: "list_channels",
+    deletions.CONTACT: "list_contacts",
+    deletions.FIELD: "list_fields",
+    deletions.GLOBAL: "list_globals",
+    deletions.GROUP: "list_groups",
+    deletions.LABEL: "list_labels",
+    deletions.NOTE: "list_contact_notes",
+    deletions.RUN: "list_runs",
+    deletions.SAVED_REPLY: "list_saved_replies",
+    deletions.SUBSCRIBER: "list_resthook_subscribers",
+    deletions.TICKET: "list_tickets",
+}
+"""The operation that showed each kind of records; who may not use it is not told that one is gone."""
+
+
+def kinds_told(credentials: Credentials) -> list[str]:
+    """The kinds of records of whose deletions a role is told, and a token that is limited to areas."""
+    return sorted(kind for kind, operation_id in LISTED_BY.items() if may_use(credentials, operation_id))
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionsAnswer(ListAnswer):
+    """Lists deletions of what the caller may list."""
+
+    def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
+        kinds = kinds_told(request.credentials)
+        limited = {} if len(kinds) == len(LISTED_BY) else {deletions.SHOWN_KINDS: kinds}
+        return ListAnswer._query(self, request, values | limited)
+
+
+list_deletions = DeletionsAnswer(deletions.DELETIONS)

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Collection
 from handlers.asgi.refusals import Refusal
 from handlers.contract.rights import may_use
 from handlers.service import Service
+from handlers.v2.deletions import kinds_told
+from persistence.live import kind_right
 from persistence.tokens import Credentials
 
 ID_LENGTH = 64
@@ -31,4 +33,5 @@ def follow_changes(service: Service, credentials: Credentials, last_id: str | No
 
 def kinds_of(credentials: Credentials) -> Collection[str]:
     """The kinds of records whose events a role gets, and a token that is limited to areas."""
-    return frozenset(kind for kind, operation_id in LISTED_BY.items() if may_use(credentials, operation_id))
+    listed = (kind for kind, operation_id in LISTED_BY.items() if may_use(credentials, operation_id))
+    return frozenset((*listed, *(kind_right("deletion", kind) for kind in kinds_told(credentials))))

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, case, delete, select, update
 from persistence.changes import note_messages
 from persistence.contacts.writes import free_urns
 from persistence.database import Transaction
-from persistence.deletions import CONTACT, note_deleted
+from persistence.deletions import CONTACT, NOTE, note_deleted
 from persistence.groups.members import hold_contacts, leave_all_groups
 from persistence.labels import hold_messages, recount_after
 from persistence.media.media import note_former_owners
@@ -47,7 +47,8 @@ def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
     empty_messages(tx, workspace_id, theirs)
     notes = contact_note.c
-    tx.execute(delete(contact_note).where(notes.workspace_id == workspace_id, notes.contact_id.in_(contact_ids)))
+    theirs = (notes.workspace_id == workspace_id) & notes.contact_id.in_(contact_ids)
+    note_deleted(tx, workspace_id, NOTE, tx.execute(delete(contact_note).where(theirs).returning(notes.uuid)).scalars())
 
 
 def empty_messages(tx: Transaction, workspace_id: int, theirs: ColumnElement[bool]) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, delete, func, literal_column, select
 
 from persistence.database import Transaction
+from persistence.deletions import NOTE, note_deleted
 from persistence.errors import NotAllowed, RecordMissing
 from persistence.groups.members import hold_contacts
 from persistence.lists import ListSpec, belongs_to, equals
@@ -59,3 +60,4 @@ def delete_note(tx: Transaction, workspace_id: int, uuid: str, *, own_of: int | 
         raise NotAllowed("Agents delete only their own notes.")
     if not tx.execute(delete(contact_note).where(mine)).rowcount:
         raise RecordMissing
+    note_deleted(tx, workspace_id, NOTE, [uuid])

@@ -7,6 +7,7 @@ from sqlalchemy import delete, func, select, update
 
 from persistence.channels.webhooks import Networks, check_webhook_url, new_webhook_secret
 from persistence.database import Transaction
+from persistence.deletions import SUBSCRIBER, note_deleted
 from persistence.deliveries.failing_receivers import Endpoint, end_trouble
 from persistence.deliveries.ledger import count_moved
 from persistence.deliveries.settings import OF_SUBSCRIBER, forget_settings, switch_on
@@ -125,7 +126,8 @@ def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collec
     """Removes subscribers and gives up pending deliveries to them; returns whether any existed."""
     rows = resthook_subscriber.c
     theirs = (rows.workspace_id == workspace_id) & rows.id.in_(subscriber_ids)
-    ended = list(tx.execute(delete(resthook_subscriber).where(theirs).returning(rows.resthook_id)).scalars())
+    ended = tx.execute(delete(resthook_subscriber).where(theirs).returning(rows.id, rows.resthook_id)).all()
+    note_deleted(tx, workspace_id, SUBSCRIBER, [str(number) for number, _ in ended])
     waiting = (delivery.c.workspace_id == workspace_id) & delivery.c.subscriber_id.in_(subscriber_ids)
     given_up = tx.execute(
         update(delivery)
@@ -135,5 +137,5 @@ def end_subscriptions(tx: Transaction, workspace_id: int, subscriber_ids: Collec
     count_moved(tx, FAILED, given_up.rowcount)
     end_trouble(tx, subscriber_ids=subscriber_ids)
     forget_settings(tx, workspace_id, subscriber_ids)
-    touch_resthooks(tx, workspace_id, ended)
+    touch_resthooks(tx, workspace_id, [resthook_id for _, resthook_id in ended])
     return bool(ended)

@@ -49,4 +49,6 @@ def test_a_contact_is_only_named_when_it_is_made_changed_or_deleted(database: Da
     expected = [("contact", f'{{"uuid":"{uuid}"}}')]
     assert named(lambda tx: change_contact(tx, workspace, contact_id, ContactChange(name="Amina U."))) == expected
     assert named(lambda tx: block_contacts(tx, workspace.id, [contact_id])) == expected
-    assert named(lambda tx: delete_contacts(tx, workspace.id, [contact_id])) == expected
+    named_gone, (kind, gone) = named(lambda tx: delete_contacts(tx, workspace.id, [contact_id]))
+    assert ([named_gone], kind) == (expected, "deletion")
+    assert {name: orjson.loads(gone)[name] for name in ("type", "uuid")} == {"type": "contact", "uuid": uuid}

@@ -10,6 +10,7 @@ from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.groups.editing import delete_group as delete_group_of
 from persistence.relayers.relayers import release_channels
+from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.accounts import token
 from persistence.tables.channels import channel
 from persistence.tokens import public_part
@@ -105,6 +106,27 @@ def delete_global(api: Api) -> str:
     return key
 
 
+def delete_note(api: Api) -> str:
+    contact = make_contact(api.database, api.workspace)
+    uuid: str = api.post("/api/v2/contact_notes.json", {"contact": contact, "text": "Called"}).json()["uuid"]
+    assert api.delete("/api/v2/contact_notes.json", uuid=uuid).status_code == 204
+    return uuid
+
+
+def delete_saved_reply(api: Api) -> str:
+    uuid: str = api.post("/api/v2/saved_replies.json", {"name": "Hours", "text": "8 to 5"}).json()["uuid"]
+    assert api.delete("/api/v2/saved_replies.json", uuid=uuid).status_code == 204
+    return uuid
+
+
+def delete_subscriber(api: Api) -> str:
+    api.database.write(lambda tx: ensure_resthook(tx, api.workspace.id, "new-case"))
+    body = {"resthook": "new-case", "target_url": "https://example.org/hook"}
+    number: int = api.post("/api/v2/resthook_subscribers.json", body).json()["id"]
+    assert api.delete("/api/v2/resthook_subscribers.json", id=number).status_code == 204
+    return str(number)
+
+
 def release_channel(api: Api) -> str:
     channel_id = add_channel(api.database, api.workspace)
     uuid: str = api.results(CHANNELS)[0]["uuid"]
@@ -120,6 +142,9 @@ def release_channel(api: Api) -> str:
         ("field", delete_field),
         ("global", delete_global),
         ("channel", release_channel),
+        ("contact_note", delete_note),
+        ("saved_reply", delete_saved_reply),
+        ("subscriber", delete_subscriber),
     ],
 )
 def test_what_is_deleted_is_told_with_its_type(api: Api, kind: str, delete: Callable[[Api], str]) -> None:
@@ -129,6 +154,31 @@ def test_what_is_deleted_is_told_with_its_type(api: Api, kind: str, delete: Call
     assert told(api, after=asked_on) == [(kind, reference)]
     assert told(api, type=kind) == [(kind, reference)]
     assert told(api, type="none") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "delete"),
+    [
+        ("group", delete_group),
+        ("label", delete_label),
+        ("subscriber", delete_subscriber),
+        ("contact_note", delete_note),
+    ],
+)
+@pytest.mark.parametrize("areas", [None, ["contacts"]])
+@pytest.mark.parametrize("role", ["administrator", "viewer", "agent", "surveyor"])
+def test_each_role_and_token_is_told_of_what_it_may_list(
+    api: Api, database: Database, kind: str, delete: Callable[[Api], str], role: str, areas: list[str] | None
+) -> None:
+    reference, key = delete(api), api.as_role(role).token
+    with database.writing() as tx:
+        tx.execute(update(token).where(token.c.public == public_part(key)).values(areas=areas))
+    caller = api.with_token(key)
+    lists = {"subscriber": "resthook_subscribers"}.get(kind, f"{kind}s")
+    needed = {"contact": make_contact(database, api.workspace)} if kind == "contact_note" else {}
+    may_list = caller.get(f"/api/v2/{lists}.json", **needed).status_code == 200
+
+    assert told(caller, type=kind) == ([(kind, reference)] if may_list else [])
 
 
 def test_a_deleted_contact_goes_with_its_runs_and_tickets(api: Api, database: Database, workspace: Workspace) -> None:
@@ -159,16 +209,6 @@ def test_what_is_taken_back_is_not_told(api: Api, database: Database, workspace:
         database.write(delete_in_vain)
 
     assert told(api) == []
-
-
-def test_a_token_for_some_areas_is_told_of_these_alone(api: Api, database: Database, workspace: Workspace) -> None:
-    group, label = delete_group(api), delete_label(api)
-    assert sorted(told(api)) == [("group", group), ("label", label)]
-    key = api.as_role("administrator").token
-    with database.writing() as tx:
-        tx.execute(update(token).where(token.c.public == public_part(key)).values(areas=["messages"]))
-
-    assert told(api.with_token(key)) == [("label", label)]
 
 
 def test_tickets_are_found_by_the_time_of_their_change(api: Api, database: Database, workspace: Workspace) -> None:

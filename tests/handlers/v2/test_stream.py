@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from handlers.v2.deletions import LISTED_BY
 from handlers.v2.stream import kinds_of
 from persistence.tokens import Credentials
 from testbed.patience import PATIENCE_SECONDS
@@ -71,11 +72,19 @@ def test_a_stream_holds_up_neither_requests_nor_the_end_of_the_process(tmp_path:
 
 
 def test_a_role_gets_the_events_of_what_it_may_list(service: RunningService) -> None:
-    def kinds(role: str) -> list[str]:
-        return sorted(kinds_of(Credentials(1, service.workspace, 1, "a@example.org", role, "read")))
+    def kinds(role: str, areas: tuple[str, ...] | None = None) -> tuple[list[str], list[str]]:
+        found = kinds_of(Credentials(1, service.workspace, 1, "a@example.org", role, "read", areas=areas))
+        gone = [each.removeprefix("deletion of ") for each in found if each.startswith("deletion")]
+        return sorted(each for each in found if not each.startswith("deletion")), sorted(gone)
 
-    assert kinds("agent") == ["contact", "message", "ticket"]
-    assert kinds("viewer") == ["broadcast", "channel", "contact", "flow_start", "message", "run", "ticket"]
+    assert kinds("agent") == (
+        ["contact", "message", "ticket"],
+        ["contact", "contact_note", "field", "group", "saved_reply", "ticket"],
+    )
+    shown, gone = kinds("administrator")
+    assert shown == ["broadcast", "channel", "contact", "flow_start", "message", "run", "ticket"]
+    assert gone == sorted(LISTED_BY)
+    assert kinds("administrator", ("tickets",)) == (["ticket"], ["ticket"])
 
 
 def test_an_id_has_a_length(service: RunningService) -> None:
