@@ -31,6 +31,7 @@ from persistence.tables.messages import gateway_send, message
 from testbed.gateways import SECRET, THREE_PARTS, add_gateway, queue_messages
 from testbed.running import RunningService, running_service, wait_until
 from testbed.servers import postgres_database, postgres_server
+from worker.channels.sending import MOST_SLOTS
 
 PART = re.compile(rb"idempotency-key: *(\S+)", re.IGNORECASE)
 LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
@@ -156,10 +157,19 @@ def measure_killed(kind: str, count: int, kills: int) -> None:
     with service(kind, WEBHOOK_TIMEOUT_SECONDS="3") as running:
         channel_id = add_gateway(running.database, running.workspace, gateway.url)
         ids = queue_messages(running.database, running.workspace, channel_id, count)
+        with running.database.reading() as tx:
+            names = {key: str(uuid) for key, uuid in tx.execute(select(message.c.id, message.c.uuid))}
+        begun, on_the_wire = [], []
         for number in range(1, kills + 1):
             reached = count * number // (kills + 2)
             wait_until(lambda reached=reached: gateway.parts.total() >= reached, "messages", 600)  # type: ignore[misc]
             running.kill("worker")
+            rows = gateway_send.c
+            with running.database.reading() as tx:
+                without = tx.execute(select(rows.message_id).where(rows.parts_begun > rows.parts_accepted)).scalars()
+                left = {names[each] for each in without}
+            begun.append(len(left))
+            on_the_wire.append(len(left & {part.rpartition("-")[0] for part in gateway.parts}))
             running.start("worker")
         wait_until(lambda: not unfinished(running, channel_id), "all messages to be wired", 1800)
         with running.database.reading() as tx:
@@ -171,7 +181,8 @@ def measure_killed(kind: str, count: int, kills: int) -> None:
     unsent = set(reasons) - sent
     print(
         f"{kind}: {count} messages, {kills} kills: {len(doubled)} doubled, {len(unsent)} never sent, of which "
-        f"{len(unsent - uncertain)} without saying so; {len(uncertain)} uncertain",
+        f"{len(unsent - uncertain)} without saying so; {len(uncertain)} uncertain; "
+        f"begun without an outcome at each kill: {begun}, of these the gateway had {on_the_wire}, of {MOST_SLOTS}",
         flush=True,
     )
 
