@@ -8,9 +8,11 @@ import pytest
 from handlers.contract.operations import load_contract
 from handlers.contract.rights import may_use
 from handlers.v2.contact_timeline import LISTED_BY as OF_TIMELINE
+from handlers.v2.deletions import LISTED_BY as OF_DELETIONS
 from handlers.v2.stream import LISTED_BY as OF_STREAM
 from handlers.v2.stream import kinds_of
 from persistence.database import Database
+from persistence.live import kind_right
 from persistence.tokens import Credentials, find_credentials
 from persistence.users import ROLES
 from persistence.workspaces import Workspace
@@ -174,7 +176,8 @@ def test_a_door_shows_only_what_the_role_may_list(
     person = api.as_role(role)
     credentials = who(person)
 
-    assert kinds_of(credentials) == {kind for kind, listing in OF_STREAM.items() if may_use(credentials, listing)}
+    streamed = OF_STREAM | {kind_right("deletion", kind): listing for kind, listing in OF_DELETIONS.items()}
+    assert kinds_of(credentials) == {kind for kind, listing in streamed.items() if may_use(credentials, listing)}
     timeline = person.get("/api/v2/contact_timeline.json", contact=filled.first("contact").uuid)
     if timeline.status_code == 200:
         shown = {each["type"] for each in timeline.json()["results"]}
