@@ -229,10 +229,10 @@ def find_record(query: ListQuery, spec: ListSpec, key: str, value: str) -> str |
     return found[0] if found else None
 
 
-def find_named(query: ListQuery, spec: ListSpec, name: str) -> str | None:
-    """The UUID of the record of a list that has this name, in any case."""
+def find_named(query: ListQuery, spec: ListSpec, name: str, key: str = "uuid") -> str | None:
+    """The UUID, or another key, of the record of a list that has this name, in any case."""
     is_it = spec.table.c.name_key == name_key(name.strip())
-    found: str | None = query.tx.execute(select(spec.table.c.uuid).where(*spec.conditions(query), is_it)).scalar()
+    found: str | None = query.tx.execute(select(spec.table.c[key]).where(*spec.conditions(query), is_it)).scalar()
     return found
 
 

@@ -71,6 +71,21 @@ def find_member(tx: Transaction, workspace_id: int, email: str) -> int | None:
     return tx.execute(statement).scalar_one_or_none()
 
 
+def find_members_called(tx: Transaction, workspace_id: int, text: str) -> list[str]:
+    """The e-mail addresses of the workspace's users who have this UUID, address or name, in any case."""
+    wanted = " ".join(text.split()).casefold()
+    joined = select(user.c.uuid, user.c.email, user.c.first_name, user.c.last_name).join(
+        membership, membership.c.user_id == user.c.id
+    )
+    rows = tx.execute(joined.where(membership.c.workspace_id == workspace_id, user.c.is_active).order_by(user.c.id))
+    found = []
+    for uuid, email, *names in rows:
+        name = " ".join(" ".join(each or "" for each in names).split())
+        if wanted in (uuid, email_key(email), name.casefold()):
+            found.append(email)
+    return found
+
+
 def find_member_email(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
     """The e-mail address of the workspace's user with this UUID."""
     if not is_uuid(uuid):

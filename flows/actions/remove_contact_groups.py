@@ -14,7 +14,7 @@ from flows.engine.visit import Visit
 def check_choice(fields: Mapping[str, Any]) -> None:
     """Checks that it is either some groups or all of them."""
     if fields.get("all_groups") and fields.get("groups"):
-        raise CheckFailed("names groups beside all groups", "groups")
+        raise CheckFailed("groups and all_groups cannot be given together", "groups")
 
 
 @action_type(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
+from flows.definition.errors import told
 from flows.definition.raw_parts import is_uuid
 from flows.expressions.decimals import check_range
 from flows.expressions.errors import ExpressionError
@@ -58,11 +59,11 @@ def text(longest: int | None = None, *, required: bool = False, pattern: str = "
                 raise CheckFailed("is required")
             return
         if not isinstance(value, str):
-            raise CheckFailed("is not a text")
+            raise CheckFailed(f"is {told(value)}; a text is needed")
         if longest is not None and len(value) > longest:
-            raise CheckFailed(f"is longer than {longest} characters")
+            raise CheckFailed(f"has {len(value)} characters; at most {longest} are possible")
         if pattern and not compiled.fullmatch(value):
-            raise CheckFailed("has characters that it may not have")
+            raise CheckFailed(f"{told(value)} has characters that are not possible here (the rule is {pattern})")
 
     return Field(check)
 
@@ -87,7 +88,7 @@ def one_of(values: Collection[str]) -> Field:
 
     def check(value: object) -> None:
         if not isinstance(value, str) or value not in values:
-            raise CheckFailed(f"is none of {', '.join(sorted(values))}")
+            raise CheckFailed(f"{told(value)} is none of {', '.join(sorted(values))}")
 
     return Field(check)
 
@@ -99,9 +100,9 @@ def items(item: Field, most: int | None = None, *, required: bool = False) -> Fi
         if required and value is None:
             raise CheckFailed("is required")
         if value is not None and not isinstance(value, list):
-            raise CheckFailed("is not a list")
+            raise CheckFailed(f"is {told(value)}; a list is needed")
         if value and most is not None and len(value) > most:
-            raise CheckFailed(f"has more than {most} items")
+            raise CheckFailed(f"has {len(value)} items; at most {most} are possible")
         for position, each in enumerate(value or ()):
             check_part(item.rule, each, f"[{position}]")
 
@@ -119,7 +120,7 @@ def reference(
         if value is None and not required:
             return
         if not isinstance(value, Mapping):
-            raise CheckFailed("is not a reference")
+            raise CheckFailed(f"is {told(value)}; an object with {key} and name is needed")
         if not (match and value.get(match) and not value.get(key)):
             check_part(key_rule, value.get(key), f".{key}")
         check_part(name_rule, value.get("name"), ".name")
@@ -143,7 +144,7 @@ def user() -> Field:
         if value is None:
             return
         if not isinstance(value, Mapping):
-            raise CheckFailed("is not a reference")
+            raise CheckFailed(f"is {told(value)}; an object with uuid, or email, and name is needed")
         rules["email_match" if value.get("email_match") else "email"](value)
 
     return Field(check, refers_to="user", match=matches)
@@ -155,9 +156,9 @@ def texts_by_name(most: int, longest_name: int, longest: int, name_pattern: str)
 
     def check(value: object) -> None:
         if value is not None and not isinstance(value, Mapping):
-            raise CheckFailed("is not an object")
+            raise CheckFailed(f"is {told(value)}; an object with texts is needed")
         if value and len(value) > most:
-            raise CheckFailed(f"has more than {most} items")
+            raise CheckFailed(f"has {len(value)} items; at most {most} are possible")
         for name, item in (value or {}).items():
             check_part(name_rule, name, f".{name}")
             check_part(text_rule, item, f".{name}")
@@ -172,11 +173,11 @@ def amounts_by_currency(largest: Decimal, longest_currency: int) -> Field:
     def check_amount(value: object) -> None:
         # Only a number within the allowed range can be compared without expanding all of its digits.
         if not 0 <= _check_number(value) <= largest:
-            raise CheckFailed(f"is not between 0 and {largest:f}")
+            raise CheckFailed(f"{told(value)} is not between 0 and {largest:f}")
 
     def check(value: object) -> None:
         if not isinstance(value, Mapping) or not value:
-            raise CheckFailed("is not an object with amounts")
+            raise CheckFailed('an object with an amount for each currency is needed, such as {"RWF": 500}')
         for name, item in value.items():
             check_part(currency_rule, name, f".{name}")
             check_part(check_amount, item, f".{name}")
@@ -189,7 +190,7 @@ def boolean() -> Field:
 
     def check(value: object) -> None:
         if value is not None and not isinstance(value, bool):
-            raise CheckFailed("is neither true nor false")
+            raise CheckFailed(f"{told(value)} is neither true nor false")
 
     return Field(check)
 
@@ -212,23 +213,23 @@ def any_of(*names: str) -> Rule:
 
     def check(fields: Any) -> None:
         if not any(fields.get(name) for name in names):
-            raise CheckFailed("is required", names[0])
+            raise CheckFailed("is required" if len(names) == 1 else f"one of {', '.join(names)} is required", names[0])
 
     return check
 
 
 def _check_uuid(value: object) -> None:
     if not is_uuid(value):
-        raise CheckFailed("is not a UUID")
+        raise CheckFailed(f"{told(value)} is not a UUID")
 
 
 def _check_number(value: object) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
-        raise CheckFailed("is not a number")
+        raise CheckFailed(f"{told(value)} is not a number")
     try:
         return check_range(Decimal(str(value) if isinstance(value, float) else value))
     except (ExpressionError, InvalidOperation):
-        raise CheckFailed("is out of the range of numbers") from None
+        raise CheckFailed(f"{told(value)} is out of the range of numbers") from None
 
 
 RECIPIENTS: Mapping[str, Field] = {

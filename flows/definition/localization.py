@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flows.definition.errors import told
 from flows.definition.fields import CheckFailed
 from flows.definition.model import Flow
 from flows.definition.raw_parts import JsonObject, is_uuid
@@ -44,11 +45,11 @@ def check_localization(localization: Mapping[str, Any], version: Version) -> Non
     """
     for language, items in localization.items():
         if version >= FIRST_WITH_LANGUAGES and not is_language_of_translations(language):
-            raise CheckFailed("is not a language", f".{language}")
+            raise CheckFailed(f"{told(language)} is not a language: three small letters, such as eng", f".{language}")
         for uuid, properties in items.items() if isinstance(items, Mapping) else ():
             place = f".{language}.{uuid}"
             if not is_uuid(uuid):
-                raise CheckFailed("is not a UUID", place)
+                raise CheckFailed(f"{told(uuid)} is not a UUID", place)
             if isinstance(properties, Mapping):
                 _check_names(properties, place)
                 if version >= FIRST_WITH_LIMITS:

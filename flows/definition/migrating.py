@@ -5,10 +5,10 @@ from typing import Any
 
 from flows.definition import steps_13, steps_14
 from flows.definition.derived_uuids import NewUuid, derive_uuids
-from flows.definition.errors import DefinitionError
+from flows.definition.errors import DefinitionError, told
 from flows.definition.legacy.definitions import is_legacy, migrate_legacy
 from flows.definition.raw_parts import JsonObject, copy_parts, read_text
-from flows.definition.versions import NEWEST, OLDEST, Version, read_version, write_version
+from flows.definition.versions import NEWEST, OLDEST, Version, newer_version, read_version, write_version
 
 STEPS: dict[Version, Callable[[JsonObject, NewUuid], None]] = {
     (13, 1, 0): steps_13.name_templating,
@@ -41,7 +41,7 @@ def migrate(
     steps need. Raises DefinitionError.
     """
     if not isinstance(definition, Mapping):
-        raise DefinitionError("a definition is an object")
+        raise DefinitionError(f"a definition is an object, not {told(definition)}")
     if isinstance(definition.get("flows"), list):
         raise DefinitionError("this is an export file; `read_export` reads it and gives its definitions")
     target = NEWEST if to is None else read_version(to)
@@ -71,7 +71,11 @@ def _check_version(definition: Mapping[str, Any]) -> Version:
     except DefinitionError as error:
         raise DefinitionError(error.message, flow=flow, field=error.field) from error
     if version < OLDEST:
-        raise DefinitionError("is older than 13 but not written like that", flow=flow, field="spec_version")
+        raise DefinitionError(
+            f"version {write_version(version)} is older than 13, but the flow has nodes, as newer ones have",
+            flow=flow,
+            field="spec_version",
+        )
     if version[:2] > NEWEST[:2]:
-        raise DefinitionError("this version is newer than the engine", flow=flow, field="spec_version")
+        raise DefinitionError(newer_version(version), flow=flow, field="spec_version")
     return version

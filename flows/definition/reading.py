@@ -4,17 +4,18 @@ Versions 13.0 to 14.4 are read in the same way; the migrations handle their diff
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 from uuid import UUID
 
 from flows.definition.action_types import FLOW_TYPES, action_types, check_action
-from flows.definition.errors import DefinitionError
+from flows.definition.errors import DefinitionError, told
 from flows.definition.fields import NAME_LENGTH, CheckFailed
 from flows.definition.localization import check_localization
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
 from flows.definition.raw_parts import is_larger
-from flows.definition.versions import NEWEST, OLDEST, Version, read_version
+from flows.definition.versions import NEWEST, OLDEST, Version, newer_version, read_version
 from flows.expressions.functions import find_function
 
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
@@ -33,8 +34,18 @@ FIRST_WITH_NAMED_CATEGORIES = (14, 0, 0)
 def read_flow(definition: Mapping[str, Any]) -> Flow:
     """The flow of a definition, without migrating it. DefinitionError names flow, node, action and field."""
     if not isinstance(definition, Mapping):
-        raise DefinitionError("a definition is an object")
+        raise DefinitionError(f"a definition is an object, not {told(definition)}")
     return _FlowReader(definition).read()
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _similar(given: object, known: Iterable[str]) -> str:
+    """A question after a word that may be misspelt."""
+    found = get_close_matches(given, known, 1) if isinstance(given, str) else []
+    return f"; did you mean {found[0]}?" if found else ""
 
 
 def _is_one_of(value: object, known: set[str]) -> bool:
@@ -59,14 +70,14 @@ class _FlowReader:
         definition = self.definition
         version = read_version(definition.get("spec_version"))
         if version < OLDEST:
-            raise self.fail("this version is older than 13", "spec_version")
+            raise self.fail(f"version {definition['spec_version']} is older than 13", "spec_version")
         if version[:2] > NEWEST[:2]:
-            raise self.fail("this version is newer than the engine", "spec_version")
+            raise self.fail(newer_version(version), "spec_version")
         self.longest_name = NAME_LENGTH if version >= FIRST_WITH_SHORT_NAMES else 2 * NAME_LENGTH
         self.requires_category_names = version >= FIRST_WITH_NAMED_CATEGORIES
         flow_type = definition.get("type")
         if not isinstance(flow_type, str) or flow_type not in FLOW_TYPES:
-            raise self.fail("is not a type of flow", "type")
+            raise self.fail(f"{told(flow_type)} is not a type of flow; there are {_listed(FLOW_TYPES)}", "type")
         if is_larger(definition.get("_ui"), MOST_UI_BYTES):
             raise self.fail(f"is larger than {MOST_UI_BYTES} bytes", "_ui")
         nodes = self._list(definition, "nodes", MOST_NODES)
@@ -95,13 +106,13 @@ class _FlowReader:
         if isinstance(language, str) and LANGUAGE.match(language):
             return language
         if version >= FIRST_WITH_LANGUAGE:
-            raise self.fail("is not a language", "language")
+            raise self.fail(f"{told(language)} is not a language: three small letters, such as eng", "language")
         return UNDETERMINED
 
     def _node(self, node: object, flow_type: str) -> Node:
         self.node_uuid = ""
         if not isinstance(node, Mapping):
-            raise self.fail("a node is an object", "nodes")
+            raise self.fail(f"a node is an object, not {told(node)}", "nodes")
         self.node_uuid = self._new_uuid(node)
         exits = tuple(self._exit(each) for each in self._list(node, "exits", MOST_EXITS))
         if not exits:
@@ -113,18 +124,18 @@ class _FlowReader:
 
     def _exit(self, given: object) -> Exit:
         if not isinstance(given, Mapping):
-            raise self.fail("an exit is an object", "exits")
+            raise self.fail(f"an exit is an object, not {told(given)}", "exits")
         destination = given.get("destination_uuid")
         has_none = destination is None or destination == ""
         return Exit(self._new_uuid(given), None if has_none else self._uuid(given, "destination_uuid", "exits."))
 
     def _action(self, given: object, flow_type: str) -> Action:
         if not isinstance(given, Mapping):
-            raise self.fail("an action is an object", "actions")
+            raise self.fail(f"an action is an object, not {told(given)}", "actions")
         name = given.get("type")
         kind = action_types().get(name) if isinstance(name, str) else None
         if kind is None:
-            raise self.fail("is not a type of action", "actions.type")
+            raise self.fail(f"{told(name)} is not a type of action{_similar(name, action_types())}", "actions.type")
         if flow_type not in kind.allowed_in:
             raise self.fail(f"{kind.name} is not allowed in a flow of type {flow_type}", "actions.type")
         uuid = self._new_uuid(given)
@@ -138,7 +149,8 @@ class _FlowReader:
 
     def _router(self, given: object, exit_uuids: set[str], flow_type: str) -> Router:
         if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
-            raise self.fail("is not a type of router", "router.type")
+            kind = given.get("type") if isinstance(given, Mapping) else given
+            raise self.fail(f"{told(kind)} is not a type of router; there are random and switch", "router.type")
         categories = tuple(
             self._category(each, exit_uuids) for each in self._list(given, "categories", MOST_CATEGORIES, "router.")
         )
@@ -147,11 +159,11 @@ class _FlowReader:
         known = {category.uuid for category in categories}
         default = given.get("default_category_uuid")
         if default and not _is_one_of(default, known):
-            raise self.fail("names no category of this router", "router.default_category_uuid")
+            raise self.fail(f"{told(default)} names no category of this router", "router.default_category_uuid")
         is_switch = given["type"] == "switch"
         operand = given.get("operand", "")
         if is_switch and not (isinstance(operand, str) and operand):
-            raise self.fail("is not a template", "router.operand")
+            raise self.fail(f"is {told(operand)}; a switch needs a text such as @input.text", "router.operand")
         return Router(
             type=str(given["type"]),
             wait=None if given.get("wait") is None else self._wait(given["wait"], known, flow_type),
@@ -164,10 +176,11 @@ class _FlowReader:
 
     def _category(self, given: object, exit_uuids: set[str]) -> Category:
         if not isinstance(given, Mapping):
-            raise self.fail("a category is an object", "router.categories")
+            raise self.fail(f"a category is an object, not {told(given)}", "router.categories")
         exit_uuid = given.get("exit_uuid")
         if not _is_one_of(exit_uuid, exit_uuids):
-            raise self.fail("names no exit of this node", "router.categories.exit_uuid")
+            category = f"the category {told(given.get('name'))}" if given.get("name") else "a category"
+            raise self.fail(f"{category}: {told(exit_uuid)} names no exit of this node", "router.categories.exit_uuid")
         name = self._text(given, "name", self.longest_name, "router.categories.", required=self.requires_category_names)
         return Category(self._uuid(given, "uuid", "router.categories."), name or "Match", str(exit_uuid))
 
@@ -176,24 +189,28 @@ class _FlowReader:
 
     def _case(self, given: object, known: set[str]) -> Case:
         if not isinstance(given, Mapping):
-            raise self.fail("a case is an object", "router.cases")
+            raise self.fail(f"a case is an object, not {told(given)}", "router.cases")
         if not _is_one_of(given.get("category_uuid"), known):
-            raise self.fail("names no category of this router", "router.cases.category_uuid")
+            named = f"the case {told(given.get('type'))}: {told(given.get('category_uuid'))}"
+            raise self.fail(f"{named} names no category of this router", "router.cases.category_uuid")
         arguments = self._list(given, "arguments", MOST_ARGUMENTS, "router.cases.")
-        if not all(isinstance(argument, str) for argument in arguments):
-            raise self.fail("arguments are templates", "router.cases.arguments")
+        wrong = next((argument for argument in arguments if not isinstance(argument, str)), "")
+        if wrong != "":
+            raise self.fail(f"the arguments of a case are texts, not {told(wrong)}", "router.cases.arguments")
         kind = self._text(given, "type", NAME_LENGTH, "router.cases.")
         if not kind.lower().startswith("has_") or find_function(kind) is None:
-            raise self.fail("is not a test", "router.cases.type")
+            tests = "their names begin with has_, such as has_any_word"
+            raise self.fail(f"{told(kind)} is not a test; {tests}", "router.cases.type")
         uuid = self._uuid(given, "uuid", "router.cases.") if given.get("uuid") else ""
         return Case(uuid, kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: object, known: set[str], flow_type: str) -> Wait:
         if not isinstance(given, Mapping) or given.get("type") not in ("msg", "dial"):
-            raise self.fail("is not a type of wait", "router.wait.type")
+            kind = given.get("type") if isinstance(given, Mapping) else given
+            raise self.fail(f"{told(kind)} is not a type of wait; there are dial and msg", "router.wait.type")
         kind = str(given["type"])
         if flow_type == "messaging_background" or (kind == "dial" and flow_type != "voice"):
-            raise self.fail("this wait is not allowed in this type of flow", "router.wait.type")
+            raise self.fail(f"a wait of type {kind} is not allowed in a flow of type {flow_type}", "router.wait.type")
         timeout = given.get("timeout")
         return Wait(
             type=kind,
@@ -208,17 +225,19 @@ class _FlowReader:
         if given is None:
             return None
         if not isinstance(given, Mapping) or not _is_one_of(given.get("type"), HINTS):
-            raise self.fail("is not a type of hint", "router.wait.hint.type")
+            kind = given.get("type") if isinstance(given, Mapping) else given
+            raise self.fail(f"{told(kind)} is not a type of hint; there are {_listed(HINTS)}", "router.wait.hint.type")
         self._text(given, "terminated_by", MOST_TERMINATORS, "router.wait.hint.", required=False)
         self._integer(given, "count", 0, "router.wait.hint.")
         return given
 
     def _timeout(self, given: object, known: set[str]) -> Timeout:
         if not isinstance(given, Mapping) or not _is_one_of(given.get("category_uuid"), known):
-            raise self.fail("names no category of this router", "router.wait.timeout.category_uuid")
+            named = given.get("category_uuid") if isinstance(given, Mapping) else given
+            raise self.fail(f"{told(named)} names no category of this router", "router.wait.timeout.category_uuid")
         seconds = self._integer(given, "seconds", 0, "router.wait.timeout.")
         if not seconds:
-            raise self.fail("is required", "router.wait.timeout.seconds")
+            raise self.fail("is 0; a timeout needs a number of seconds", "router.wait.timeout.seconds")
         return Timeout(seconds, str(given["category_uuid"]))
 
     def _check_destinations(self, flow: Flow) -> None:
@@ -227,7 +246,8 @@ class _FlowReader:
             for each in node.exits:
                 if each.destination_uuid is not None and each.destination_uuid not in known:
                     self.node_uuid = node.uuid
-                    raise self.fail("names no node of this flow", "exits.destination_uuid")
+                    named = told(each.destination_uuid)
+                    raise self.fail(f"{named} names no node of this flow", "exits.destination_uuid")
 
     def _new_uuid(self, given: Mapping[str, Any]) -> str:
         uuid = self._uuid(given, "uuid")
@@ -242,8 +262,8 @@ class _FlowReader:
             if isinstance(value, str) and len(value) == 36 and UUID(value):
                 return value
         except ValueError:
-            value = None
-        raise self.fail("is not a UUID", within + field)
+            pass
+        raise self.fail(f"{told(value)} is not a UUID", within + field)
 
     def _text(
         self, given: Mapping[str, Any], field: str, length: int, within: str = "", *, required: bool = True
@@ -252,25 +272,27 @@ class _FlowReader:
         if value is None and not required:
             return ""
         if not isinstance(value, str) or (required and not value) or len(value) > length:
-            raise self.fail(f"is not a text of up to {length} characters", within + field)
+            given_here = f"has {len(value)} characters" if isinstance(value, str) and value else f"is {told(value)}"
+            raise self.fail(f"{given_here}; a text of up to {length} characters is needed", within + field)
         return value
 
     def _integer(self, given: Mapping[str, Any], field: str, default: int, within: str = "") -> int:
         value = given.get(field)
         value = default if value is None else value
         if isinstance(value, bool) or not isinstance(value, int):
-            raise self.fail("is not a whole number", within + field)
+            raise self.fail(f"{told(value)} is not a whole number", within + field)
         return value
 
     def _list(self, given: Mapping[str, Any], field: str, most: int, within: str = "") -> list[Any]:
         value = given.get(field)
         value = [] if value is None else value
         if not isinstance(value, list) or len(value) > most:
-            raise self.fail(f"is not a list of up to {most}", within + field)
+            given_here = f"has {len(value)} entries" if isinstance(value, list) else f"is {told(value)}"
+            raise self.fail(f"{given_here}; a list of up to {most} is needed", within + field)
         return value
 
     def _object(self, given: Mapping[str, Any], field: str) -> Mapping[str, Any]:
         value = given.get(field)
         if value is not None and not isinstance(value, Mapping):
-            raise self.fail("is not an object", field)
+            raise self.fail(f"is {told(value)}; an object is needed", field)
         return value or {}

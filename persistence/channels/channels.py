@@ -13,6 +13,7 @@ from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, by_change, changed_after, equals, stamped_on
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record, json_record_or_null
+from persistence.sql.names import name_key
 from persistence.sql.pages import Order
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
@@ -118,10 +119,12 @@ def find_channel_workspace(tx: Transaction, uuid: str) -> int | None:
 
 
 def find_channels_named(tx: Transaction, workspace_id: int, name: str) -> list[str]:
-    """The UUIDs of active channels with this name or address."""
-    is_it = (channel.c.name == name) | (channel.c.address == name)
-    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & is_it
-    return list(tx.execute(select(channel.c.uuid).where(mine).order_by(channel.c.id).limit(MOST_NAMED)).scalars())
+    """The UUIDs of active channels with this name, in any case, or address."""
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
+    rows = tx.execute(select(channel.c.uuid, channel.c.name, channel.c.address).where(mine).order_by(channel.c.id))
+    wanted = name_key(name.strip())
+    found = [uuid for uuid, *names in rows if wanted in [name_key(each) for each in names if each]]
+    return found[:MOST_NAMED]
 
 
 def is_channel_active(tx: Transaction, workspace_id: int, channel_id: int) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from flows.definition.errors import told
 from flows.header_values import is_header_value
 from persistence.channels.types import TYPES
 from persistence.channels.types.declaration import Setting
@@ -16,6 +17,10 @@ TEXT_LENGTH, WORD_LENGTH = 10_000, 255
 MAY_HOLD_SECRETS = ("secret", "text", "url")
 """Kinds of settings that responses to writing requests do not tell, because those are stored for repeats."""
 VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
+NO_NUL = "The character NUL (U+0000) cannot be stored."
+NOT_IN_HEADER = (
+    "This is sent in a header, which takes one line of Latin characters (up to U+00FF), without control characters."
+)
 FLAGS = {"true": True, "false": False}
 
 
@@ -28,7 +33,8 @@ def read_config(
     declared = {setting.name: setting for setting in TYPES[channel_type].settings}
     unknown = sorted(given.keys() - declared.keys())
     if unknown:
-        raise _refusal(unknown[0], "This type has no such setting.")
+        known = f"it has {', '.join(declared)}" if declared else "it has none"
+        raise _refusal(unknown[0], f"A channel of the type {channel_type} has no such setting; {known}.")
     defaults = {name: each.default for name, each in declared.items() if each.default is not None}
     config = dict(defaults if former is None else former)
     for name, value in given.items():
@@ -39,7 +45,7 @@ def read_config(
             config[name] = _read(declared[name], str(value), networks)
     for name, setting in declared.items():
         if setting.is_required and not config.get(name):
-            raise _refusal(name, "This setting is required.")
+            raise _refusal(name, f"This setting is required: {setting.help}.")
     return config
 
 
@@ -91,7 +97,7 @@ def _read(setting: Setting, text: str, networks: Networks) -> Any:
         return _read_number(setting, text)
     if setting.kind == "flag":
         if text.lower() not in FLAGS:
-            raise _refusal(setting.name, "Only true or false.")
+            raise _refusal(setting.name, f"Only true or false, not {told(text)}.")
         return FLAGS[text.lower()]
     if setting.kind == "url":
         try:
@@ -100,12 +106,12 @@ def _read(setting: Setting, text: str, networks: Networks) -> Any:
             raise InvalidInput({FIELD: error.errors}) from error
         return text.strip()
     if setting.choices is not None and text not in setting.choices:
-        raise _refusal(setting.name, f"One of these: {', '.join(setting.choices)}.")
+        raise _refusal(setting.name, f"One of these: {', '.join(setting.choices)}; not {told(text)}.")
     length = WORD_LENGTH if setting.kind == "word" else TEXT_LENGTH
     if len(text) > length:
-        raise _refusal(setting.name, f"At most {length} characters.")
+        raise _refusal(setting.name, f"At most {length} characters; it has {len(text)}.")
     if "\x00" in text or (setting.is_header and not is_header_value(text)):
-        raise _refusal(setting.name, "This value cannot be sent in a header." if setting.is_header else "Not a text.")
+        raise _refusal(setting.name, NOT_IN_HEADER if setting.is_header else NO_NUL)
     return text
 
 
@@ -113,7 +119,7 @@ def _read_number(setting: Setting, text: str) -> int:
     least, most = setting.bounds
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
     if number is None or not least <= number <= most:
-        raise _refusal(setting.name, f"A whole number from {least} to {most}.")
+        raise _refusal(setting.name, f"A whole number from {least} to {most}, not {told(text)}.")
     return number
 
 

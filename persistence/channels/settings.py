@@ -78,9 +78,11 @@ def change_channel_settings(
         raise RecordMissing
     fixed = [name for name in ("type", "address", "country", "scheme") if name in changes]
     if fixed:
-        raise InvalidInput.on(fixed[0], "This cannot be changed. Add another channel.")
+        raise InvalidInput.on(
+            fixed[0], f"The {fixed[0]} of a channel cannot be changed: add another channel, and release this one."
+        )
     if channel_type not in GATEWAYS and (changes.keys() - {"name", "allow_international"} or not changes):
-        raise Refused("Only gateways have these settings.")
+        raise Refused("A phone has only a name and allow_international; the other settings are those of gateways.")
     if "name" in changes:
         rename_channel(tx, workspace_id, uuid, check_name(changes["name"]))
     if "allow_international" in changes:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import case, select
@@ -14,6 +14,7 @@ from persistence.campaign_events.v2 import CAMPAIGN_EVENT_SOURCE, RELATIVE_NAME,
 from persistence.campaign_events.writes import (
     DATE_TYPE,
     EventForm,
+    change_campaign_event,
     create_campaign_event,
     delete_campaign_events,
     find_date,
@@ -81,22 +82,30 @@ def make_date_fields(assets: ImportedAssets, campaigns: Sequence[ExportedCampaig
                 raise ExportError(f'no field can have the key "{date.key}"', place)
 
 
+@dataclass(frozen=True, slots=True)
+class ImportedCampaign:
+    """What became of a campaign of a file; `events` are the UUIDs here of its events by those in the file."""
+
+    report: dict[str, Any]
+    events: dict[str, str]
+
+
 def import_campaigns(
     tx: Transaction, workspace: Workspace, assets: ImportedAssets, campaigns: Sequence[ExportedCampaign]
-) -> list[dict[str, Any]]:
-    """Imports campaigns after the flows; returns their UUID, name and change. Raises ExportError. A campaign is found
-    by its UUID, otherwise by its name. If it has not changed it keeps its events and their scheduled fires; otherwise
-    the events are replaced.
+) -> list[ImportedCampaign]:
+    """Imports campaigns after the flows. Raises ExportError. A campaign is found by its UUID, otherwise by its name,
+    its events by their UUIDs, otherwise by what they do and when: these stay, with what is scheduled, and are changed
+    to what the file says. Others are deleted.
     """
-    reports = []
+    imported = []
     for index, given in enumerate(campaigns):
         place = f"campaigns[{index}]"
         linked = _link(workspace, assets, given, place)
         try:
-            reports.append(_import(tx, workspace, linked))
+            imported.append(_import(tx, workspace, linked))
         except InvalidInput as error:
             raise ExportError(read_problem(error), place) from error
-    return reports
+    return imported
 
 
 def _link(workspace: Workspace, assets: ImportedAssets, given: ExportedCampaign, place: str) -> ExportedCampaign:
@@ -110,7 +119,7 @@ def _link(workspace: Workspace, assets: ImportedAssets, given: ExportedCampaign,
 
 def _link_event(workspace: Workspace, assets: ImportedAssets, event: ExportedEvent, place: str) -> ExportedEvent:
     if not -OFFSET_LIMIT <= event.offset < OFFSET_LIMIT:
-        raise ExportError("is out of range", f"{place}.offset")
+        raise ExportError(f"{event.offset} is out of range: at most {OFFSET_LIMIT - 1} units", f"{place}.offset")
     if event.flow is not None:
         known = assets.find("flow", event.flow.uuid, event.flow.name)
         if known is None:
@@ -121,48 +130,75 @@ def _link_event(workspace: Workspace, assets: ImportedAssets, event: ExportedEve
     cut = {language: text.strip()[:TEXT_LENGTH] for language, text in texts.items() if is_language(language)}
     kept = {language: text for language, text in cut.items() if text}
     if not kept:
-        raise ExportError("has no text in a known language", f"{place}.message")
+        raise ExportError(
+            f"no text in a known language; there are texts in {', '.join(texts) or 'none'}"[:200], f"{place}.message"
+        )
     base = default if event.base_language in UNNAMED else event.base_language
     return replace(event, message=kept, base_language=base if base in kept else next(iter(kept)))
 
 
-def _import(tx: Transaction, workspace: Workspace, linked: ExportedCampaign) -> dict[str, Any]:
+def _import(tx: Transaction, workspace: Workspace, linked: ExportedCampaign) -> ImportedCampaign:
     living = ~campaign.c.is_archived
     campaign_id = find_id(tx, workspace.id, campaign, linked.uuid, living)
     if campaign_id is None:
         campaign_id = find_id(tx, workspace.id, campaign, linked.name, living, by_name=True)
     group_id = require_id(tx, workspace.id, group, linked.group.uuid, field="group")
-    change = "created" if campaign_id is None else "updated"
     if campaign_id is None:
         campaign_id = create_campaign(tx, workspace.id, linked.name, group_id)
         uuid = adopt_uuid(tx, campaign, campaign_id, linked.uuid)
-    else:
-        uuid = tx.execute(select(campaign.c.uuid).where(campaign.c.id == campaign_id)).scalar_one()
-        [here] = export_campaigns(tx, workspace.id, [uuid])
-        if _without_uuids(here) == _without_uuids(linked):
-            return {"uuid": uuid, "name": linked.name, "change": "unchanged"}
+        events, _ = _store_events(tx, workspace.id, campaign_id, linked.events, ())
+        return ImportedCampaign({"uuid": uuid, "name": linked.name, "change": "created"}, events)
+    uuid = tx.execute(select(campaign.c.uuid).where(campaign.c.id == campaign_id)).scalar_one()
+    [here] = export_campaigns(tx, workspace.id, [uuid])
+    is_changed = (here.name, here.group.uuid) != (linked.name, linked.group.uuid)
+    if is_changed:
         change_campaign(tx, workspace.id, uuid, linked.name, group_id)
-        mine = (campaign_event.c.workspace_id == workspace.id) & (campaign_event.c.campaign_id == campaign_id)
+    events, are_changed = _store_events(tx, workspace.id, campaign_id, linked.events, here.events)
+    change = "updated" if is_changed or are_changed else "unchanged"
+    return ImportedCampaign({"uuid": uuid, "name": linked.name, "change": change}, events)
+
+
+def _store_events(
+    tx: Transaction,
+    workspace_id: int,
+    campaign_id: int,
+    wanted: Sequence[ExportedEvent],
+    present: Sequence[ExportedEvent],
+) -> tuple[dict[str, str], bool]:
+    """Gives a campaign these events instead of those that it has; returns the UUIDs here by those in the file, and
+    whether anything changed."""
+    rest = {event.uuid: event for event in present}
+    known = [rest.pop(event.uuid.lower(), None) for event in wanted]
+    for number, event in enumerate(wanted):
+        same = next((each.uuid for each in rest.values() if _content(each) == _content(event)), None)
+        if known[number] is None and same is not None:
+            known[number] = rest.pop(same)
+    if rest:
+        mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.uuid.in_(sorted(rest))
         old = select(campaign_event.c.id).where(mine, ~campaign_event.c.is_deleted)
-        delete_campaign_events(tx, workspace.id, list(tx.execute(old).scalars()))
-    for event in linked.events:
-        event_id = create_campaign_event(tx, workspace.id, campaign_id, _make_form(tx, workspace.id, event))
-        adopt_uuid(tx, campaign_event, event_id, event.uuid)
-    return {"uuid": uuid, "name": linked.name, "change": change}
+        delete_campaign_events(tx, workspace_id, list(tx.execute(old).scalars()))
+    uuids, is_changed = {}, bool(rest)
+    for event, here in zip(wanted, known, strict=True):
+        is_same = here is not None and _content(here) == _content(event)
+        is_changed |= not is_same
+        if here is None:
+            event_id = create_campaign_event(tx, workspace_id, campaign_id, _make_form(tx, workspace_id, event))
+            uuids[event.uuid] = adopt_uuid(tx, campaign_event, event_id, event.uuid)
+        else:
+            uuids[event.uuid] = here.uuid
+            if not is_same:
+                change_campaign_event(tx, workspace_id, here.uuid, _make_form(tx, workspace_id, event))
+    return uuids, is_changed
 
 
-def _without_uuids(given: ExportedCampaign) -> ExportedCampaign:
-    """The content of a campaign for comparison, without its UUIDs and the names in references."""
-    events = [
-        replace(
-            event,
-            uuid="",
-            relative_to=replace(event.relative_to, name=""),
-            flow=None if event.flow is None else replace(event.flow, name=""),
-        )
-        for event in given.events
-    ]
-    return replace(given, uuid="", group=replace(given.group, name=""), events=tuple(events))
+def _content(event: ExportedEvent) -> ExportedEvent:
+    """What an event does and when, without its UUID and the names in references."""
+    return replace(
+        event,
+        uuid="",
+        relative_to=replace(event.relative_to, name=""),
+        flow=None if event.flow is None else replace(event.flow, name=""),
+    )
 
 
 def _make_form(tx: Transaction, workspace_id: int, event: ExportedEvent) -> EventForm:

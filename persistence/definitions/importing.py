@@ -134,6 +134,7 @@ class ImportReport:
 
 
 Inspected = Callable[[Flow, Inspection], None]
+Events = Callable[[Mapping[str, str]], object]
 
 
 def import_definitions(
@@ -144,10 +145,12 @@ def import_definitions(
     media_url: str = "",
     networks: Networks = None,
     inspected: Inspected = lambda _flow, _inspection: None,
+    events: Events = lambda _uuids: None,
 ) -> ImportReport:
     """Imports the content of an export file, or one definition, into a workspace. Relative URLs of attachments in old
     flows are resolved against `media_url`. Calls of private networks other than `networks` are told as issues.
-    `inspected` is told each flow as it is stored. Raises ImportRefused for a file that cannot be imported, LimitReached
+    `inspected` is told each flow as it is stored, `events` the UUIDs of a campaign's events here by those in the file.
+    Raises ImportRefused for a file that cannot be imported, LimitReached
     at a limit of the workspace.
     """
     hold_workspace(tx, workspace.id)
@@ -156,7 +159,7 @@ def import_definitions(
         file = read_export(document, media_url=media_url)
         if NUL.search(_write_text(file.to_json())):
             raise ImportRefused("this cannot be stored: a text has a NUL character")
-        imported = _import(tx, workspace, file, inspected)
+        imported = _import(tx, workspace, file, inspected, events)
     except ExportError as error:
         raise ImportRefused(str(error)) from error
     return imported if networks is None else _tell_private(imported, file, networks)
@@ -189,13 +192,18 @@ def _write_text(document: object) -> bytes:
         raise ImportRefused(f"this cannot be stored: {error}") from error
 
 
-def _import(tx: Transaction, workspace: Workspace, file: ExportFile, inspected: Inspected) -> ImportReport:
+def _import(
+    tx: Transaction, workspace: Workspace, file: ExportFile, inspected: Inspected, events: Events
+) -> ImportReport:
     assets = ImportedAssets(tx, workspace)
     _import_fields(assets, file)
     _import_groups(assets, file)
     report = ImportReport(made=assets.made, renamed=[each.to_json() for each in file.renamed])
     report.flows = _import_flows(tx, workspace, assets, file, report.renamed, inspected)
-    report.campaigns = import_campaigns(tx, workspace, assets, file.campaigns)
+    campaigns = import_campaigns(tx, workspace, assets, file.campaigns)
+    report.campaigns = [each.report for each in campaigns]
+    for each in campaigns:
+        events(each.events)
     report.triggers, skipped = import_triggers(tx, workspace, assets, file.triggers)
     report.skipped = [*(each.to_json() for each in file.skipped), *skipped]
     return report

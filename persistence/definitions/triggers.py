@@ -42,23 +42,26 @@ def import_triggers(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Imports triggers after the flows; returns what happened to each, and the skipped ones with the reason. An
     existing trigger stays, an archived one is restored; a different trigger with the same conditions is archived.
-    A trigger of a channel that is not active here is archived: for all channels it would do more than it did.
+    A trigger of a channel that is not active here, or of a group that neither is here nor in the file, is archived:
+    without them it would do more than it did.
     """
     reports: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
     for given in triggers:
+        unknown = _unknown_group(assets, given)
         try:
             new = _read(tx, workspace.id, assets, given)
         except InvalidInput as error:
             skipped.append(SkippedTrigger(given.type, given.flow.to_json(), read_problem(error)).to_json())
             continue
-        is_unbound = given.channel is not None and not _is_active(tx, workspace.id, new.channel_id)
-        change = _store(tx, workspace.id, new, is_unbound=is_unbound)
+        problem = None
+        if given.channel is not None and not _is_active(tx, workspace.id, new.channel_id):
+            problem = f'Its channel "{given.channel.name or given.channel.uuid}" is not active here, so it is archived.'
+        elif unknown is not None:
+            problem = f'Its group "{unknown.name}" was not here and has nobody, so it is archived.'
+        change = _store(tx, workspace.id, new, is_unbound=problem is not None)
         report = {"type": new.type, "keywords": list(new.keywords), "flow": given.flow.name, "change": change}
-        if given.channel is not None and is_unbound:
-            name = given.channel.name or given.channel.uuid
-            report["problem"] = f'Its channel "{name}" is not active here, so it is archived.'
-        reports.append(report)
+        reports.append(report if problem is None else {**report, "problem": problem})
     return reports, skipped
 
 
@@ -102,6 +105,12 @@ def _find_channel(tx: Transaction, workspace_id: int, assets: ImportedAssets, gi
     uuid, _ = assets.find("channel", given.channel.uuid, given.channel.name) or (given.channel.uuid.lower(), "")
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid)
     return tx.execute(select(channel.c.id).where(mine)).scalar_one_or_none() if is_uuid(uuid) else None
+
+
+def _unknown_group(assets: ImportedAssets, given: ExportedTrigger) -> Named | None:
+    """The first group of a trigger that nobody knows: it is made now."""
+    groups = (*given.groups, *given.exclude_groups)
+    return next((each for each in groups if assets.find("group", each.uuid, each.name) is None), None)
 
 
 def _is_active(tx: Transaction, workspace_id: int, channel_id: int | None) -> bool:

@@ -1,28 +1,34 @@
 """What this side holds of a move, to be compared with the other side."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 from sqlalchemy import Table, select
 
 from persistence.broadcasts.v2 import BROADCASTS
+from persistence.campaign_events.v2 import CAMPAIGN_EVENTS
 from persistence.campaigns.v2 import CAMPAIGNS
+from persistence.channels.channels import CHANNELS
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.channels.types import RELAYER
 from persistence.classifiers import CLASSIFIERS
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
+from persistence.errors import InvalidInput
 from persistence.fields import FIELDS
 from persistence.flow_starts.v2 import STARTS
 from persistence.flows.v2 import FLOWS
 from persistence.globals import GLOBALS
+from persistence.groups.smart_groups import check_group_query
 from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES
 from persistence.move import moves
-from persistence.move.moves import Move, find_carried, find_moved
+from persistence.move.gone import find_gone
+from persistence.move.moves import Move, Moved, find_carried, find_moved, keep_moved
 from persistence.optins import OPTINS
 from persistence.resthooks.resthooks import RESTHOOKS
 from persistence.resthooks.subscribers import SUBSCRIBERS
@@ -38,6 +44,7 @@ from persistence.tickets.tickets import TICKETS
 from persistence.topics import TOPICS
 
 SPECS: Mapping[str, tuple[ListSpec, str]] = {
+    moves.CHANNEL: (replace(CHANNELS, standing=[]), "uuid"),
     moves.FIELD: (FIELDS, "key"),
     moves.GLOBAL: (GLOBALS, "key"),
     moves.GROUP: (GROUPS, "uuid"),
@@ -47,6 +54,7 @@ SPECS: Mapping[str, tuple[ListSpec, str]] = {
     moves.CLASSIFIER: (CLASSIFIERS, "uuid"),
     moves.TEMPLATE: (TEMPLATES, "uuid"),
     moves.CAMPAIGN: (CAMPAIGNS, "uuid"),
+    moves.CAMPAIGN_EVENT: (CAMPAIGN_EVENTS, "uuid"),
     moves.RESTHOOK: (RESTHOOKS, "slug"),
     moves.SUBSCRIBER: (SUBSCRIBERS, "id"),
     moves.FLOW: (FLOWS, "uuid"),
@@ -59,10 +67,10 @@ SPECS: Mapping[str, tuple[ListSpec, str]] = {
     moves.EVENT: (CHANNEL_EVENTS, "uuid"),
 }
 """The lists in which records of each kind are seen here, and what tells them apart."""
+UNLISTED = "is not listed there any more (deleted, or put into an archive), and stays here"
 SHOWN_KEYS = {"slug": "resthook"}
 TABLES: Mapping[str, Table] = {
     **{kind: spec.table for kind, (spec, _) in SPECS.items()},
-    moves.CHANNEL: channel,
     moves.ARCHIVE: archive,
 }
 
@@ -108,6 +116,21 @@ def find_new_uuids(tx: Transaction, move: Move, kind: str, references: Collectio
         mine = (table.c.workspace_id == move.workspace.id) & table.c.id.in_(some)
         uuids.update((number, uuid) for number, uuid in tx.execute(select(table.c.id, table.c.uuid).where(mine)))
     return {reference: uuids[number] for reference, number in ids.items() if number in uuids}
+
+
+def comparable_query(tx: Transaction, move: Move, query: str) -> str:
+    """The query of a group there as a group here would have it."""
+    try:
+        return check_group_query(tx, move.workspace, query) if query else ""
+    except InvalidInput:
+        return query
+
+
+def note_unlisted(tx: Transaction, move: Move, kind: str, seen: Collection[str]) -> int:
+    """Notes the records of a kind that were carried and are not listed there any more; returns how many."""
+    gone = find_gone(tx, move, kind, seen)
+    keep_moved(tx, move, kind, [Moved(each, number, f"{kind} {each}", UNLISTED) for each, number in gone.items()])
+    return len(gone)
 
 
 def list_flow_issues(tx: Transaction, move: Move) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ Address = tuple[str, str]
 NAME_LENGTH = 128
 KEPT = ("name", "language", "status", "fields", "created_on", "last_seen_on")
 PLACES = "import the boundaries, and run the command again"
+NO_GROUP = "one of its groups is not here"
 MERGED = "merged with the contact here that already had its URN"
 
 
@@ -292,6 +293,10 @@ def _store_groups(tx: Transaction, chunk: _Chunk) -> None:
     """Memberships of the groups without queries; those with a query find their members themselves."""
     workspace_id, rows = chunk.move.workspace.id, group_membership.c
     known = find_carried(tx, chunk.move, GROUP, {uuid for each in chunk.records for uuid in each["groups"]})
+    told = {*known, *chunk.move.state.get("system_groups", ())}
+    for each in chunk.records:
+        if not told.issuperset(each["groups"]):
+            chunk.note(each["reference"], NO_GROUP)
     manual = (group.c.workspace_id == workspace_id) & group.c.query.is_(None) & ~group.c.is_system
     manual_ids = set(tx.execute(select(group.c.id).where(manual)).scalars())
     wanted = set()

@@ -2,7 +2,7 @@
 History is not news: nothing is sent, no flow starts, no webhook is called, and nothing counts as unread."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import bindparam, delete, func, insert, select, update
@@ -49,6 +49,9 @@ NO_CONTACT = "its contact was deleted there"
 NO_FLOW = "its flow is not here"
 NO_CHANNEL = "its channel is not known"
 CHANGING = ("status", "visibility", "sent_on", "text", "attachments")
+NO_LABEL = "one of its labels is not here"
+NO_GROUP = "one of its groups is not here"
+NO_CONTACTS = "one of its contacts was deleted there"
 LEFT_THERE = "elsewhere"
 """Why a message failed that the other server had still to send."""
 
@@ -87,6 +90,12 @@ def insert_rows(tx: Transaction, table: Any, rows: Sequence[dict[str, Any]]) -> 
     return {uuid: number for uuid, number in tx.execute(insert(table).returning(table.c.uuid, table.c.id), rows)}
 
 
+def lacking(*bindings: tuple[str, Iterable[str | None], Container[str | None]]) -> str | None:
+    """What of a record is not here, for the report: of each binding its sentence, what the record names, and what of it
+    is here."""
+    return "; ".join(why for why, named, here in bindings if any(each and each not in here for each in named)) or None
+
+
 def write_messages(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
     """Messages with their labels. Those that the other side has still to send are failed here until it has."""
     records = list({each["reference"]: each for each in records}.values())
@@ -100,7 +109,11 @@ def write_messages(tx: Transaction, move: Move, records: Sequence[Record]) -> No
     _note_new(tx, move, rows.values(), ids)
     _change_messages(tx, move, [each for each in records if each["reference"] in known], known)
     _set_labels(tx, move, records, {**known, **here}, labels, set(here.values()))
-    moved = [Moved(reference, number) for reference, number in here.items()]
+    flows = find_carried(tx, move, FLOW, [each["flow"] for each in new])
+    lacks = {
+        each["reference"]: lacking((NO_FLOW, [each["flow"]], flows), (NO_LABEL, each["labels"], labels)) for each in new
+    }
+    moved = [Moved(reference, number, f"message {reference}", lacks[reference]) for reference, number in here.items()]
     lost = [each for each in records if each["reference"] not in known and each["contact"] not in people]
     moved += [Moved(each["reference"], None, each["label"], NO_CONTACT) for each in lost]
     keep_moved(tx, move, MESSAGE, moved)
@@ -268,9 +281,15 @@ def write_broadcasts(tx: Transaction, move: Move, records: Sequence[Record]) -> 
     ids = insert_rows(tx, broadcast, list(rows.values()))
     here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
     note_changed(tx, broadcast, move.workspace.id, ids.values())
-    _link(tx, move, [each for each in records if each["reference"] in here], here, "broadcast_id", OF_BROADCAST)
+    new = [each for each in records if each["reference"] in here]
+    lacks = _link(tx, move, new, here, "broadcast_id", OF_BROADCAST)
     set_statuses(tx, move, broadcast, records, known)
-    keep_moved(tx, move, BROADCAST, [Moved(reference, number) for reference, number in here.items()])
+    keep_moved(
+        tx,
+        move,
+        BROADCAST,
+        [Moved(each["reference"], here[each["reference"]], each["label"], lacks[each["reference"]]) for each in new],
+    )
 
 
 def set_statuses(tx: Transaction, move: Move, table: Any, records: Sequence[Record], known: dict[str, int]) -> None:
@@ -293,8 +312,8 @@ OF_START = (flow_start_contact, flow_start_group)
 
 def _link(
     tx: Transaction, move: Move, records: Sequence[Record], ids: dict[str, int], name: str, tables: tuple[Any, Any]
-) -> None:
-    """The contacts and groups that a broadcast or start names."""
+) -> dict[str, str | None]:
+    """The contacts and groups that a broadcast or start names; returns what of each record is not here."""
     people = find_carried(tx, move, CONTACT, {uuid for each in records for uuid in each["contacts"]})
     groups = find_carried(tx, move, GROUP, {uuid for each in records for uuid in each["groups"]})
     shared = {"workspace_id": move.workspace.id}
@@ -308,6 +327,10 @@ def _link(
     for table, rows in zip(tables, (theirs, members), strict=True):
         if rows:
             tx.execute(insert(table), rows)
+    return {
+        each["reference"]: lacking((NO_CONTACTS, each["contacts"], people), (NO_GROUP, each["groups"], groups))
+        for each in records
+    }
 
 
 def write_starts(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
@@ -337,9 +360,12 @@ def write_starts(tx: Transaction, move: Move, records: Sequence[Record]) -> None
     }
     ids = insert_rows(tx, flow_start, list(rows.values()))
     here = {reference: ids[row["uuid"]] for reference, row in rows.items()}
-    _link(tx, move, [each for each in new if each["reference"] in here], here, "start_id", OF_START)
+    carried = [each for each in new if each["reference"] in here]
+    lacks = _link(tx, move, carried, here, "start_id", OF_START)
     set_statuses(tx, move, flow_start, records, known)
-    moved = [Moved(reference, number) for reference, number in here.items()]
+    moved = [
+        Moved(each["reference"], here[each["reference"]], each["label"], lacks[each["reference"]]) for each in carried
+    ]
     moved += [Moved(each["reference"], None, each["label"], NO_FLOW) for each in new if each["flow"] not in flows]
     keep_moved(tx, move, START, moved)
 

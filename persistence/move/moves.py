@@ -18,7 +18,7 @@ CONTACT, FLOW, CAMPAIGN, TRIGGER, RESTHOOK, SUBSCRIBER = (
 )  # fmt: skip
 TEMPLATE, OPTIN, CLASSIFIER, TICKETER = "template", "optin", "classifier", "ticketer"
 TICKET, BROADCAST, MESSAGE, START, RUN = "ticket", "broadcast", "message", "flow_start", "run"
-EVENT, ARCHIVE, USER = "channel_event", "archive", "user"
+EVENT, ARCHIVE, USER, CAMPAIGN_EVENT = "channel_event", "archive", "user", "campaign_event"
 ARCHIVES = "archives"
 """The source of what came from files of archives, which is no server."""
 NAME_LENGTH = 128

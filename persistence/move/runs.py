@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import bindparam, select, update
 
 from persistence.database import Transaction
-from persistence.move.history import NO_CONTACT, NO_FLOW, free_uuids, insert_rows
+from persistence.move.history import NO_CONTACT, NO_FLOW, free_uuids, insert_rows, lacking
 from persistence.move.moves import (
     CONTACT,
     FLOW,
@@ -23,6 +23,7 @@ from persistence.sql.columns import new_uuid, split
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
 
+NO_START = "its flow start is not here"
 COUNTED = {"completed": "completed_run_count", "expired": "expired_run_count"}
 
 
@@ -55,7 +56,10 @@ def write_runs(tx: Transaction, move: Move, records: Sequence[Record]) -> None:
         used.add(pair)
         counts[flows[each["flow"]], COUNTED.get(each["status"], "interrupted_run_count")] += 1
     ids = insert_rows(tx, flow_run, list(rows.values()))
-    moved += [Moved(reference, ids[row["uuid"]]) for reference, row in rows.items()]
+    lacks = {each["reference"]: lacking((NO_START, [each["start"]], starts)) for each in new}
+    moved += [
+        Moved(reference, ids[row["uuid"]], f"run {reference}", lacks[reference]) for reference, row in rows.items()
+    ]
     _change_runs(tx, move, [each for each in records if each["reference"] in known], known, counts)
     _count_runs(tx, move, counts)
     keep_moved(tx, move, RUN, moved)

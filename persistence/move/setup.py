@@ -4,7 +4,7 @@ Each is found here by what it became before, by its UUID or by its name, and cre
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from persistence.channels.channels import insert_channel
 from persistence.channels.types import DEFAULT_GATEWAY, RELAYER
@@ -33,6 +33,7 @@ from persistence.move.moves import (
     Move,
     Moved,
     Record,
+    are_moved,
     find_carried,
     keep_moved,
 )
@@ -202,6 +203,8 @@ def write_groups(tx: Transaction, move: Move, records: Sequence[Record]) -> None
     for each in records:
         found = assets.find("group", each["reference"], each["name"])
         if each["system"] and found is None:
+            system = {*move.state.get("system_groups", ()), each["reference"]}
+            move.state["system_groups"] = sorted(system)
             continue
         query, note = _read_query(tx, move, each)
         try:
@@ -343,7 +346,9 @@ def write_templates(tx: Transaction, move: Move, records: Sequence[Record]) -> N
                 for translation in each["translations"]
                 if not _set_translation(tx, move, template_id, channels, translation)
             ]
-            note = f"without its translations {', '.join(lost)}" if lost else None
+            _drop_translations(tx, move, template_id, channels, each)
+            told = "whose channel is not here, or whose language or text cannot be kept"
+            note = f"without its translations {', '.join(lost)}, {told}" if lost else None
             moved.append(Moved(each["reference"], template_id, each["label"], note))
         except InvalidInput as error:
             moved.append(Moved(each["reference"], None, each["label"], problem_of(error)))
@@ -356,6 +361,21 @@ def _make_template(tx: Transaction, move: Move, record: Record) -> int:
     template_id = tx.insert(template, workspace_id=move.workspace.id, name=name, name_key=name_key(name), **times)
     adopt_uuid(tx, template, template_id, record["reference"])
     return template_id
+
+
+def _drop_translations(tx: Transaction, move: Move, template_id: int, channels: dict[str, int], record: Record) -> None:
+    """Deletes translations for channels of the other side that it no longer has."""
+    rows = template_translation.c
+    kept = {
+        (channels.get(each["channel"]["uuid"]), each["locale"]) for each in record["translations"] if each["channel"]
+    }
+    mine = (rows.workspace_id == move.workspace.id) & (rows.template_id == template_id)
+    held = tx.execute(select(rows.id, rows.channel_id, rows.locale).where(mine).order_by(rows.id)).all()
+    theirs = are_moved(tx, move, CHANNEL, {row.channel_id for row in held})
+    gone = [row.id for row in held if row.channel_id in theirs and (row.channel_id, row.locale) not in kept]
+    if gone:
+        tx.execute(delete(template_translation).where(mine, rows.id.in_(gone)))
+        _set(tx, move, template, template_id, modified_on=stamped(tx, template, move.workspace.id))
 
 
 def _set_translation(

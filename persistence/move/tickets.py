@@ -18,6 +18,7 @@ from persistence.tickets.tickets import OPENED
 from persistence.topics import count_tickets, find_default_topic
 from persistence.users import find_member
 
+NO_TOPIC = "its topic is not here: it has the topic of those without one"
 SECOND = "was open there, and is closed here: the contact has another open ticket"
 
 
@@ -43,10 +44,12 @@ def write_tickets(tx: Transaction, move: Move, records: Sequence[Record]) -> Non
         user_id = users.get(each["assignee"])
         assignee_id = user_id if user_id in able else None
         lack = "cannot act on tickets here" if user_id else "is not here"
-        note = f"was assigned to {each['assignee']}, who {lack}" if each["assignee"] and not assignee_id else None
+        notes = [f"was assigned to {each['assignee']}, who {lack}"] if each["assignee"] and not assignee_id else []
         opener_id = users.get(each["opened_by"])
-        if note is None and each["opened_by"] and not opener_id:
-            note = f"was opened by {each['opened_by']}, who is not here"
+        if each["opened_by"] and not opener_id:
+            notes.append(f"was opened by {each['opened_by']}, who is not here")
+        if each["topic"] and each["topic"] not in topics:
+            notes.append(NO_TOPIC)
         ticket_id, lost = _store(
             tx,
             move,
@@ -61,7 +64,8 @@ def write_tickets(tx: Transaction, move: Move, records: Sequence[Record]) -> Non
         )
         if each["reference"] not in known:
             _note_opening(tx, move, each, ticket_id, users.get(each["opened_by"]), assignee_id, topic_id)
-        moved.append(Moved(each["reference"], ticket_id, each["label"], lost or note))
+        notes += [lost] if lost else []
+        moved.append(Moved(each["reference"], ticket_id, each["label"], "; ".join(notes) or None))
     count_tickets(
         tx,
         move.workspace.id,

@@ -55,9 +55,12 @@ def _open_move(database: Database, settings: Settings, options: Options, token: 
         workspace = workspace_named(tx, options.workspace)
         if not options.status:
             _refuse_itself(tx, settings, workspace, token)
-        url = Source(options.source, "").url if options.source else None
+        given = Source(options.source, "") if options.source else None
+        url = None if given is None else given.url
         found = find_move(tx, workspace, url)
         other = find_move(tx, workspace)
+    if found is None and given is not None and other is not None and other.state and given.is_same(other.source):
+        found = other
     if found is not None:
         return found
     if other is not None and other.state:

@@ -1,14 +1,21 @@
-"""One resolver for all options that name a record: by UUID, by name, or by the address of a contact."""
+"""One resolver for all options that name a record: by UUID, by name, by the key of a field, or by an address."""
 
+from persistence.accounts.accounts import find_account
 from persistence.channels.channels import find_channel_workspace, find_channels_named
 from persistence.contacts.finding import find_contacts_called
 from persistence.database import Transaction
 from persistence.lists import ListQuery, find_named, find_record
+from persistence.resthooks.subscribers import SUBSCRIBERS
 from persistence.sql.columns import is_uuid
+from persistence.users import find_members_called
 from persistence.workspaces import Workspace, list_workspaces
 from relayboard.commands.output import CommandFailed, opened_database, workspace_named
 from relayboard.commands.records import kind_of
 from relayboard.usage.parts import LISTS, Options
+
+USER, RECEIVER = "user", "receiver"
+LONGEST_ID = 18
+"""Digits of a number that the database can hold."""
 
 
 def resolve_names(options: Options, nouns: dict[str, str]) -> None:
@@ -20,7 +27,7 @@ def resolve_names(options: Options, nouns: dict[str, str]) -> None:
     named = {
         name: noun
         for name, noun in nouns.items()
-        if is_list or any(not is_uuid(each) for each in _texts(options, name))
+        if is_list or noun == USER or any(not is_uuid(each) for each in _texts(options, name))
     }
     if not named:
         return
@@ -40,9 +47,11 @@ def _texts(options: Options, name: str) -> list[str]:
 def resolve_name(
     tx: Transaction, workspaces: list[Workspace], noun: str, text: str, *, must_exist: bool = False
 ) -> str:
-    """The UUID of the record of this kind. Raises CommandFailed for a name that nothing or several have, and for a UUID
-    of nothing where the record must exist.
+    """The UUID of the record of this kind, the key of a field, the address of a user, or the id of a subscriber. Raises
+    CommandFailed for a name that nothing or several have, and for a UUID of nothing where the record must exist.
     """
+    if noun == USER:
+        return _resolve_user(tx, workspaces, text)
     if is_uuid(text):
         if must_exist and not any(_is_there(tx, each, noun, text) for each in workspaces):
             raise CommandFailed(f"there is no {noun} {text}")
@@ -55,9 +64,20 @@ def resolve_name(
     return found[0]
 
 
+def _resolve_user(tx: Transaction, workspaces: list[Workspace], text: str) -> str:
+    """The address of a user. One who has an account and left the workspace is named by the address only, as in the
+    audit log; what such a user can do is a question for the command."""
+    found = list(dict.fromkeys(email for each in workspaces for email in find_members_called(tx, each.id, text)))
+    if len(found) > 1:
+        raise CommandFailed(f'several have the name "{text}", say which user by the address: {", ".join(found)}')
+    if not found and find_account(tx, text) is None:
+        raise CommandFailed(f'there is no user "{text}"')
+    return found[0] if found else text
+
+
 def _is_there(tx: Transaction, workspace: Workspace, noun: str, uuid: str) -> bool:
     """Whether the workspace has the record; a channel stays one of its channels when it is released."""
-    if noun == "channel":
+    if noun in ("channel", RECEIVER):
         return find_channel_workspace(tx, uuid) == workspace.id
     return find_record(ListQuery(tx, workspace), kind_of(noun).spec, "uuid", uuid) is not None
 
@@ -65,7 +85,15 @@ def _is_there(tx: Transaction, workspace: Workspace, noun: str, uuid: str) -> bo
 def _find(tx: Transaction, workspace: Workspace, noun: str, text: str) -> list[str]:
     if noun == "contact":
         return find_contacts_called(tx, workspace, text)
-    if noun == "channel":
+    if noun == RECEIVER and text.isascii() and text.isdecimal():
+        known = len(text) < LONGEST_ID and find_record(ListQuery(tx, workspace), SUBSCRIBERS, "id", text)
+        return [text] if known else []
+    if noun in ("channel", RECEIVER):
         return find_channels_named(tx, workspace.id, text)
-    uuid = find_named(ListQuery(tx, workspace), kind_of(noun).spec, text)
-    return [] if uuid is None else [uuid]
+    kind = kind_of(noun)
+    if kind.key != "uuid" and find_record(ListQuery(tx, workspace), kind.spec, kind.key, text) is not None:
+        return [text.lower()]
+    if "name_key" not in kind.spec.table.c:
+        raise CommandFailed(f'there is no {noun} "{text}": name it by its UUID')
+    found = find_named(ListQuery(tx, workspace), kind.spec, text, kind.key)
+    return [] if found is None else [found]

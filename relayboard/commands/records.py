@@ -82,9 +82,11 @@ def run_delete(options: Options) -> None:
 def _key(tx: Transaction, workspace: Workspace, options: Options, kind: Kind) -> str:
     """The key of the record of the options, which may be named by its name if it has one."""
     given: str = getattr(options, kind.key)
-    if kind.key != "uuid" or is_uuid(given) or "name_key" not in kind.spec.table.c:
+    if is_uuid(given) or "name_key" not in kind.spec.table.c:
         return given
-    return find_named(ListQuery(tx, workspace), kind.spec, given) or given
+    if kind.key != "uuid" and find_record(ListQuery(tx, workspace), kind.spec, kind.key, given) is not None:
+        return given
+    return find_named(ListQuery(tx, workspace), kind.spec, given, kind.key) or given
 
 
 def _missing(options: Options, kind: Kind) -> CommandFailed:

@@ -26,6 +26,11 @@ READABLE = 10
 """So wide is a column at least, unless its cells are shorter: a date stays on one line."""
 
 
+GAP = 3
+"""Blanks between columns of a list."""
+LONGEST_WORD = 36
+"""Longer words are shortened like texts."""
+
 COLUMNS: Mapping[str, Sequence[str]] = {
     "audit": ("created_on", "user", "action", "resource", "name"),
     "broadcast": ("created_on", "status", "text", "groups", "contacts"),
@@ -37,11 +42,15 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "flow": ("name", "type", "archived", "labels", "modified_on"),
     "global": ("key", "name", "value", "modified_on"),
     "group": ("name", "count", "query", "status"),
+    "media": ("created_on", "content_type", "size", "filename"),
     "message": ("created_on", "direction", "contact", "status", "text"),
     "start": ("created_on", "flow", "status", "groups", "contacts"),
+    "template": ("name", "translations", "modified_on"),
     "ticket": ("opened_on", "contact", "topic", "assignee", "status"),
+    "token": ("public", "email", "scope", "last_used_on", "expires_on", "name"),
     "trigger": ("type", "keywords", "flow", "groups", "channel", "archived"),
-    "user": ("email", "role", "first_name", "last_name", "created_on"),
+    "user": ("email", "role", "name", "created_on"),
+    "webhook": ("receiver", "channel", "url", "is_on", "format"),
     "workspace": ("name", "country", "timezone", "languages"),
 }
 """What a line of a list shows; for others the first that have values, without UUIDs."""
@@ -75,30 +84,53 @@ def make_list(records: Sequence[Mapping[str, Any]], key: str | None, width: int,
     chosen = [name for name in COLUMNS.get(noun, ()) if name in keys] or keys
     columns = {name: [_one_line(each.get(name)) for each in records] for name in chosen}
     shown = {name: column for name, column in columns.items() if any(column)} or dict(list(columns.items())[:1])
-    shown = dict(list(shown.items())[:MOST_COLUMNS])
-    room = width - sum(max(map(cell_len, (name, *column))) + 3 for name, column in shown.items())
-    if any(each.get("uuid") for each in records) and room >= UUID_WIDTH:
+    widths = _fit(dict(list(shown.items())[:MOST_COLUMNS]), width)
+    if any(each.get("uuid") for each in records) and width - sum(widths.values()) - GAP * len(widths) >= UUID_WIDTH:
         shown["uuid"] = [str(each.get("uuid") or "") for each in records]
-    table = Table(
-        title=_heading(key) if key else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False, width=width
-    )
-    for name, column in shown.items():
-        is_moment = any(SHOWN_MOMENT.fullmatch(text) for text in column)
+        widths["uuid"] = max(map(cell_len, shown["uuid"]))
+    table = Table(title=_heading(key) if key else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for name, room in widths.items():
         is_number = all(type(each.get(name)) in (int, float, type(None)) for each in records)
-        least = max(map(cell_len, column)) if is_moment or name == "uuid" else None
         table.add_column(
-            _heading(name),
-            overflow="ellipsis",
-            no_wrap=True,
-            justify="right" if is_number else "left",
-            min_width=least,
+            _heading(name), overflow="ellipsis", no_wrap=True, justify="right" if is_number else "left", width=room
         )
-    for row in zip(*shown.values(), strict=True):
+    for row in zip(*(shown[name] for name in widths), strict=True):
         table.add_row(*(Text(text) for text in row))
     return table
 
 
+def _fit(columns: Mapping[str, Sequence[str]], width: int) -> dict[str, int]:
+    """The widths of the columns that a line has room for: those at the end go first. Texts are shortened, and what is
+    no text without its end is shown whole: times with their zone, addresses, words."""
+    wanted = {name: max(map(cell_len, (_heading(name), *column))) for name, column in columns.items()}
+    least = {
+        name: min(wanted[name], READABLE) if any(map(_can_be_cut, column)) else wanted[name]
+        for name, column in columns.items()
+    }
+    for name, column in columns.items():
+        if any(SHOWN_MOMENT.fullmatch(text) for text in column):
+            least[name] = wanted[name]
+    while len(least) > 1 and sum(least.values()) + GAP * len(least) > width:
+        least.popitem()
+    room = width - GAP * len(least) - sum(least.values())
+    widths = {name: min(each, width - 2) for name, each in least.items()}
+    for name in sorted(widths, key=lambda each: wanted[each] - least[each]):
+        waiting = sum(wanted[each] > widths[each] for each in widths)
+        more = min(wanted[name] - widths[name], room // waiting) if waiting else 0
+        widths[name] += max(more, 0)
+        room -= max(more, 0)
+    return widths
+
+
+def _can_be_cut(text: str) -> bool:
+    """Whether a text says enough without its end."""
+    return " " in text or "://" in text or cell_len(text) > LONGEST_WORD
+
+
 def _one_line(value: Any) -> str:
+    """Of records without names only how many there are."""
+    if _is_list_of_records(value) and not any(each.get(name) for each in value for name in NAMES if name != "uuid"):
+        return str(len(value))
     return " ".join(cell(value).split())
 
 

@@ -11,6 +11,7 @@ import requests
 
 from persistence.channels.states import LOST_AFTER
 from persistence.heartbeats import Heartbeat
+from relayboard.base.certificates import explain_tls
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings
@@ -61,7 +62,9 @@ def check_base_url(settings: Settings, *, knows_key: bool) -> Findings:
         answer = _probe(settings, settings.base_url)
     except requests.exceptions.SSLError as error:
         yield Finding(
-            "base URL", PROBLEM, f"the certificate of {settings.base_url} is not good ({_short(error)}): renew it"
+            "base URL",
+            PROBLEM,
+            f"clients that call {settings.base_url} are refused: {explain_tls(error) or _short(error)}",
         )
         return
     except (requests.RequestException, ValueError) as error:

@@ -120,6 +120,11 @@ KINDS = (
     ),
     Kind(moves.ARCHIVE, "archives", "archives", reading.read_archive, None),
 )
+CAMPAIGN_EVENTS = Kind(moves.CAMPAIGN_EVENT, "campaign events", "campaign_events", reading.read_campaign_event, None)
+"""They come with the definitions of campaigns, and are only compared."""
+COMPARED = tuple(
+    each for kind in KINDS for each in ((kind, CAMPAIGN_EVENTS) if kind.name == moves.CAMPAIGN else (kind,))
+)
 BY_NAME = {kind.name: kind for kind in KINDS}
 
 

@@ -17,7 +17,7 @@ from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_gr
 from persistence.media.store import MediaStore
 from persistence.move.archive_files import find_new_archives, lose_archive, write_archive
 from persistence.move.contacts import forget_missing, write_contacts
-from persistence.move.flows import lose_definition, write_definitions, write_flows
+from persistence.move.flows import lose_definition, put_away_campaigns, write_definitions, write_flows
 from persistence.move.gone import delete_messages_between, delete_people, find_gone, find_living, forget_gone, note_flow
 from persistence.move.moves import CAMPAIGN, CONTACT, FLOW, MESSAGE, Move, find_moved, save_state
 from persistence.move.setup import evaluate_groups
@@ -71,14 +71,15 @@ class Mover:
 
     def bring_campaigns(self) -> None:
         """The step of the switch: campaigns of the other side begin to count here. From now on they send."""
-        path, uuids = self.source.list_url("campaigns"), []
+        path, records = self.source.list_url("campaigns"), list[Record]()
         following: str | None = path
         while following:
             page, following = self.source.read_page(following)
-            uuids += [BY_NAME[CAMPAIGN].read(each) for each in page]
-        for record in uuids:
+            records += [BY_NAME[CAMPAIGN].read(each) for each in page]
+        for record in records:
             if not record["archived"]:
                 self._import_definitions([record], CAMPAIGN)
+        self.database.write(partial(put_away_campaigns, move=self.move, records=records))
 
     def _begin(self) -> None:
         state = self.move.state

@@ -149,6 +149,19 @@ def read_campaign(raw: Raw) -> Record:
     return {**read_named(raw), "archived": bool(raw.get("archived")), "group": read_reference(raw.get("group"))}
 
 
+def read_campaign_event(raw: Raw) -> Record:
+    date, message = raw.get("relative_to"), raw.get("message")
+    return {
+        **read_named(raw),
+        "label": f"campaign event {raw.get('uuid')}",
+        "campaign": read_reference(raw.get("campaign")),
+        "flow": read_reference(raw.get("flow")),
+        "message": {key: _text(text) for key, text in message.items()} if isinstance(message, Mapping) else message,
+        "relative_to": _text(date.get("key")) if isinstance(date, Mapping) else None,
+        **{name: raw.get(name) for name in ("offset", "unit", "delivery_hour")},
+    }
+
+
 def read_resthook(raw: Raw) -> Record:
     slug = _text(raw.get("resthook"))
     return {"reference": slug, "label": slug, "resthook": slug, "created_on": read_moment(raw.get("created_on"))}

@@ -8,7 +8,7 @@ from persistence.database import Transaction
 from persistence.move.comparison import list_active_channels, list_flow_issues, list_old_channels
 from persistence.move.moves import Move, count_moved, count_notes, list_notes
 from relayboard.move.checklist import make_checklist
-from relayboard.move.kinds import KINDS
+from relayboard.move.kinds import COMPARED
 
 MOST_NAMED = 200
 SETTINGS = ("country", "timezone", "languages", "date_style", "anon")
@@ -58,7 +58,7 @@ def _compare_settings(move: Move) -> list[dict[str, Any]]:
 
 def _list_kinds(tx: Transaction, move: Move) -> list[dict[str, Any]]:
     counts, verified = count_moved(tx, move), move.state.get("verified", {}).get("kinds", {})
-    titles = [(kind.name, kind.title) for kind in KINDS] + [("trigger", "triggers")]
+    titles = [(kind.name, kind.title) for kind in COMPARED] + [("trigger", "triggers")]
     found = []
     for name, title in titles:
         carried, lost = counts.get(name, (0, 0))

@@ -1,16 +1,18 @@
 """The other server over HTTP: pages of its lists, with its limits honoured and its failures waited out."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 import orjson
 import requests
 
+from relayboard.base.certificates import explain_tls
 from relayboard.base.version import program_version
 from relayboard.refusal import CommandFailed
 
@@ -23,6 +25,7 @@ UNSAID_PAUSE_SECONDS = 60.0
 """How long to wait after a 429 that does not say how long."""
 PIECE_BYTES = 1 << 20
 URL_LENGTH = 255
+DEFAULT_PORTS = {"http": 80, "https": 443}
 WORKSPACES = ("/api/v2/workspace.json", "/api/v2/org.json")
 BROKEN = (500, 502, 503, 504, 520, 521, 522, 523, 524)
 
@@ -63,7 +66,7 @@ class Source:
         if not is_server or len(url) > URL_LENGTH:
             raise CommandFailed(f"{url[:200]} is not the URL of a server")
         path = parts.path.rstrip("/").removesuffix("/api/v2").removesuffix("/api")
-        self.origin = f"{parts.scheme}://{parts.netloc.lower()}"
+        self.origin = f"{parts.scheme}://{_server_of(parts)}"
         self.url = self.origin + path
         self.requests = 0
         self._has_answered = False
@@ -109,10 +112,23 @@ class Source:
         accepted."""
         for path in WORKSPACES:
             try:
-                return self.read(path)
+                found = self.read(path)
             except NotThere:
                 continue
-        raise SourceFailed(f"{self.url} has no API of generation 2")
+            if isinstance(found.get("name"), str):
+                return found
+        raise SourceFailed(f"{self.url} has no API of generation 2: look at its address")
+
+    def is_same(self, url: str) -> bool:
+        """Whether another address leads to this server: it is written differently, or its name is another one of the
+        same machine, port and path. Which workspace answers there is compared before anything is read."""
+        other = Source(url, "")
+        if other.url == self.url:
+            return True
+        ours, theirs = urlsplit(self.url), urlsplit(other.url)
+        if (ours.scheme, ours.port, ours.path) != (theirs.scheme, theirs.port, theirs.path):
+            return False
+        return bool(_addresses(ours.hostname or "") & _addresses(theirs.hostname or ""))
 
     def check_workspace(self, known: Mapping[str, Any]) -> dict[str, Any]:
         """The other workspace, which has to be the one that is known already, if one is: another token of the same
@@ -216,6 +232,23 @@ class Source:
         self._session.close()
 
 
+def _server_of(parts: SplitResult) -> str:
+    """Host and port in one spelling: without the default port, a dot at the end, or capital letters."""
+    account, at, _ = parts.netloc.rpartition("@")
+    host = (parts.hostname or "").rstrip(".")
+    host = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in (None, DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{account}{at}{host}{port}"
+
+
+def _addresses(host: str) -> set[str]:
+    """The addresses of a host; none if nobody knows it."""
+    try:
+        return {str(each[4][0]) for each in socket.getaddrinfo(host, None)}
+    except (OSError, UnicodeError):
+        return set()
+
+
 def _parse(content: bytes) -> Any:
     """The document of an answer. Halves of characters, which no database stores, are replaced. Raises ValueError."""
     try:
@@ -253,5 +286,6 @@ def _describe(error: Exception) -> str:
     if isinstance(error, requests.exceptions.Timeout):
         return "does not answer in time"
     if isinstance(error, requests.exceptions.ConnectionError):
-        return "cannot be reached"
+        why = explain_tls(error)
+        return f"cannot be reached: {why}" if why else "cannot be reached"
     return "answers with something that is not JSON" if isinstance(error, ValueError) else "breaks off its answer"

@@ -8,11 +8,14 @@ from typing import Any
 
 from persistence.database import Database, Transaction
 from persistence.move import moves
-from persistence.move.comparison import SPECS, find_held, find_new_uuids, read_here
+from persistence.move.comparison import SPECS, comparable_query, find_held, find_new_uuids, note_unlisted, read_here
 from persistence.move.gone import find_gone
 from persistence.move.moves import Move, find_noted, save_state
 from persistence.sql.columns import time_text
-from relayboard.move.kinds import KINDS, Kind
+from persistence.templates import STATUSES
+from relayboard.move.kinds import COMPARED as KINDS
+from relayboard.move.kinds import Kind
+from relayboard.move.reading import read_reference
 from relayboard.move.source import ListRefused, NotThere, Source
 
 Record = Mapping[str, Any]
@@ -21,23 +24,25 @@ MOST_NAMED = 50
 SHOWN_LENGTH = 120
 
 COMPARED: Mapping[str, tuple[str, ...]] = {
-    moves.FIELD: ("key", "name", "type"),
+    moves.CHANNEL: ("name", "address"),
+    moves.FIELD: ("key", "name", "type", "featured", "agent_access"),
     moves.GLOBAL: ("key", "value"),
-    moves.GROUP: ("name",),
+    moves.GROUP: ("name", "query"),
     moves.LABEL: ("name",),
     moves.TOPIC: ("name",),
     moves.OPTIN: ("name",),
     moves.CLASSIFIER: ("name",),
-    moves.TEMPLATE: ("name",),
+    moves.TEMPLATE: ("name", "translations"),
     moves.RESTHOOK: ("resthook", "created_on"),
     moves.SUBSCRIBER: ("resthook", "target_url", "created_on"),
-    moves.FLOW: ("name", "archived", "created_on"),
-    moves.CAMPAIGN: ("name", "archived"),
+    moves.FLOW: ("name", "archived", "labels", "created_on"),
+    moves.CAMPAIGN: ("name", "archived", "group"),
+    moves.CAMPAIGN_EVENT: ("campaign", "relative_to", "offset", "unit", "delivery_hour", "flow", "message"),
     moves.CONTACT: ("name", "language", "status", "urns", "groups", "fields", "created_on"),
     moves.TICKET: ("contact", "status", "topic", "assignee", "opened_by", "flow_uuid", "opened_on", "closed_on"),
     moves.BROADCAST: ("status", "text", "attachments", "contacts", "groups", "base_language", "created_on"),
-    moves.MESSAGE: ("contact", "urn", "direction", "type", "status", "visibility", "text", "attachments", "labels",
-                    "flow", "created_on", "sent_on"),
+    moves.MESSAGE: ("contact", "urn", "direction", "type", "status", "visibility", "text", "attachments",
+                    "quick_replies", "labels", "flow", "channel", "created_on", "sent_on"),
     moves.START: ("flow", "status", "contacts", "groups", "restart_participants", "exclude_active", "params",
                   "created_on"),
     moves.RUN: ("flow", "contact", "responded", "status", "path", "values", "created_on"),
@@ -45,7 +50,25 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """What is compared of each kind. Times of change are ours, and counts follow from the rest."""
 REFERRED = {"contact": moves.CONTACT, "contacts": moves.CONTACT, "flow": moves.FLOW, "groups": moves.GROUP,
-            "labels": moves.LABEL, "topic": moves.TOPIC}  # fmt: skip
+            "labels": moves.LABEL, "topic": moves.TOPIC, "channel": moves.CHANNEL, "campaign": moves.CAMPAIGN,
+            "group": moves.GROUP}  # fmt: skip
+FLOW_LABELS = (moves.FLOW, "labels")
+"""They are compared by name."""
+EXPLAINED: Mapping[str, tuple[str, ...]] = {
+    moves.FIELD: ("name", "type"),
+    moves.GLOBAL: ("value",),
+    moves.GROUP: ("name", "query"),
+    moves.TEMPLATE: ("translations",),
+    moves.FLOW: ("archived",),
+    moves.CONTACT: ("urns", "language", "groups", "fields"),
+    moves.TICKET: ("status", "topic", "assignee", "opened_by", "closed_on"),
+    moves.BROADCAST: ("contacts", "groups"),
+    moves.MESSAGE: ("labels", "flow"),
+    moves.START: ("contacts", "groups"),
+}
+"""What a note in the report may be about: the rest of such a record is compared nevertheless."""
+LISTED_ALWAYS = (moves.BROADCAST, moves.START, moves.RUN, moves.EVENT)
+"""Kinds of which no pass notices that a record was deleted alone."""
 SHOWN_AS = {(moves.RUN, "status"): {"failed": "interrupted"}}
 """How the API shows what both sides have."""
 
@@ -70,7 +93,8 @@ class KindComparison:
 
 
 class Verifier:
-    """Reads everything that the other side lists; it writes nothing here but its result."""
+    """Reads everything that the other side lists; it writes nothing here but its result, and what is not listed there
+    any more."""
 
     def __init__(self, database: Database, source: Source, move: Move, tell: Callable[[str], object]) -> None:
         self.database = database
@@ -80,6 +104,7 @@ class Verifier:
         began = move.state.get("pass_began_on")
         self._groups: set[str] = set()
         """The groups here that came with the move: a contact may have joined others."""
+        self._channels: set[str] = set()
         self._since = datetime.fromisoformat(began) if began else None
 
     def run(self) -> dict[str, Any]:
@@ -89,8 +114,10 @@ class Verifier:
         with self.database.reading() as tx:
             groups = find_gone(tx, self.move, moves.GROUP, ())
             self._groups = set(find_new_uuids(tx, self.move, moves.GROUP, groups).values())
+            channels = find_gone(tx, self.move, moves.CHANNEL, ())
+            self._channels = set(find_new_uuids(tx, self.move, moves.CHANNEL, channels).values())
         for kind in KINDS:
-            if kind.name == moves.CAMPAIGN and not self.move.state.get("switched_on"):
+            if kind.name in (moves.CAMPAIGN, moves.CAMPAIGN_EVENT) and not self.move.state.get("switched_on"):
                 continue
             result[kind.name] = self._compare(kind).to_json()
             self._tell(f"{kind.title}: {result[kind.name]['there']:,} there, {result[kind.name]['here']:,} here")
@@ -104,7 +131,7 @@ class Verifier:
         return verified
 
     def _compare(self, kind: Kind) -> KindComparison:
-        found = KindComparison()
+        found, seen = KindComparison(), set[str]()
         following: str | None = self.source.list_url(kind.path)
         while following:
             try:
@@ -112,9 +139,13 @@ class Verifier:
             except (NotThere, ListRefused):
                 return found
             records = {record["reference"]: record for each in page if (record := kind.read(each))["reference"]}
+            if kind.name in LISTED_ALWAYS:
+                seen.update(records)
             with self.database.reading() as tx:
                 self._count(tx, kind, found, records)
                 self._sample(tx, kind, found, records)
+        if kind.name in LISTED_ALWAYS:
+            self.database.write(partial(note_unlisted, move=self.move, kind=kind.name, seen=seen))
         return found
 
     def _count(self, tx: Transaction, kind: Kind, found: KindComparison, records: Mapping[str, Record]) -> None:
@@ -149,10 +180,13 @@ class Verifier:
         uuids = self._translate(tx, kind, list(chosen.values()))
         noted = find_noted(tx, self.move, kind.name, list(chosen))
         for reference, shown in here.items():
-            if reference in noted:
-                continue  # the report says what is different, and why
             found.samples += 1
-            differences = self._differences(kind, chosen[reference], kind.read(shown), uuids)
+            explained = EXPLAINED.get(kind.name, ()) if reference in noted else ()
+            there = chosen[reference]
+            if kind.name == moves.GROUP:
+                there = {**there, "query": comparable_query(tx, self.move, there["query"])}
+            differences = self._differences(kind, there, kind.read(shown), uuids)
+            differences = [each for each in differences if each["field"] not in explained]
             found.different += bool(differences)
             if len(found.differences) < MOST_NAMED:
                 found.differences += [{"reference": reference, **each} for each in differences]
@@ -161,10 +195,13 @@ class Verifier:
         """The UUIDs here of what these records refer to."""
         found: dict[str, str] = {}
         for name in COMPARED[kind.name]:
-            if name in REFERRED:
-                given = (each[name] for each in records)
+            if name in REFERRED and (kind.name, name) != FLOW_LABELS:
+                given = (_references(each[name]) for each in records)
                 wanted = {uuid for each in given for uuid in (each if isinstance(each, list) else [each]) if uuid}
                 found |= find_new_uuids(tx, self.move, REFERRED[name], wanted)
+        if kind.name == moves.TEMPLATE:
+            channels = {read_reference(text["channel"]) or "" for each in records for text in each["translations"]}
+            found |= find_new_uuids(tx, self.move, moves.CHANNEL, channels)
         return found
 
     def _differences(self, kind: Kind, there: Record, here: Record, uuids: Mapping[str, str]) -> list[dict[str, str]]:
@@ -173,10 +210,14 @@ class Verifier:
             theirs, ours = there[name], here[name]
             shown = SHOWN_AS.get((kind.name, name), {})
             theirs, ours = (shown.get(each, each) if shown else each for each in (theirs, ours))
-            if name in REFERRED:
-                theirs = _translated(theirs, uuids)
+            if name in REFERRED and (kind.name, name) != FLOW_LABELS:
+                theirs, ours = _translated(_references(theirs), uuids), _references(ours)
                 ours = sorted(ours) if isinstance(ours, list) else ours
                 ours = [each for each in ours or () if each in self._groups] if name == "groups" else ours
+            if name == "translations":
+                theirs, ours = _texts(theirs, uuids), [each for each in _texts(ours) if each[0] in self._channels]
+            elif (kind.name, name) == FLOW_LABELS:  # a flow keeps labels that it got here
+                ours = [each for each in theirs if each.casefold() in {label.casefold() for label in ours}]
             if kind.name == moves.CONTACT and name == "fields":
                 theirs, ours = _comparable_values(theirs), _comparable_values(ours)
             if _comparable(theirs) != _comparable(ours):
@@ -191,6 +232,23 @@ def _without_values(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_equal(result: Mapping[str, Mapping[str, Any]]) -> bool:
     return not any(each["missing"] or each["different"] for each in result.values())
+
+
+def _references(given: Any) -> Any:
+    """UUIDs of what a record refers to."""
+    return read_reference(given) if isinstance(given, Mapping) else given
+
+
+def _texts(translations: Sequence[Record], uuids: Mapping[str, str] | None = None) -> list[tuple[str, ...]]:
+    """The texts of a template that can be here, with their channels as they are called here."""
+    found = []
+    for each in translations:
+        channel = read_reference(each["channel"]) or ""
+        status = each["status"] if each["status"] in STATUSES else "pending"
+        if channel and each["content"].strip():
+            named = channel if uuids is None else uuids.get(channel, channel)
+            found.append((named, each["locale"], each["content"], status))
+    return sorted(found)
 
 
 def _translated(given: Any, uuids: Mapping[str, str]) -> Any:

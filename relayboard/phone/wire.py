@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 import requests
 
+from relayboard.base.certificates import explain_tls
+
 TIMEOUT_SECONDS = 120.0
 REGISTER_PATH = "/relayers/relayer/register/"
 
@@ -81,6 +83,9 @@ def _reason_of(error: Exception) -> str:
         return "the reply is not JSON"
     if isinstance(error, ValueError):
         return "this is not the URL of a server"
+    why = explain_tls(error)
+    if why is not None:
+        return f"the secure connection failed: {why}"
     below: BaseException | None = error
     while below is not None:
         if isinstance(below, OSError) and below.strerror:

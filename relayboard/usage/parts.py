@@ -31,11 +31,28 @@ NAMES_RECORD = {
     "--topic": "topic",
     "--contact": "contact",
     "--campaign": "campaign",
+    "--key": "field",
+    "--broadcast": "broadcast",
+    "--receiver": "receiver",
+    "--email": "user",
+    "--user": "user",
+    "--assignee": "user",
     "contact": "contact",
 }
 """Options and arguments that name a record, by a UUID or a name."""
-OWN_NAMES = ("contact_imports.run_import", "flow_run.run", "flow_draw.run")
-"""What reads names in its own way: a group that an import makes, flows of a file."""
+OWN_NAMES = (
+    *("contact_imports.run_import", "flow_run.run", "flow_draw.run"),
+    *("users.run_create", "invitations.run_invite"),
+)
+"""What reads names in its own way: a group that an import makes, flows of a file, people who are new."""
+HOW_NAMED = {
+    "contact": "UUID, URN or name",
+    "user": "e-mail address, UUID or name",
+    "field": "key or name",
+    "broadcast": "UUID",
+    "receiver": "UUID or name of a channel, or id of a resthook subscriber",
+}
+METAVARS = ("UUID", "EMAIL", "ID")
 LISTS = ("list", "alarms", "calls", "subscribers", "imports")
 """Commands that show a line for each record."""
 ALIASES = {"shown_channel": "channel", "shown_delivery": "delivery"}
@@ -115,12 +132,11 @@ class Action(click.Command):
         """The options and arguments that name records, and of which kind; they say so in help."""
         for param in self.params:
             noun = NAMES_RECORD.get(param.opts[0])
-            if noun is None or work in OWN_NAMES or param.metavar not in (None, "UUID", noun.upper()):
+            if noun is None or work in OWN_NAMES or param.metavar not in (None, *METAVARS, noun.upper()):
                 continue
             param.metavar = noun.upper()
             if isinstance(param, click.Option) and "UUID" not in (param.help or ""):
-                how = "UUID, URN or name" if noun == "contact" else "UUID or name"
-                param.help = f"{param.help} ({how})"
+                param.help = f"{param.help} ({HOW_NAMED.get(noun, 'UUID or name')})"
             assert param.name is not None
             yield param.name, noun
 

@@ -19,7 +19,7 @@ SLOWEST_RECEIVER, FASTEST_RECEIVER = 0.01, 1000.0
 
 
 def receiver(*, required: bool = True) -> click.Option:
-    text = "the UUID of a channel, or the id of a resthook subscriber"
+    text = "UUID or name of a channel, or id of a resthook subscriber"
     return option("--receiver", text, required=required, metavar="ID")
 
 

@@ -122,17 +122,19 @@ REASONS = [
     Reason(
         "what a type of channels needs",
         r"(?:This field is required|One of these: [\w, ]+|This type does not serve this scheme"
-        r"|Not the code of a country|This cannot be changed\. Add another channel)\.",
+        r"|Not the code of a country"
+        r"|The \w+ of a channel cannot be changed: add another channel, and release this one)\.",
         r"POST /api/v2/channel_settings\.json (?:type|name|address|scheme|country)",
     ),
     Reason(
         "what a type of channels needs",
-        r"(?:This type has no such setting|This setting is required|One of these: [\w, ]+|Only true or false|Not a text"
-        r"|A whole number from \d+ to \d+|At most \d+ characters|This value cannot be sent in a header"
+        r"(?:A channel of the type \w+ has no such setting; it has [\w, ]+|This setting is required: .+"
+        r"|One of these: [\w, ]+; not .+|Only true or false, not .+|The character NUL \(U\+0000\) cannot be stored"
+        r"|A whole number from \d+ to \d+, not .+|At most \d+ characters; it has \d+|This is sent in a header, .+"
         r"|The URL must not contain a user name or password)\.",
         r"POST /api/v2/channel_settings\.json settings\..*",
     ),
-    Reason("the state of a record", r"Only gateways have these settings\."),
+    Reason("the state of a record", r"A phone has only a name and allow_international; .+"),
     Reason("the state of a record", r"This channel sends to [\w, ]+\.", r"POST /api/v2/channel_tests\.json urn"),
     Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),

@@ -17,6 +17,7 @@ from certifi import where
 from urllib3.util import create_urllib3_context
 
 from relayboard.base.addresses import Network
+from relayboard.base.certificates import explain_tls
 from relayboard.base.tracing import CLIENT, Span, span
 from worker.http.connections import Connection, KeptConnections
 from worker.http.dialing import Resolve, dial, resolve
@@ -224,24 +225,10 @@ class SafeHttp:
         if isinstance(error, TimeoutError):
             return SendFailed("timeout", f"{host} did not respond within {self.total_timeout_seconds:g} seconds.")
         if isinstance(error, ssl.SSLError):
-            return SendFailed("tls", f"The secure connection to {host} failed: {_tls_reason(error)}.")
+            return SendFailed("tls", f"The secure connection to {host} failed: {explain_tls(error)}.")
         if isinstance(error, ValueError):
             return SendFailed("url", "The URL or a header is not valid.")
         return SendFailed("broken", f"{host} closed the connection without a valid response.")
-
-
-CERTIFICATE_REASONS = {
-    9: "its certificate is not valid yet: compare the clocks",
-    10: "its certificate has expired",
-    18: "its certificate is self-signed",
-    19: "its certificate is self-signed, or its issuer is not trusted here",
-    20: "the issuer of its certificate is not known here, or the server does not send the certificates between",
-    21: "the issuer of its certificate is not known here, or the server does not send the certificates between",
-    23: "its certificate was revoked",
-    62: "its certificate is for another name",
-    64: "its certificate is for another address",
-}
-"""By the numbers of OpenSSL (X509_V_ERR_...)."""
 
 
 class _OfThread(threading.local):
@@ -249,14 +236,3 @@ class _OfThread(threading.local):
 
     def __init__(self) -> None:
         self.kept = KeptConnections()
-
-
-def _tls_reason(error: Exception) -> str:
-    code = int(getattr(error, "verify_code", 0))
-    if isinstance(error, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
-        return CERTIFICATE_REASONS.get(code) or f"its certificate cannot be verified ({_verify_message(error)})"
-    return "it does not speak TLS as expected"
-
-
-def _verify_message(error: Exception) -> str:
-    return str(getattr(error, "verify_message", "") or "no reason is known")[:100]

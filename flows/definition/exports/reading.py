@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from flows.definition.errors import DefinitionError
+from flows.definition.errors import DefinitionError, told
 from flows.definition.exports.cleaning import clean_names
 from flows.definition.exports.model import (
     FILE_VERSION,
@@ -53,7 +53,7 @@ def read_export(given: object, *, media_url: str = "") -> ExportFile:
     else that cannot be imported; for flows its place contains node, action and field.
     """
     if not isinstance(given, Mapping):
-        raise ExportError("an export file is an object")
+        raise ExportError(f"an export file is an object, not {told(given)}")
     if is_definition(given):
         given = {"version": FILE_VERSION, "flows": [given]}
     _check_version(given.get("version"))
@@ -91,9 +91,9 @@ def _check_version(version: Any) -> None:
         is_number = isinstance(version, (int, float)) and not isinstance(version, bool)
         major = version if is_number else None
     if major is None:
-        raise ExportError("is not a version", "version")
+        raise ExportError(f"{told(version)} is not a version such as 13", "version")
     if not OLDEST_FILE <= major < NEWEST_FILE + 1:
-        raise ExportError(f"only versions {OLDEST_FILE} to {NEWEST_FILE} can be read", "version")
+        raise ExportError(f"is {told(version)}; only versions {OLDEST_FILE} to {NEWEST_FILE} can be read", "version")
 
 
 def _read_list(given: Mapping[str, Any], key: str, read: Callable[[JsonObject, str], T], at: str = "") -> tuple[T, ...]:
@@ -101,11 +101,12 @@ def _read_list(given: Mapping[str, Any], key: str, read: Callable[[JsonObject, s
     if items is None:
         return ()
     if not isinstance(items, list) or len(items) > MOST_FLOWS:
-        raise ExportError(f"is not a list of up to {MOST_FLOWS}", at + key)
+        given_here = f"has {len(items)} entries" if isinstance(items, list) else f"is {told(items)}"
+        raise ExportError(f"{given_here}; a list of up to {MOST_FLOWS} is needed", at + key)
     places = [f"{at}{key}[{position}]" for position in range(len(items))]
     for item, place in zip(items, places, strict=True):
         if not isinstance(item, dict):
-            raise ExportError("is not an object", place)
+            raise ExportError(f"is {told(item)}; an object is needed", place)
     return tuple(read(item, place) for item, place in zip(items, places, strict=True))
 
 
@@ -128,9 +129,9 @@ def _read_campaign(given: JsonObject, place: str) -> ExportedCampaign:
 def _read_event(given: JsonObject, place: str) -> ExportedEvent:
     offset, hour = given.get("offset", 0), given.get("delivery_hour", SAME_TIME)
     if isinstance(offset, bool) or not isinstance(offset, int):
-        raise ExportError("is not a whole number", f"{place}.offset")
+        raise ExportError(f"{told(offset)} is not a whole number", f"{place}.offset")
     if isinstance(hour, bool) or not isinstance(hour, int) or not (hour == SAME_TIME or hour in HOURS):
-        raise ExportError("is not an hour", f"{place}.delivery_hour")
+        raise ExportError(f"{told(hour)} is no hour from 0 to 23, or -1 for the same time", f"{place}.delivery_hour")
     kind = _read_choice(given, "event_type", frozenset("FM"), "F", place)
     # A message was once a separate flow; starting that flow sends it.
     has_message = kind == "M" and bool(given.get("message") or not given.get("flow"))
@@ -155,7 +156,9 @@ def _read_message(given: JsonObject, place: str) -> Mapping[str, str]:
         return {UNDETERMINED: message}
     texts = message if isinstance(message, dict) else {}
     if not texts or not all(isinstance(text, str) for text in texts.values()):
-        raise ExportError("is not a message with texts by language", f"{place}.message")
+        raise ExportError(
+            f'is {told(message)}; texts by language are needed, such as {{"eng": "Hello"}}', f"{place}.message"
+        )
     # In old files texts for contacts without a language are under `base`.
     return {_name_language(language): text for language, text in texts.items()}
 
@@ -173,7 +176,7 @@ def _read_date_field(given: object, place: str) -> ExportedField:
     field = given if isinstance(given, dict) else {}
     key = read_text(field, "key")
     if not key or len(key) > KEY_LENGTH:
-        raise ExportError("is not a field with a key", place)
+        raise ExportError(f"an object with a key of up to {KEY_LENGTH} characters is needed", place)
     return ExportedField(key, read_text(field, "label") or read_text(field, "name") or key, "datetime")
 
 
@@ -199,7 +202,7 @@ def _read_trigger(given: JsonObject, place: str) -> ExportedTrigger:
     is_by_keyword = kind == KEYWORD_TRIGGER
     texts = keywords if isinstance(keywords, list) else []
     if is_by_keyword and not (texts and all(isinstance(text, str) and text for text in texts)):
-        raise ExportError("is not a list of keywords", f"{place}.keywords")
+        raise ExportError(f"is {told(keywords)}; a list of words is needed", f"{place}.keywords")
     channel = given.get("channel")
     # In some versions the channel is a plain UUID.
     channel = {"uuid": channel} if isinstance(channel, str) else channel
@@ -217,10 +220,12 @@ def _read_trigger(given: JsonObject, place: str) -> ExportedTrigger:
 def _read_field(given: JsonObject, place: str) -> ExportedField:
     kind = given.get("type")
     if not isinstance(kind, str) or kind not in FIELD_TYPES:
-        raise ExportError("is not a type of field", f"{place}.type")
+        raise ExportError(f"{told(kind)} is none of {', '.join(sorted(FIELD_TYPES))}", f"{place}.type")
     key = read_text(given, "key")
     if not key or len(key) > KEY_LENGTH:
-        raise ExportError(f"is not a key of up to {KEY_LENGTH} characters", f"{place}.key")
+        raise ExportError(
+            f"{told(given.get('key'))} is not a key: a text of 1 to {KEY_LENGTH} characters is needed", f"{place}.key"
+        )
     return ExportedField(key, read_text(given, "name") or key, FIELD_TYPES[kind])
 
 
@@ -231,7 +236,7 @@ def _read_group(given: JsonObject, place: str) -> ExportedGroup:
 
 def _read_named(given: object, place: str, *, needs_name: bool = True) -> Named:
     if not isinstance(given, dict):
-        raise ExportError("is not a reference", place)
+        raise ExportError(f"is {told(given)}; an object with uuid and name is needed", place)
     uuid = given.get("uuid")
     return Named(uuid if isinstance(uuid, str) and is_uuid(uuid) else "", _read_name(given, place, required=needs_name))
 
@@ -239,12 +244,15 @@ def _read_named(given: object, place: str, *, needs_name: bool = True) -> Named:
 def _read_name(given: JsonObject, place: str, *, required: bool = True) -> str:
     name = read_text(given, "name")
     if (required and not name) or len(name) > NAME_LENGTH:
-        raise ExportError(f"is not a name of up to {NAME_LENGTH} characters", f"{place}.name")
+        raise ExportError(
+            f"{told(given.get('name'))} is not a name: a text of 1 to {NAME_LENGTH} characters is needed",
+            f"{place}.name",
+        )
     return name
 
 
 def _read_choice(given: JsonObject, key: str, choices: frozenset[str], default: str, place: str) -> str:
     value = given.get(key) or default
     if not isinstance(value, str) or value not in choices:
-        raise ExportError(f"is none of {', '.join(sorted(choices))}", f"{place}.{key}")
+        raise ExportError(f"{told(value)} is none of {', '.join(sorted(choices))}", f"{place}.{key}")
     return value

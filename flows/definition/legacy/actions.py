@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
 from flows.definition.legacy.references import (
     NEW_CONTACT,
@@ -25,11 +26,11 @@ Writer = Callable[[Conversion, str, JsonObject], JsonObject]
 def migrate_action(conversion: Conversion, given: object) -> JsonObject:
     """The new form of an old action; raises DefinitionError for an unknown type."""
     if not isinstance(given, Mapping):
-        raise conversion.fail("an action is an object", "actions")
+        raise conversion.fail(f"an action is an object, not {told(given)}", "actions")
     action = dict(given)
     kind = action.get("type")
     if not isinstance(kind, str) or kind not in _WRITERS:
-        raise conversion.fail("is not a type of action", "actions.type")
+        raise conversion.fail(f"{told(kind)} is not a type of action", "actions.type")
     uuid = conversion.keep_uuid(action.get("uuid"))
     return {"uuid": uuid, **_WRITERS[kind](conversion, uuid, action)}
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flows.definition.derived_uuids import NewUuid
-from flows.definition.errors import DefinitionError
+from flows.definition.errors import DefinitionError, told
 from flows.definition.legacy.actions import migrate_action
 from flows.definition.legacy.conversion import Conversion, write_text
 from flows.definition.legacy.layout import write_node_layout, write_notes
@@ -39,7 +39,9 @@ def migrate_legacy(definition: Mapping[str, Any], new_uuid: NewUuid, media_url: 
     flow_uuid = next((uuid for uuid in (parts.get("uuid"), metadata.get("uuid")) if is_uuid(uuid)), None) or new_uuid()
     flow_type = write_text(parts.get("flow_type"))
     if flow_type not in FLOW_TYPES:
-        raise DefinitionError("is not a type of flow", flow=flow_uuid, field="flow_type")
+        raise DefinitionError(
+            f"{told(parts.get('flow_type'))} is not a type of flow", flow=flow_uuid, field="flow_type"
+        )
     conversion = Conversion(flow_uuid, write_text(parts.get("base_language")), media_url, new_uuid)
     nodes, layouts = _migrate_nodes(conversion, parts)
     return {
@@ -93,7 +95,8 @@ def _list_sets(conversion: Conversion, parts: Mapping[str, Any], key: str) -> li
     if len(sets) != len(list_items(given)) or not (given is None or isinstance(given, list)):
         raise conversion.fail("is not a list of objects", key)
     if not all(is_uuid(each.get("uuid")) for each in sets):
-        raise conversion.fail("is not a UUID", f"{key}.uuid")
+        wrong = next(each.get("uuid") for each in sets if not is_uuid(each.get("uuid")))
+        raise conversion.fail(f"{told(wrong)} is not a UUID", f"{key}.uuid")
     return sets
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, write_text
 from flows.definition.legacy.references import list_items, write_reference
 from flows.definition.legacy.rules import Routes, migrate_rules
@@ -73,7 +74,7 @@ def _find_writer(conversion: Conversion, rule_set: RuleSet) -> Callable[[Convers
         waits = not rule_set.operand or rule_set.operand.startswith("@step")
         return _write_wait if waits else _write_expression
     if not isinstance(kind, str) or kind not in _WRITERS:
-        raise conversion.fail("is not a type of rule set", "ruleset_type")
+        raise conversion.fail(f"{told(kind)} is not a type of rule set", "ruleset_type")
     return _WRITERS[kind]
 
 
@@ -146,7 +147,7 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
             continue
         currency, amount = write_text(country.get("currency_code")), _read_amount(conversion, country.get("amount"))
         if amounts.setdefault(currency, amount) != amount:
-            raise conversion.fail("one currency has different amounts", "config")
+            raise conversion.fail(f"{currency} has different amounts in different countries", "config")
     name = rule_set.label or UNNAMED_RESULT
     return Split(
         rule_set.routes.write_router(f"@results.{snakify(name)}"),
@@ -162,7 +163,7 @@ def _read_amount(conversion: Conversion, value: object) -> int | float | Decimal
         return value
     text = value.strip() if isinstance(value, str) else ""
     if not _AMOUNT.fullmatch(text):
-        raise conversion.fail("is not an amount", "config")
+        raise conversion.fail(f"{told(value)} is not an amount", "config")
     return float(text) if "." in text else int(text)
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
 from flows.definition.legacy.templates import PLAIN, TemplateOptions
 
@@ -52,7 +53,7 @@ def migrate_test(conversion: Conversion, test: Mapping[str, Any], case_uuid: str
         return WORD_TESTS[kind], [conversion.localize(read_translations(test.get("test")), case_uuid, "arguments")]
     if kind in _WRITERS:
         return _WRITERS[kind](conversion, test, case_uuid)
-    raise conversion.fail("is not a type of test", "rules.test.type")
+    raise conversion.fail(f"{told(kind)} is not a type of test", "rules.test.type")
 
 
 def count_days_from_today(test: Mapping[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
 from flows.definition.legacy.rule_tests import count_days_from_today, migrate_test
 from flows.definition.raw_parts import JsonObject
@@ -42,10 +43,10 @@ def migrate_rules(conversion: Conversion, rules: Sequence[Any]) -> Routes:
     chosen: list[tuple[Mapping[str, Any], str]] = []
     for rule in rules:
         if not isinstance(rule, Mapping):
-            raise conversion.fail("a rule is an object", "rules")
+            raise conversion.fail(f"a rule is an object, not {told(rule)}", "rules")
         test = rule.get("test")
         if not isinstance(test, Mapping):
-            raise conversion.fail("a test is an object", "rules.test")
+            raise conversion.fail(f"a test is an object, not {told(test)}", "rules.test")
         translations = read_translations(rule.get("category"))
         name = conversion.pick_base(translations)
         category_uuid = named.get(name) if test.get("type") != "true" else None

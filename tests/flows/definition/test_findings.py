@@ -23,7 +23,7 @@ def test_a_definition_that_is_refused_has_one_finding_with_the_place_of_the_faul
 
     assert finding.to_json() == {
         "type": "invalid_definition",
-        "message": "is none of active, archived, blocked, stopped",
+        "message": '"drunk" is none of active, archived, blocked, stopped',
         "fatal": True,
         "flow_uuid": FLOW,
         "node_uuid": ASK,

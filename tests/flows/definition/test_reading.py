@@ -2,6 +2,7 @@
 
 import contextlib
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.definition import DefinitionError, load, localize
+from tests.flows.definition.specimens import EARLY_FLOW, LEGACY_FLOW
 
 FLOW, NODE, OTHER = (f"{n}1111111-1111-4111-8111-111111111111" for n in "123")
 ACTION, EXIT, CATEGORY, CASE = (f"{n}2222222-2222-4222-8222-222222222222" for n in "4567")
@@ -152,3 +154,43 @@ def test_no_definition_raises_anything_else(place: list[Any], key: str, value: A
 
     with contextlib.suppress(DefinitionError):
         load(definition)
+
+
+def places(part: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all parts of a definition without the editor's data."""
+    listed = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for key, inner in listed:
+        if key != "_ui":
+            yield (*path, key)
+            yield from places(inner, (*path, key))
+
+
+@pytest.mark.parametrize("definition", [EARLY_FLOW, LEGACY_FLOW], ids=["13.0", "legacy"])
+def test_every_refusal_names_the_place_what_stands_there_and_what_is_needed(definition: dict[str, Any]) -> None:
+    silent = set()
+    for path in places(definition):
+        for value in (None, 7, "no", "long" * 5000, [7], {"a": 1}, True):
+            changed = copy.deepcopy(definition)
+            part: Any = changed
+            for key in path[:-1]:
+                part = part[key]
+            part[path[-1]] = value
+            try:
+                load(changed)
+            except DefinitionError as error:
+                words = (
+                    '"',
+                    "nothing",
+                    "an object",
+                    "a list",
+                    "true",
+                    "7",
+                    "at least",
+                    "at most",
+                    "need",
+                    "required",
+                )
+                if not error.field or not any(each in error.message for each in words):
+                    silent.add((path, str(error)))
+
+    assert silent == set()

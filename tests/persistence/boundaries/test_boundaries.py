@@ -92,6 +92,26 @@ def test_a_file_that_makes_no_sense_is_refused(document):
 
 
 @pytest.mark.parametrize(
+    ("properties", "problem"),
+    [
+        ({"OSM_ID": "R1", "NAME": "Rwanda"}, "An osm_id of 1 to 32 characters is expected."),
+        ({"osm_id": "R1", "NAME_1": "Rwanda"}, "A name of 1 to 128 characters is expected."),
+        ({"osm_id": "R1", "name": "Rwanda", "parent": "R0"}, "A country needs its two-letter code."),
+    ],
+)
+def test_a_refused_feature_says_which_properties_it_has_and_which_are_wanted(properties, problem):
+    with pytest.raises(InvalidInput) as refused:
+        read_features(collection({"type": "Feature", "properties": properties, "geometry": None}))
+
+    said = str(refused.value)
+    assert said.startswith(
+        f"features.0: {problem} The properties here are {', '.join(sorted(properties))}; wanted are "
+    )
+    for wanted in ("osm_id", "name_en", "parent_osm_id", "is_in_state", "iso_a2", "--country"):
+        assert wanted in said
+
+
+@pytest.mark.parametrize(
     "document",
     [
         collection(feature("R7", "Nowhere", "R999")),

@@ -55,14 +55,20 @@ class TestCampaigns:
         assert (second.offset, second.unit, second.base_language) == (2, "weeks", "eng")
         assert second.message["kin"].startswith("Isuzuma")
 
-    def test_changed_events_replace_those_of_the_campaign(self, database: Database, workspace: Workspace) -> None:
+    def test_a_changed_event_keeps_its_row_and_one_that_is_gone_is_deleted(
+        self, database: Database, workspace: Workspace
+    ) -> None:
         given = make_campaign(make_event())
         bring_in(database, workspace, make_file(campaigns=[given]))
 
         report = bring_in(database, workspace, make_file(campaigns=[{**given, "events": [make_event(offset=3)]}]))
 
         assert [one["change"] for one in report.campaigns] == ["updated"]
-        assert [(row.offset, row.is_deleted) for row in rows(database, campaign_event)] == [(1, True), (3, False)]
+        assert [(row.offset, row.is_deleted) for row in rows(database, campaign_event)] == [(3, False)]
+        bring_in(
+            database, workspace, make_file(campaigns=[{**given, "events": [{**make_event(), "uuid": new_uuid()}]}])
+        )
+        assert [(row.offset, row.is_deleted) for row in rows(database, campaign_event)] == [(3, True), (1, False)]
         assert [row.uuid for row in rows(database, campaign)] == [given["uuid"]]
 
     @pytest.mark.parametrize(("given", "base"), [("Hello", ""), ({"base": "Hello"}, "base"), ({"und": "Hello"}, "und")])

@@ -1,10 +1,16 @@
 """Options that name a record take its name, whatever the command."""
 
 import pytest
+from sqlalchemy import select
 
 from persistence.channels.channels import find_channels_named
 from persistence.contacts.finding import find_contacts_called
 from persistence.database import Database
+from persistence.field_writes import create_field
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.subscribers import create_subscriber
+from persistence.tables.accounts import user
+from persistence.users import add_member, remove_member
 from persistence.workspaces import Workspace
 from relayboard.commands.naming import resolve_name
 from relayboard.commands.output import CommandFailed
@@ -56,3 +62,51 @@ def test_a_channel_is_named_by_its_name_in_its_workspace(
     with database.reading() as tx:
         assert len(find_channels_named(tx, workspace.id, "Front desk")) == 1
         assert find_channels_named(tx, other_workspace.id, "Front desk") == []
+
+
+def test_a_user_is_named_by_address_uuid_or_name(database: Database, workspace: Workspace) -> None:
+    with database.writing() as tx:
+        add_member(tx, workspace.id, "Ann.Lee@example.org", "agent", first_name="Ann", last_name="Lee")
+        add_member(tx, workspace.id, "former@example.org", "agent")
+        remove_member(tx, workspace.id, "former@example.org")
+        uuid = tx.execute(select(user.c.uuid).where(user.c.email_key == "ann.lee@example.org")).scalar_one()
+
+    with database.reading() as tx:
+        for text in ("ann.lee@EXAMPLE.org", uuid, "ann  lee"):
+            assert resolve_name(tx, [workspace], "user", text) == "Ann.Lee@example.org"
+        assert resolve_name(tx, [workspace], "user", "former@example.org") == "former@example.org"
+        for text in ("nobody@example.org", "Nobody", "00000000-0000-4000-8000-000000000000"):
+            with pytest.raises(CommandFailed, match="there is no user"):
+                resolve_name(tx, [workspace], "user", text)
+
+
+def test_a_field_is_named_by_its_key_or_its_name(database: Database, workspace: Workspace) -> None:
+    with database.writing() as tx:
+        create_field(tx, workspace.id, "Year of birth", "number")
+
+    with database.reading() as tx:
+        for text in ("year_of_birth", "year of Birth"):
+            assert resolve_name(tx, [workspace], "field", text) == "year_of_birth"
+        with pytest.raises(CommandFailed, match='there is no field "age"'):
+            resolve_name(tx, [workspace], "field", "age")
+
+
+def test_a_receiver_is_a_channel_or_a_subscriber_of_the_workspace(
+    database: Database, workspace: Workspace, other_workspace: Workspace
+) -> None:
+    add_channel(database, workspace, name="Front desk")
+    with database.writing() as tx:
+        ensure_resthook(tx, workspace.id, "new-report")
+        number = str(create_subscriber(tx, workspace.id, "new-report", "https://hooks.example.org/x"))
+
+    with database.reading() as tx:
+        (uuid,) = find_channels_named(tx, workspace.id, "Front desk")
+        for text, found in (("front desk", uuid), (uuid, uuid), (number, number)):
+            assert resolve_name(tx, [workspace], "receiver", text, must_exist=True) == found
+        for text in ("9" * 30, "4711", "Back desk"):
+            with pytest.raises(CommandFailed, match="there is no receiver"):
+                resolve_name(tx, [workspace], "receiver", text)
+        with pytest.raises(CommandFailed, match="there is no receiver"):
+            resolve_name(tx, [other_workspace], "receiver", uuid, must_exist=True)
+        with pytest.raises(CommandFailed, match="name it by its UUID"):
+            resolve_name(tx, [workspace], "broadcast", "Clinic closed")

@@ -1,8 +1,10 @@
 """What people see on a terminal."""
 
+import io
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from relayboard.commands import printing
@@ -166,3 +168,28 @@ def test_json_is_for_pipes_and_tables_for_terminals(
     monkeypatch.setattr(printing, "shows_tables", lambda: True)
     printing.print_json(GROUPS)
     assert "Mothers" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_line_of_a_list_keeps_times_with_their_zone_and_whole_words(width: int) -> None:
+    tokens = [
+        {
+            "public": "e729234203f8",
+            "email": "administrator.of.the.clinic@example.org",
+            "scope": "write",
+            "last_used_on": "2026-11-27T03:40:05.123456Z",
+            "expires_on": "2027-11-27T03:40:05Z",
+            "name": "the nightly copy to the office of the district",
+        }
+    ]
+    console = Console(width=width, file=io.StringIO())
+    for each in make_tables(tokens, width, "token"):
+        console.print(each)
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    (line,) = [each for each in lines if "e729234203f8" in each]
+
+    assert cell_len(line.rstrip()) <= width
+    assert line.split()[0] == "e729234203f8"
+    days = ("2026-11-27", "2027-11-27")
+    assert [day for day in days if day in line] == [day for day in days if f"{day} 03:40Z" in line]
+    assert ("2027-11-27 03:40Z" in line) == (width == 200)

@@ -10,9 +10,10 @@ from sqlalchemy import select
 from persistence.groups.v2 import GROUPS
 from persistence.move.moves import TRIGGER, find_move, list_notes
 from persistence.tables.channels import channel
+from persistence.tables.moves import workspace_move
 from persistence.tables.triggers import trigger
 from relayboard.cli import main
-from relayboard.move.source import SourceFailed
+from relayboard.move.source import Source, SourceFailed
 from tests.channel_rows import add_channel
 from tests.relayboard.move.listing import listed
 from tests.relayboard.move.other_server import TOKEN, OtherServer
@@ -60,12 +61,32 @@ class TestTheCommand:
         assert self.run(moving, "--from", moving.other.url + "/api/v2/") == 0
 
     @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+    def test_the_same_server_written_differently_is_the_same(self, moving: Any, capsys: Any) -> None:
+        fill(moving.other, people=1, messages=1, runs=2)
+        port = moving.other.url.rpartition(":")[2]
+        assert self.run(moving, "--from", moving.other.url + "/") == 0
+        for same in (f"HTTP://127.0.0.1:{port}/api/v2", f"http://LOCALHOST:{port}", f"http://localhost.:{port}//"):
+            assert self.run(moving, "--from", same) == 0, same
+        with moving.database.reading() as tx:
+            assert len(tx.execute(select(workspace_move.c.source)).all()) == 1
+
+        moving.other.workspace |= {"uuid": "11111111-45a8-40fd-b9bc-19015f4987a8", "name": "Another"}
+        assert self.run(moving, "--from", f"http://localhost:{port}") == 1
+        assert "the token is one of the workspace Another" in capsys.readouterr().err
+        for other in (f"http://127.0.0.1:{port}/elsewhere", f"https://127.0.0.1:{port}", "http://127.0.0.1:1"):
+            assert self.run(moving, "--from", other) == 1, other
+            assert "a move has one source" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
     def test_an_address_that_nobody_answers_at_is_not_remembered(
         self, moving: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("relayboard.move.source.EARLY_ATTEMPTS", 1)
         fill(moving.other)
         assert self.run(moving, "--from", "http://127.0.0.1:1") == 1
+        there, moving.other.workspace = moving.other.workspace, {"hello": "world"}
+        assert self.run(moving, "--from", moving.other.url) == 1
+        moving.other.workspace = there
         monkeypatch.setenv("RELAYBOARD_MOVE_TOKEN", "wrong")
         assert self.run(moving, "--from", moving.other.url) == 1
         with moving.database.reading() as tx:
@@ -84,6 +105,20 @@ class TestTheCommand:
         assert self.run(moving, "--from", moving.other.url, "--token-file", "token.txt") == 0
 
         assert ("others on this machine can read token.txt" in capsys.readouterr().err) == (mode != 0o600)
+
+
+@pytest.mark.parametrize(
+    ("written", "same"),
+    [
+        ("https://sms.example.org:443/", "https://sms.example.org"),
+        ("http://SMS.example.org.:80", "http://sms.example.org"),
+        ("HTTPS://Sms.Example.Org/Tenant/api/v2/", "https://sms.example.org/Tenant"),
+        ("http://[::1]:8080/", "http://[::1]:8080"),
+        ("https://sms.example.org:8443", "https://sms.example.org:8443"),
+    ],
+)
+def test_an_address_has_one_spelling(written: str, same: str) -> None:
+    assert Source(written, "").url == same
 
 
 def bind(other: OtherServer, *channels: dict[str, Any] | None, letter: str = "C") -> None:

@@ -6,8 +6,15 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 
 import pytest
+import requests
 import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
+from relayboard.base.certificates import explain_tls
 from relayboard.base.settings import load_settings
 from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import KEY, by_name
@@ -215,6 +222,20 @@ class TestLimits:
         assert len(asked) == 2
 
 
+def self_signed(folder):
+    """The files of a certificate that nobody else signed, and of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    now = datetime.now(UTC)
+    made = made.serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=9))
+    signed = made.sign(key, hashes.SHA256())
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    (folder / "certificate.pem").write_bytes(signed.public_bytes(Encoding.PEM))
+    (folder / "key.pem").write_bytes(private)
+    return folder / "certificate.pem", folder / "key.pem"
+
+
 class TestCertificates:
     @pytest.fixture(scope="class")
     def authority(self):
@@ -224,7 +245,7 @@ class TestCertificates:
     def call(self, authority, tmp_path):
         """Calls a receiver that speaks TLS under a name, and trusts the authority of its certificate or not."""
 
-        def call(name, *, is_trusted, ends=None):
+        def call(name, *, is_trusted, ends=None, host="127.0.0.1"):
             authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
             trusted = str(tmp_path / "authority.pem") if is_trusted else None
             door = SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=PATIENCE_SECONDS, certificates=trusted)
@@ -232,7 +253,7 @@ class TestCertificates:
             begins = ends and ends - timedelta(days=9)
             authority.issue_cert(name, not_before=begins, not_after=ends).configure_cert(context)
             with receiving(tls=context) as receiver:
-                return door.post(receiver.url, b"x", {})
+                return door.post(receiver.url.replace("127.0.0.1", host), b"x", {})
 
         return call
 
@@ -259,6 +280,27 @@ class TestCertificates:
     def test_a_certificate_that_has_expired_is_told(self, call):
         with pytest.raises(SendFailed, match="its certificate has expired"):
             call("127.0.0.1", is_trusted=True, ends=datetime.now(UTC) - timedelta(days=1))
+
+    def test_a_certificate_that_is_not_valid_yet_is_told(self, call):
+        with pytest.raises(SendFailed, match="its certificate is not valid yet: compare the clocks"):
+            call("127.0.0.1", is_trusted=True, ends=datetime.now(UTC) + timedelta(days=99))
+
+    def test_a_certificate_for_another_name_is_told(self, call):
+        with pytest.raises(SendFailed, match="its certificate is for another name"):
+            call("sms.example.org", is_trusted=True, host="localhost")
+
+    @pytest.mark.parametrize("client", ["requests", "safe"])
+    def test_a_self_signed_certificate_is_told_by_every_client(self, tmp_path, client):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*self_signed(tmp_path))
+        with receiving(tls=context) as receiver:
+            if client == "safe":
+                door = SafeHttp(allowed_networks=LOOPBACK, total_timeout_seconds=PATIENCE_SECONDS)
+                assert "its certificate is self-signed" in failure(door, receiver.url).sentence
+            else:
+                with pytest.raises(requests.exceptions.SSLError) as caught:
+                    requests.get(receiver.url, timeout=PATIENCE_SECONDS)
+                assert explain_tls(caught.value) == "its certificate is self-signed"
 
     def test_a_connection_that_the_receiver_ends_after_its_response_is_no_failure(self, authority, tmp_path):
         authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))

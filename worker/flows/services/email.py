@@ -11,6 +11,7 @@ from email.policy import SMTP
 from email.utils import format_datetime, make_msgid
 
 from flows.engine.services import ServiceError
+from relayboard.base.certificates import explain_tls
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer, is_address
 from worker.http.deadlines import Deadline, Watchdog
 from worker.runtime import Runtime
@@ -92,6 +93,8 @@ def _watch(client: smtplib.SMTP, deadline: Deadline) -> None:
 
 def _explain(error: Exception) -> str:
     """What went wrong, in our own words, because a server may repeat what was sent to it."""
+    if isinstance(error, ssl.SSLError):
+        return f"the secure connection to the mail server failed: {explain_tls(error)}"
     sentences: Sequence[tuple[type[Exception], str]] = (
         (smtplib.SMTPAuthenticationError, "the mail server refused the login"),
         (smtplib.SMTPRecipientsRefused, "the mail server refused an address"),
@@ -99,7 +102,6 @@ def _explain(error: Exception) -> str:
         (smtplib.SMTPDataError, "the mail server refused the message"),
         (smtplib.SMTPNotSupportedError, "the mail server does not support what the settings require"),
         (smtplib.SMTPException, "the mail server closed the connection"),
-        (ssl.SSLError, "the secure connection to the mail server failed"),
         (TimeoutError, "the mail server did not answer in time"),
     )
     return next((words for kind, words in sentences if isinstance(error, kind)), "the mail server cannot be reached")

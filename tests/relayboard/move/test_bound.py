@@ -1,0 +1,235 @@
+"""What a record is bound to comes with it. Where it does not, the report says so, and the record does not do more than
+it did there."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from persistence.campaign_events.v2 import CAMPAIGN_EVENTS
+from persistence.campaigns.v2 import CAMPAIGNS
+from persistence.groups.v2 import GROUPS
+from persistence.move.moves import find_move, list_notes
+from persistence.tables.triggers import trigger
+from persistence.templates import TEMPLATES
+from relayboard.move.report import build_report
+from relayboard.move.verifying import Verifier
+from tests.relayboard.move.listing import listed
+from tests.relayboard.move.other_server import OtherServer
+from tests.relayboard.move.other_workspace import CAMPAIGN, CHANNEL, FLOW, campaign, fill, uid
+
+GONE = {"uuid": uid(99, 1), "name": "Gone"}
+Change = Callable[[OtherServer], Any]
+
+
+def of(name: str, **changes: Any) -> Change:
+    return lambda other: other.lists[name][0].update(changes)
+
+
+def of_trigger(**changes: Any) -> Change:
+    return lambda other: other.definitions[FLOW["uuid"]]["triggers"][0].update(changes)
+
+
+def of_campaign(other: OtherServer) -> None:
+    other.definitions[CAMPAIGN] = {"campaigns": [{**campaign(), "group": GONE}]}
+
+
+def of_flow(other: OtherServer) -> None:
+    called = {"type": "call_classifier", "classifier": GONE, "input": "@input", "result_name": "Intent"}
+    other.definitions[FLOW["uuid"]]["flows"][0]["nodes"][0]["actions"].append({"uuid": uid(98, 1), **called})
+
+
+TEXT = {"channel": GONE, "namespace": "", "locale": "eng-US", "status": "approved", "content": "Hi"}
+NOTED: list[tuple[str, Change, str]] = [
+    ("contact", of("contacts", groups=[GONE]), "one of its groups is not here"),
+    ("contact", of("contacts", fields={"lost": "1"}), "there is no field lost here"),
+    ("ticket", of("tickets", topic=GONE), "was assigned to bench@example.com, who is not here; its topic is not here"),
+    ("message", of("messages", labels=[GONE]), "one of its labels is not here"),
+    ("message", of("messages", flow=GONE), "its flow is not here"),
+    ("broadcast", of("broadcasts", groups=[GONE]), "one of its groups is not here"),
+    ("broadcast", of("broadcasts", contacts=[GONE]), "one of its contacts was deleted there"),
+    ("flow_start", of("flow_starts", groups=[GONE]), "one of its groups is not here"),
+    ("flow_start", of("flow_starts", flow=GONE), "its flow is not here"),
+    ("run", of("runs", start=GONE), "its flow start is not here"),
+    ("run", of("runs", flow=GONE), "its flow is not here"),
+    ("template", of("templates", translations=[TEXT]), "without its translations eng-US, whose channel is not here"),
+    ("trigger", of_trigger(groups=[GONE]), 'Its group "Gone" was not here and has nobody, so it is archived.'),
+    ("trigger", of_trigger(exclude_groups=[GONE]), 'Its group "Gone" was not here and has nobody, so it is archived.'),
+    ("flow", of_flow, 'calls the classifier "Gone", which is not here'),
+    ("group", of_campaign, "is named by a flow, trigger or campaign and not listed there"),
+]
+
+
+def report_of(moving: Any) -> dict[str, Any]:
+    with moving.database.reading() as tx:
+        move = find_move(tx, moving.workspace)
+        assert move is not None
+        return build_report(tx, move)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("kind", "change", "sentence"), NOTED)
+def test_what_does_not_come_with_a_record_stands_in_the_report(
+    moving: Any, kind: str, change: Change, sentence: str
+) -> None:
+    fill(moving.other)
+    change(moving.other)
+
+    moving.run()
+    moving.mover().bring_campaigns()
+
+    told = report_of(moving)["lost"][kind]
+    assert any(each["why"].startswith(sentence) for each in told["reasons"]), told
+    if kind == "trigger":
+        with moving.database.reading() as tx:
+            assert tx.execute(select(trigger.c.is_archived)).scalars().all() == [True]
+    moving.run(reads_all=True)
+    assert report_of(moving)["lost"][kind]["number"] == told["number"], "a later pass repeats nothing"
+
+
+ACTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("channel", {"type": "set_contact_channel", "channel": GONE}),
+    ("template", {"type": "send_msg", "text": "Hi", "template": GONE, "template_variables": []}),
+]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(("kind", "action"), ACTIONS)
+def test_a_flow_that_names_what_is_not_here_needs_a_hand(moving: Any, kind: str, action: dict[str, Any]) -> None:
+    fill(moving.other)
+    node = moving.other.definitions[FLOW["uuid"]]["flows"][0]["nodes"][0]
+    node["actions"].append({"uuid": uid(98, 1), **action})
+
+    moving.run()
+
+    (flow,) = report_of(moving)["flows"]
+    assert [each["dependency"]["type"] for each in flow["issues"] if each["type"] == "missing_dependency"] == [kind]
+
+
+def notes(moving: Any, kind: str) -> list[str]:
+    with moving.database.reading() as tx:
+        move = find_move(tx, moving.workspace)
+        assert move is not None
+        return [each.note or "" for each in list_notes(tx, move, kind, 99)]
+
+
+def verify(moving: Any) -> dict[str, Any]:
+    mover = moving.mover()
+    mover.move.state["switched_on"] = "2026-01-01T00:00:00Z"
+    found: dict[str, Any] = Verifier(moving.database, mover.source, mover.move, lambda _text: None).run()
+    return found
+
+
+def test_events_of_campaigns_keep_their_uuids_between_two_switches(moving: Any) -> None:
+    fill(moving.other)
+    moving.run()
+    given = campaign()
+    moving.mover().bring_campaigns()
+    second = {**given["events"][0], "uuid": uid(7, 3), "offset": 9}
+    changed = {**given["events"][0], "message": {"eng": "Time to visit us"}}
+    moving.other.definitions[CAMPAIGN]["campaigns"] = [{**given, "events": [second, changed]}]
+
+    moving.mover().bring_campaigns()
+    moving.mover().bring_campaigns()
+
+    events = listed(moving, CAMPAIGN_EVENTS)
+    assert set(events) == {uid(7, 2), uid(7, 3)}
+    assert events[uid(7, 2)]["message"] == {"eng": "Time to visit us"}
+
+    moving.other.definitions[CAMPAIGN]["campaigns"] = [{**given, "events": [second]}]
+    moving.mover().bring_campaigns()
+    assert set(listed(moving, CAMPAIGN_EVENTS)) == {uid(7, 3)}
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("how", ["archived", "deleted"])
+def test_a_campaign_that_ends_there_ends_here(moving: Any, how: str) -> None:
+    fill(moving.other)
+    moving.run()
+    moving.mover().bring_campaigns()
+    if how == "archived":
+        moving.other.lists["campaigns"][0]["archived"] = True
+    else:
+        moving.other.lists["campaigns"].clear()
+
+    moving.mover().bring_campaigns()
+
+    assert listed(moving, CAMPAIGNS) == {}
+    assert notes(moving, "campaign") == (["was deleted there: archived here"] if how == "deleted" else [])
+
+
+EVENT = {
+    **{name: campaign()["events"][0][name] for name in ("uuid", "offset", "delivery_hour", "message")},
+    "unit": "days",
+    "campaign": {"uuid": CAMPAIGN, "name": "Reminders"},
+    "relative_to": {"key": "due", "name": "Due"},
+    "flow": None,
+    "created_on": "2025-01-01T00:00:00Z",
+}
+DIFFERENT: list[tuple[str, str, dict[str, Any]]] = [
+    ("channel", "channels", {"name": "Back desk"}),
+    ("campaign_event", "campaign_events", {"message": {"eng": "Another text"}}),
+    ("campaign_event", "campaign_events", {"offset": 4}),
+    ("template", "templates", {"translations": [{**TEXT, "channel": CHANNEL, "content": "Bye {{1}}"}]}),
+    ("field", "fields", {"featured": False}),
+    ("message", "messages", {"quick_replies": ["Yes"]}),
+    ("flow", "flows", {"labels": [{"uuid": uid(4, 8), "name": "Endline"}]}),
+]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_the_comparison_sees_what_people_see_of_every_kind(moving: Any) -> None:
+    fill(moving.other)
+    lists = moving.other.lists
+    lists["campaign_events"] = [dict(EVENT)]
+    moving.run()
+    moving.mover().bring_campaigns()
+    equal = verify(moving)
+    assert equal["is_equal"], {name: each["differences"] for name, each in equal["kinds"].items()}
+    assert equal["kinds"]["campaign_event"]["samples"] == equal["kinds"]["channel"]["samples"] == 1
+
+    for kind, name, change in DIFFERENT:
+        number = 7 if kind == "message" else 0
+        before = dict(lists[name][number])
+        lists[name][number].update(change)
+        found = verify(moving)["kinds"][kind]["differences"]
+        assert [each["field"] for each in found] == list(change), (kind, change)
+        lists[name][number] = before
+    lists["groups"][1]["query"] = "age >= 21"
+    assert [each["field"] for each in verify(moving)["kinds"]["group"]["differences"]] == ["query"]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_starts_and_runs_that_were_deleted_alone_stand_in_the_report(moving: Any) -> None:
+    fill(moving.other)
+    moving.run()
+    moving.mover().bring_campaigns()
+    moving.other.lists["runs"].pop()
+    moving.other.lists["flow_starts"].clear()
+
+    found = verify(moving)
+    assert found["is_equal"], {
+        name: (each["missing_names"], each["differences"]) for name, each in found["kinds"].items()
+    }
+
+    lost = report_of(moving)["lost"]
+    assert {kind: lost[kind]["number"] for kind in ("run", "flow_start")} == {"run": 1, "flow_start": 1}
+    assert lost["run"]["records"][0]["name"] == f"run {uid(20, 3)}"
+    assert all("is not listed there any more" in lost[kind]["reasons"][0]["why"] for kind in ("run", "flow_start"))
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_text_of_a_template_that_is_deleted_there_goes(moving: Any) -> None:
+    fill(moving.other)
+    template = moving.other.lists["templates"][0]
+    other_text = {**template["translations"][0], "locale": "spa"}
+    template["translations"].append(other_text)
+    moving.run()
+    template["translations"].pop(0)
+
+    moving.run()
+
+    (here,) = listed(moving, TEMPLATES).values()
+    assert [each["locale"] for each in here["translations"]] == ["spa"]
+    assert "Gone" not in listed(moving, GROUPS, "name")
