@@ -17,6 +17,8 @@ from persistence.definitions.importing import import_definitions
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.sample import fill_sample
+from persistence.sample_names import FLOW as EXAMPLE_FLOW
+from persistence.sample_names import name_examples
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from relayboard.phone.phone import Phone
@@ -45,30 +47,28 @@ def renew_password(tx: Transaction, user_id: int) -> str:
 def fill_workspace(database: Database, workspace: Workspace, channel_id: int, user_id: int) -> None:
     """Contacts, messages, tickets and a flow, in one transaction. The fields of the workspace exist already."""
     with database.writing() as tx:
-        fill_sample(
-            tx,
-            workspace,
-            channel_id=channel_id,
-            user_id=user_id,
-            label_id=create_label(tx, workspace.id, "Question"),
-            group_id=create_group(tx, workspace.id, "Expecting mothers"),
-            fields=("due_date", "district"),
-        )
+        ids = {
+            "channel_id": channel_id,
+            "user_id": user_id,
+            "label_id": create_label(tx, workspace.id, "Question"),
+            "group_id": create_group(tx, workspace.id, "Expecting mothers"),
+        }
+        fill_sample(tx, workspace, **ids, fields=("due_date", "district"))
         import_definitions(tx, workspace, _definitions())
+        name_examples(tx, workspace, **ids)
 
 
 def begin_work(session: requests.Session, url: str) -> None:
-    """Starts the flow for the health workers, writes to them, and makes a campaign with a reminder."""
+    """Starts the flow for the health workers, writes to them, and gives the campaign a reminder."""
     flows = session.get(f"{url}/api/v2/flows.json").json()["results"]
     groups = {group["name"]: group["uuid"] for group in session.get(f"{url}/api/v2/groups.json").json()["results"]}
     flow = next(each["uuid"] for each in flows if each["name"] == FLOW)
     _post(session, f"{url}/api/v2/flow_starts.json", {"flow": flow, "groups": [groups[GROUP]]})
     notice = {"text": {"eng": NOTICE}, "groups": [groups[GROUP]], "base_language": "eng"}
     _post(session, f"{url}/api/v2/broadcasts.json", notice)
-    campaign = {"name": "Antenatal reminders", "group": groups["Expecting mothers"]}
-    made = _post(session, f"{url}/api/v2/campaigns.json", campaign)
+    (campaign,) = session.get(f"{url}/api/v2/campaigns.json").json()["results"]
     reminder = {
-        "campaign": made["uuid"],
+        "campaign": campaign["uuid"],
         "relative_to": "due_date",
         "offset": -2,
         "unit": "weeks",
@@ -171,7 +171,7 @@ def _survey() -> dict[str, Any]:
         "exits": [{"uuid": _uuid("ask exit"), "destination_uuid": _uuid("wait")}],
     }
     return {
-        "uuid": _uuid(FLOW),
+        "uuid": EXAMPLE_FLOW,
         "name": FLOW,
         "spec_version": "13.6.1",
         "language": "eng",
