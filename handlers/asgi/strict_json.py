@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -97,7 +98,8 @@ def check_characters(value: object, path: tuple[str, ...] = ()) -> None:
 def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise StrictJsonError("An object names the same key twice.")
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise StrictJsonError(f"An object names the same key twice: {twice[:64]}.")
     return result
 
 

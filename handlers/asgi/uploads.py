@@ -117,7 +117,7 @@ class FormReader:
         if not self._has_ended:
             raise FormParserError("the form is incomplete")
         if self._found is None:
-            raise InvalidInput.on(PART.decode(), "A value is required.")
+            raise InvalidInput.on(PART.decode(), "A value is required.", "required")
         filename, content_type = self._found
         return Upload(uuid, filename, content_type, self._size, self._digest.hexdigest())
 

@@ -42,7 +42,7 @@ def _find_contact(request: Request, urns: Sequence[Urn]) -> int | None:
     """The contact that the body identifies by `uuid` or by URNs; None if a new one is to be created."""
     workspace_id, uuid = request.workspace.id, request.body.get("uuid")
     if uuid is None and not urns:
-        raise InvalidInput.on("urns", "A value is required.")
+        raise InvalidInput.on("urns", "A value is required.", "required")
     if request.workspace.is_anonymous:
         return _find_unnamed(request, urns)
     owners = {owner.contact_id for owner in hold_owners(request.tx, workspace_id, urns).values()}

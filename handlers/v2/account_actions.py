@@ -27,5 +27,5 @@ def run_account_action(request: PersonRequest) -> Answer:
 def _given(request: PersonRequest, field: str) -> str:
     text: str | None = request.body.get(field)
     if text is None and (field != "password" or request.body["action"] != "set_up_two_factor"):
-        raise InvalidInput.on(field, "A value is required.")
+        raise InvalidInput.on(field, "A value is required.", "required")
     return text or ""

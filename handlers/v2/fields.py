@@ -32,6 +32,6 @@ def delete_field(request: Request, *, key: str) -> Answer:
 def _either(request: Request, newer: str, older: str) -> str:
     value = request.body.get(newer) or request.body.get(older)
     if not value:
-        raise InvalidInput.on(newer, "A value is required.")
+        raise InvalidInput.on(newer, "A value is required.", "required")
     text: str = value
     return text

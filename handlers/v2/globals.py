@@ -16,7 +16,7 @@ def write_global(request: Request, *, key: str | None = None) -> Answer:
         global_id = global_writes.change_global(request.tx, workspace.id, key, value, name)
         return changed_record(request, GLOBALS, global_id)
     if name is None:
-        raise InvalidInput.on("name", "A value is required.")
+        raise InvalidInput.on("name", "A value is required.", "required")
     return inserted_record(request, GLOBALS, global_writes.new_global(request.tx, workspace.id, name, value))
 
 

@@ -24,7 +24,7 @@ def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, A
     """Create an event of the campaign in the body; returns its id. Raises InvalidInput."""
     uuid = body.get("campaign")
     if uuid is None:
-        raise InvalidInput.on("campaign", "A value is required.")
+        raise InvalidInput.on("campaign", "A value is required.", "required")
     campaign_id = must_exist(find_campaign(tx, workspace.id, uuid), "campaign", uuid)
     return create_campaign_event(tx, workspace.id, campaign_id, _read(tx, workspace, body))
 

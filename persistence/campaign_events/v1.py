@@ -83,7 +83,7 @@ def write_event(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) 
         must_exist(find_event(tx, workspace.id, uuid), "uuid", uuid)
         return change_campaign_event(tx, workspace.id, uuid, _read(tx, workspace, body))
     if campaign_uuid is None:
-        raise InvalidInput.on("campaign_uuid", "A value is required.")
+        raise InvalidInput.on("campaign_uuid", "A value is required.", "required")
     campaign_id = must_exist(find_campaign(tx, workspace.id, campaign_uuid), "campaign_uuid", campaign_uuid)
     return create_campaign_event(tx, workspace.id, campaign_id, _read(tx, workspace, body))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from flows.definition.errors import told
 from flows.phones import is_country
 from persistence.channels.channels import create_gateway
 from persistence.channels.config import read_config
@@ -20,6 +21,7 @@ from persistence.workspaces import hold_workspace
 
 ADDRESS_LENGTH = 255
 SCHEME = "tel"
+CLAIMED = "A phone is claimed by its code, not created."
 
 
 def add_gateway(
@@ -31,14 +33,17 @@ def add_gateway(
     """
     for needed in ("type", "name", "address"):
         if needed not in new:
-            raise InvalidInput.on(needed, "A value is required.")
+            raise InvalidInput.on(needed, "A value is required.", "required")
     channel_type, scheme, country = new["type"], new.get("scheme", SCHEME), new.get("country") or None
     if channel_type not in GATEWAYS:
-        raise InvalidInput.on("type", f"One of these: {', '.join(GATEWAYS)}.")
-    if scheme not in TYPES[channel_type].schemes:
-        raise InvalidInput.on("scheme", "This type does not serve this scheme.")
+        known = f"One of these: {', '.join(GATEWAYS)}; not {told(channel_type)}."
+        raise InvalidInput.on("type", CLAIMED if channel_type in TYPES else known, "not_one_of")
+    schemes = TYPES[channel_type].schemes
+    if scheme not in schemes:
+        sentence = f"{told(scheme)} is no scheme of this type; it has {', '.join(schemes)}."
+        raise InvalidInput.on("scheme", sentence, "not_one_of")
     if country is not None and not is_country(country):
-        raise InvalidInput.on("country", "Not the code of a country.")
+        raise InvalidInput.on("country", f"{told(country)} is not the code of a country: two letters, such as RW.")
     secret = new_gateway_secret()
     values: dict[str, Any] = {
         "name": check_name(new["name"]),

@@ -68,6 +68,8 @@ def _resolve_user(tx: Transaction, workspaces: list[Workspace], text: str) -> st
     """The address of a user. One who has an account and left the workspace is named by the address only, as in the
     audit log; what such a user can do is a question for the command."""
     found = list(dict.fromkeys(email for each in workspaces for email in find_members_called(tx, each.id, text)))
+    if not text.strip():  # people without a name
+        raise CommandFailed(f'there is no user "{text}"')
     if len(found) > 1:
         raise CommandFailed(f'several have the name "{text}", say which user by the address: {", ".join(found)}')
     if not found and find_account(tx, text) is None:

@@ -250,7 +250,7 @@ AUDIT = Noun(
             metavar="RESOURCE",
         ),
         option("--action", "only this kind of change", choices=AUDIT_ACTIONS, into="done"),
-        option("--user", "only changes by the user with this address", default=""),
+        option("--user", "only changes by this user"),
         option("--after", "only changes from this time on", kind=Moment(is_utc=True), metavar="TIME"),
         option("--before", "only changes up to this time", kind=Moment(is_utc=True), metavar="TIME"),
         option("--limit", "how many at most; default: 100", kind=WholeNumber(1, 100_000), default=100, metavar="N"),

@@ -121,8 +121,8 @@ REASONS = [
     ),
     Reason(
         "what a type of channels needs",
-        r"(?:This field is required|One of these: [\w, ]+|This type does not serve this scheme"
-        r"|Not the code of a country"
+        r"(?:A value is required|One of these: [\w, ]+; not .+|A phone is claimed by its code, not created"
+        r"|.+ is no scheme of this type; it has [\w, ]+|.+ is not the code of a country: two letters, such as RW"
         r"|The \w+ of a channel cannot be changed: add another channel, and release this one)\.",
         r"POST /api/v2/channel_settings\.json (?:type|name|address|scheme|country)",
     ),

@@ -149,7 +149,7 @@ class TestBodies:
     def test_a_body_that_is_no_strict_json_is_refused_before_the_inner_layers(self, guard, echo):
         reply = exchange(guard, "POST", PATH, [b'{"a": 1, "a": 2}'], [JSON])
 
-        assert detail_of(reply, 400) == "An object names the same key twice."
+        assert detail_of(reply, 400) == "An object names the same key twice: a."
         assert echo.body is None
 
     def test_the_body_of_a_get_is_not_read_as_json(self, guard, echo):

@@ -75,7 +75,7 @@ def test_a_user_is_named_by_address_uuid_or_name(database: Database, workspace: 
         for text in ("ann.lee@EXAMPLE.org", uuid, "ann  lee"):
             assert resolve_name(tx, [workspace], "user", text) == "Ann.Lee@example.org"
         assert resolve_name(tx, [workspace], "user", "former@example.org") == "former@example.org"
-        for text in ("nobody@example.org", "Nobody", "00000000-0000-4000-8000-000000000000"):
+        for text in ("nobody@example.org", "Nobody", "", " ", "00000000-0000-4000-8000-000000000000"):
             with pytest.raises(CommandFailed, match="there is no user"):
                 resolve_name(tx, [workspace], "user", text)
 
