@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, or_, select, true, update
+from sqlalchemy import ColumnElement, or_, select, update
 
-from persistence.attempts import GIVEN_UP, GOT_ON, MOST_ATTEMPTS, PAUSES
+from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, PAUSES
 from persistence.audience import Audience
 from persistence.broadcasts.personal_texts import Wording, Writer
 from persistence.campaigns.fires import (
@@ -37,6 +37,10 @@ from persistence.workspaces import find_workspace
 logger = logging.getLogger("relayboard.worker")
 
 BATCH = 500
+SIZES = (BATCH, 25, 1)
+"""How many fires are performed together that were begun so often before: what ends workers stands alone in the last of
+its attempts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,57 +69,55 @@ def list_firing_workspaces(tx: Transaction) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """An event whose fires are due; after an attempt that did not get on, only one of its fires."""
+    """Due fires of an event that are performed together."""
 
     event_id: int
-    fire_id: int | None = None
+    fire_ids: Sequence[int]
 
 
 def begin_fires(tx: Transaction, workspace_id: int) -> Attempt | None:
-    """The event of a workspace that has been due longest, after this was counted as an attempt; None if none is due.
-    Fires of an event that did not get on are performed one by one: only those that end workers are given up.
+    """The next fires of the event of a workspace that has been due longest, after the attempt was counted in each; None
+    if none is due. What was begun before without an end comes last, and in smaller parts.
     """
-    fires = campaign_fire.c
+    fires, events = campaign_fire.c, campaign_event.c
     is_due = (fires.workspace_id == workspace_id) & IS_UNFIRED & (fires.due_on <= tx.now)
-    events = campaign_event.c
     free = or_(events.leased_until.is_(None), events.leased_until <= tx.now)
-    mine = (events.workspace_id == workspace_id) & (events.id == fires.event_id)
-    oldest = select(fires.event_id, events.attempts).join(campaign_event, mine).where(is_due, free)
-    found = tx.execute(oldest.order_by(fires.due_on, fires.id).limit(1)).first()
-    if found is None:
+    theirs = (events.workspace_id == workspace_id) & (events.id == fires.event_id)
+    oldest = select(fires.event_id).join(campaign_event, theirs).where(is_due, free)
+    event_id = tx.execute(oldest.order_by(fires.due_on, fires.id).limit(1)).scalar()
+    lease = update(campaign_event).where(events.workspace_id == workspace_id, events.id == event_id, free)
+    if event_id is None or not tx.execute(lease.values(leased_until=tx.now + PAUSES[0])).rowcount:
         return None
-    event_id, attempts = found
-    held = (events.workspace_id == workspace_id) & (events.id == event_id)
-    begun = {"attempts": attempts + 1, "leased_until": tx.now + PAUSES[min(attempts, 1)]}
-    if not tx.execute(update(campaign_event).where(held, free, events.attempts == attempts).values(begun)).rowcount:
-        return None
-    return Attempt(event_id, None if attempts == 0 else _begin_alone(tx, workspace_id, is_due, event_id))
+    for attempts, size in enumerate(SIZES):
+        chosen = select(fires.id).where(is_due, fires.event_id == event_id, fires.attempts == attempts)
+        locked = chosen.order_by(fires.due_on, fires.id).limit(size).with_for_update(skip_locked=True)
+        if ids := list(tx.execute(locked).scalars()):
+            begun = update(campaign_fire).where(fires.workspace_id == workspace_id, fires.id.in_(ids))
+            tx.execute(begun.values(attempts=attempts + 1))
+            return Attempt(event_id, ids)
+    _give_up(tx, workspace_id, event_id, is_due & (fires.event_id == event_id) & (fires.attempts >= MOST_ATTEMPTS))
+    return Attempt(event_id, [])
 
 
-def _begin_alone(tx: Transaction, workspace_id: int, is_due: ColumnElement[bool], event_id: int) -> int:
-    """The due fire of an event that was begun least often; one that was begun too often is given up."""
+def _give_up(tx: Transaction, workspace_id: int, event_id: int, hopeless: ColumnElement[bool]) -> None:
     fires = campaign_fire.c
-    due = select(fires.id, fires.contact_id, fires.attempts).where(is_due, fires.event_id == event_id)
-    fire = tx.execute(due.order_by(fires.attempts, fires.due_on, fires.id).limit(1)).one()
-    mine = update(campaign_fire).where(fires.workspace_id == workspace_id, fires.id == fire.id)
-    if fire.attempts < MOST_ATTEMPTS:
-        tx.execute(mine.values(attempts=fire.attempts + 1))
-        return int(fire.id)
+    left_out = {
+        row.id: row.contact_id for row in tx.execute(select(fires.id, fires.contact_id).where(hopeless).limit(BATCH))
+    }
+    if not left_out:
+        return
+    mine = update(campaign_fire).where(fires.workspace_id == workspace_id, fires.id.in_(left_out), IS_UNFIRED)
     tx.execute(mine.values(fired_on=tx.now))
     event = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
-    uuid = select(contact.c.uuid).where(contact.c.workspace_id == workspace_id, contact.c.id == fire.contact_id)
     tx.execute(update(campaign_event).where(event).values(error=f"A contact was left out. {GIVEN_UP}"))
-    who = tx.execute(uuid).scalar()
-    logger.warning("campaign event %d of workspace %d left out contact %s: %s", event_id, workspace_id, who, GIVEN_UP)
-    return int(fire.id)
+    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(left_out.values())
+    who = ", ".join(tx.execute(select(contact.c.uuid).where(theirs)).scalars())
+    logger.warning("campaign event %d of workspace %d left out %s: %s", event_id, workspace_id, who, GIVEN_UP)
 
 
-def fire_next(tx: Transaction, workspace_id: int, attempt: Attempt | None = None) -> bool:
-    """Perform a batch of fires of an event, or of the one of a workspace that has been due longest; returns whether
-    there may be more."""
+def fire_next(tx: Transaction, workspace_id: int, attempt: Attempt) -> bool:
+    """Perform these fires of an event; returns whether there may be more due."""
     batch = _take_batch(tx, workspace_id, attempt)
-    if batch is None:
-        return False
     moments = {
         contact_id: batch.timing.find_due(DatedContact(row.id, row.fields, row.created_on, row.last_seen_on))
         for contact_id, row in batch.contacts.items()
@@ -129,44 +131,28 @@ def fire_next(tx: Transaction, workspace_id: int, attempt: Attempt | None = None
         drop_fires(tx, batch.workspace_id, [one.id for one in ripe])
     if overtaken:
         _reschedule(tx, batch, overtaken, moments)
-    _get_on(tx, workspace_id, batch.timing.event_id, attempt)
-    return bool(batch.fires)
+    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == attempt.event_id)
+    tx.execute(update(campaign_event).where(mine).values(leased_until=None))
+    return bool(batch.fires) or not attempt.fire_ids
 
 
-def _get_on(tx: Transaction, workspace_id: int, event_id: int, attempt: Attempt | None) -> None:
-    """Stores that fires of an event were performed; others that ended a worker are performed alone as long as there are
-    any."""
-    if attempt is None:
-        return
+def _take_batch(tx: Transaction, workspace_id: int, attempt: Attempt) -> _Batch:
     fires = campaign_fire.c
-    theirs = (fires.workspace_id == workspace_id) & (fires.event_id == event_id) & IS_UNFIRED & (fires.due_on <= tx.now)
-    is_suspect = attempt.fire_id is not None and tx.execute(select(fires.id).where(theirs).limit(1)).first() is not None
-    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
-    got_on = {**GOT_ON, "attempts": int(is_suspect)}
-    tx.execute(update(campaign_event).where(mine).values(got_on))
-
-
-def _take_batch(tx: Transaction, workspace_id: int, attempt: Attempt | None) -> _Batch | None:
-    fires = campaign_fire.c
-    is_due = (fires.workspace_id == workspace_id) & IS_UNFIRED & (fires.due_on <= tx.now)
-    if attempt is not None:
-        is_due &= fires.event_id == attempt.event_id
-        is_due &= true() if attempt.fire_id is None else fires.id == attempt.fire_id
-    oldest = select(fires.event_id).where(is_due).order_by(fires.due_on, fires.id).limit(1)
-    event_id = tx.execute(oldest.with_for_update(skip_locked=True)).scalar()
-    if event_id is None:
-        return None
+    mine = fires.workspace_id == workspace_id
     due = (
         select(fires.id, fires.contact_id, fires.due_on, fires.created_on)
-        .where(is_due, fires.event_id == event_id)
+        .where(mine, IS_UNFIRED, fires.due_on <= tx.now)
+        .where(fires.event_id == attempt.event_id, fires.id.in_(attempt.fire_ids))
         .order_by(fires.due_on, fires.id)
-        .limit(BATCH)
         .with_for_update(skip_locked=True)
     )
     found = [_Fire(*row) for row in tx.execute(due)]
     ids = sorted({one.contact_id for one in found})
     free = _hold_contacts(tx, workspace_id, ids)
-    timing = read_timings(tx, campaign_event.c.workspace_id == workspace_id, campaign_event.c.id == event_id)[0]
+    if busy := [one.id for one in found if one.contact_id not in free]:
+        tx.execute(update(campaign_fire).where(mine, fires.id.in_(busy)).values(attempts=0))
+    own_event = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == attempt.event_id)
+    timing = read_timings(tx, own_event)[0]
     rows = [ContactRow(*row) for row in tx.execute(choose_active(workspace_id, ids, *CONTACT_COLUMNS))]
     members = find_members(tx, [timing.group_id], ids)
     contacts = {row.id: row for row in rows if timing.is_living and (timing.group_id, row.id) in members}

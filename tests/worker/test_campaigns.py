@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from persistence.attempts import PAUSES
 from persistence.campaign_events.writes import delete_campaign_events
 from persistence.campaigns import firing as campaign_firing
 from persistence.campaigns.writes import archive_campaign
@@ -58,6 +59,17 @@ def add_member(database: Database, workspace: Workspace, due_date: str = DUE_DAT
 def texts(database: Database) -> list[str]:
     with database.reading() as tx:
         return list(tx.execute(select(message.c.text).order_by(message.c.id)).scalars())
+
+
+def begin(database: Database, workspace: Workspace) -> campaign_firing.Attempt:
+    attempt = database.write(partial(campaign_firing.begin_fires, workspace_id=workspace.id))
+    assert attempt is not None
+    return attempt
+
+
+def fire(database: Database, workspace: Workspace) -> None:
+    attempt = begin(database, workspace)
+    database.write(lambda tx: campaign_firing.fire_next(tx, workspace.id, attempt))
 
 
 def receivers(database: Database) -> list[int]:
@@ -340,7 +352,7 @@ class TestChangesMeanwhile:
     ) -> None:
         with database.writing() as tx:
             delete_campaign_events(tx, workspace.id, [left_behind[1]])
-        database.write(partial(campaign_firing.fire_next, workspace_id=workspace.id))
+        fire(database, workspace)
 
         assert (texts(database), scheduled(database)) == ([], [])
 
@@ -349,7 +361,7 @@ class TestChangesMeanwhile:
     ) -> None:
         with database.writing() as tx:
             archive_campaign(tx, workspace.id, campaign)
-        database.write(partial(campaign_firing.fire_next, workspace_id=workspace.id))
+        fire(database, workspace)
 
         assert (texts(database), scheduled(database)) == ([], [])
 
@@ -387,13 +399,32 @@ class TestWorkers:
         run()
         clock.moment = DUE
 
+        attempt = begin(database, workspace)
+
         def fire_and_die(tx: Transaction) -> None:
-            assert campaign_firing.fire_next(tx, workspace.id)
+            assert campaign_firing.fire_next(tx, workspace.id, attempt)
             raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
             database.write(fire_and_die)
         assert (texts(database), scheduled(database)) == ([], [DUE])
+        clock.moment = DUE + PAUSES[0]
         run()
 
         assert (texts(database), fired(database)) == (["Hello Amina"], [DUE])
+
+    def test_what_ended_a_worker_comes_last_in_small_parts_and_the_others_first(
+        self, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        make_members(database, workspace, 60, DUE_DATE)
+        make_event(database, workspace, campaign)
+        run()
+        clock.moment = DUE
+        sizes = []
+        for _ in range(5):  # each time the worker that took them died
+            sizes.append(len(begin(database, workspace).fire_ids))
+            clock.moment += PAUSES[0]
+        run()
+
+        assert sizes == [60, 25, 25, 10, 1]
+        assert (len(receivers(database)), len(fired(database))) == (59, 60)

@@ -74,9 +74,9 @@ def children_of(pid):
     return [int(each) for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def wait_for_children(pid):
-    """The process of jobs and a sender; where processors are short there may be another sender."""
-    wait_until(lambda: len(children_of(pid)) > SENDER, "two processes of the worker")
+def wait_for_children(pid, count=2):
+    """The process of jobs and senders; where processors are short there may be more of these."""
+    wait_until(lambda: len(children_of(pid)) >= count, f"{count} processes of the worker")
     return children_of(pid)
 
 
