@@ -114,6 +114,7 @@ OLD_FORMS = (
     OldForm("Benin, before 2024", "+229", 12, 4, "01", 4),
     OldForm("Brazil, before the ninth digit", "+55", 13, 5, "9", 5, is_mobile=True),
     OldForm("India, with a zero", "+910", 14, 3, "", 4, is_mobile=True),
+    OldForm("India, as it is dialed there", "0", 11, 0, "+91", 1, is_mobile=True),
 )
 MOBILE = "6789"
 

@@ -3,11 +3,11 @@
 from dataclasses import asdict
 
 from flows.phones import is_country
-from handlers.answers import Answer, as_json, changed_record, no_content
+from handlers.answers import Answer, ListAnswer, as_json, changed_record, no_content
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
 from persistence.contacts.deletion import delete_contacts
-from persistence.contacts.doubles import count_doubles, list_doubles, merge_doubles
+from persistence.contacts.doubles import DOUBLES, count_doubles, merge_doubles
 from persistence.contacts.finding import find_contacts
 from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.renumbering import EXAMPLES, Renumbering, renumber_some
@@ -56,15 +56,13 @@ def merge_contacts(request: Request) -> Answer:
     return changed_record(request, CONTACTS, found[0])
 
 
-def find_contact_doubles(request: Request, *, kind: str | None = None) -> Answer:
-    count = count_doubles(request.tx, request.workspace, kind)
-    return as_json(200, {"count": count, "pairs": list_doubles(request.tx, request.workspace, kind)})
+list_contact_doubles = ListAnswer(DOUBLES)
 
 
 def merge_contact_doubles(request: Request) -> Answer:
-    kind, user_id = request.body["kind"], request.credentials.user_id
-    merged = merge_doubles(request.tx, request.workspace, kind, user_id=user_id)
-    return as_json(200, {"merged": merged, "left": count_doubles(request.tx, request.workspace, kind)})
+    tx, workspace, kind, user_id = request.tx, request.workspace, request.body["kind"], request.credentials.user_id
+    merged = 0 if request.body.get("dry_run") else merge_doubles(tx, workspace, kind, user_id=user_id)
+    return as_json(200, {"merged": merged, "left": count_doubles(tx, workspace, kind)})
 
 
 def renumber_contacts(request: Request) -> Answer:

@@ -11,12 +11,15 @@ from persistence.contacts.merging import merge_contacts
 from persistence.contacts.v2 import MASKED_PATH
 from persistence.database import Transaction
 from persistence.groups.members import hold_contacts
+from persistence.lists import ListQuery, ListSpec
+from persistence.sql.json_sql import declare_record, json_record
+from persistence.sql.pages import Order
 from persistence.tables.contacts import contact, contact_urn
 from persistence.workspaces import Workspace
 
 OLD_NUMBER, TWO_SCHEMES = "old_number", "two_schemes"
-MOST_PAIRS = 100
-"""How many pairs are listed or merged at once."""
+MOST_MERGED = 100
+"""How many pairs are merged at once."""
 MOST_COUNTED = 10_000
 
 rows = contact_urn.c
@@ -52,68 +55,69 @@ NEWER = _other_urn(
 SAME = _other_urn(and_(rows.scheme == "whatsapp", kept_urn.c.scheme == "tel", kept_urn.c.path == NUMBER))
 
 
-def _pairs(workspace: Workspace, kind: str | None) -> Select[Any]:
-    """The URNs of what is merged into another contact, with the URN of that one."""
-    target = {OLD_NUMBER: NEWER, TWO_SCHEMES: case((NEWER.is_(None), SAME), else_=null())}.get(
-        kind or "", func.coalesce(NEWER, SAME)
+def _record(*, masked: bool = False) -> ColumnElement[Any]:
+    def shown(urn: Any) -> ColumnElement[Any]:
+        path = literal(MASKED_PATH, literal_execute=True) if masked else urn.c.path
+        return urn.c.scheme + literal_column("':'") + path
+
+    both = case((kept_urn.c.scheme == "whatsapp", literal("+") + kept_urn.c.path), else_=kept_urn.c.path)
+    return declare_record(
+        {
+            "kind": case((both == NUMBER, TWO_SCHEMES), else_=OLD_NUMBER),
+            "contact": json_record({"uuid": kept.c.uuid, "name": kept.c.name}),
+            "urn": shown(kept_urn),
+            "other": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
+            "other_urn": shown(contact_urn),
+        }
     )
-    begins = (rows.path.startswith(form.begins) for form in OLD_FORMS)
-    suspected = or_(rows.scheme == "whatsapp", (rows.scheme == "tel") & or_(*begins))
-    mine = (rows.workspace_id == workspace.id) & rows.contact_id.is_not(None) & suspected
-    found = select(
-        rows.id, target.label("kept_id"), case((NEWER.is_(None), TWO_SCHEMES), else_=OLD_NUMBER).label("kind")
-    )
-    return found.where(mine, target.is_not(None))
 
 
-def _find(tx: Transaction, workspace: Workspace, kind: str | None, limit: int) -> list[Any]:
-    pairs = _pairs(workspace, kind).order_by(rows.id).limit(limit).subquery()
-    masked: ColumnElement[str] | None = literal_column(f"'{MASKED_PATH}'") if workspace.is_anonymous else None
-    urns = {each: each.c.scheme + ":" + (each.c.path if masked is None else masked) for each in (contact_urn, kept_urn)}
-    statement = (
-        select(
-            pairs.c.kind,
-            *(kept.c.id.label("kept_id"), kept.c.uuid.label("kept_uuid"), kept.c.name.label("kept_name")),
-            *(contact.c.id, contact.c.uuid, contact.c.name),
-            *(urns[kept_urn].label("kept_urn"), urns[contact_urn].label("urn")),
-        )
-        .join(contact_urn, rows.id == pairs.c.id)
-        .join(contact, contact.c.id == rows.contact_id)
-        .join(kept_urn, kept_urn.c.id == pairs.c.kept_id)
-        .join(kept, kept.c.id == kept_urn.c.contact_id)
-        .order_by(pairs.c.id)
-    )
-    return list(tx.execute(statement).all())
+KEPT_URN = func.coalesce(NEWER, SAME)
+OF_KIND = {OLD_NUMBER: NEWER.is_not(None), TWO_SCHEMES: NEWER.is_(None)}
+
+DOUBLES = ListSpec(
+    contact_urn,
+    _record(),
+    Order(rows.id, rows.id, descending=False),
+    source=contact_urn.join(contact, contact.c.id == rows.contact_id)
+    .join(kept_urn, kept_urn.c.id == KEPT_URN)
+    .join(kept, kept.c.id == kept_urn.c.contact_id),
+    masked=_record(masked=True),
+    standing=(
+        rows.contact_id.is_not(None),
+        or_(
+            rows.scheme == "whatsapp",
+            (rows.scheme == "tel") & or_(*(rows.path.startswith(form.begins) for form in OLD_FORMS)),
+        ),
+        KEPT_URN.is_not(None),
+    ),
+    filters={"kind": lambda _query, kind: OF_KIND[kind]},
+)
+"""Pairs: the contact to keep, and the other, by the URN of that one, the oldest first."""
+
+
+def _ids(tx: Transaction, workspace: Workspace, kind: str | None) -> Select[int]:
+    return DOUBLES.select_ids(ListQuery(tx, workspace, {} if kind is None else {"kind": kind}))
 
 
 def count_doubles(tx: Transaction, workspace: Workspace, kind: str | None = None) -> int:
     """How many pairs there are, up to MOST_COUNTED."""
-    some = _pairs(workspace, kind).limit(MOST_COUNTED).subquery()
+    some = _ids(tx, workspace, kind).limit(MOST_COUNTED).subquery()
     return int(tx.execute(select(func.count()).select_from(some)).scalar_one())
 
 
-def list_doubles(
-    tx: Transaction, workspace: Workspace, kind: str | None = None, limit: int = MOST_PAIRS
-) -> list[dict[str, Any]]:
-    """Pairs, up to a limit: the contact to keep, and the other."""
-    return [
-        {
-            "kind": row.kind,
-            "contact": {"uuid": row.kept_uuid, "name": row.kept_name},
-            "urn": row.kept_urn,
-            "other": {"uuid": row.uuid, "name": row.name},
-            "other_urn": row.urn,
-        }
-        for row in _find(tx, workspace, kind, limit)
-    ]
-
-
 def merge_doubles(tx: Transaction, workspace: Workspace, kind: str | None, *, user_id: int | None) -> int:
-    """Merges the first MOST_PAIRS pairs; returns how many contacts became a part of another. All are locked beforehand,
-    in their order. Raises LostRace if one was deleted meanwhile.
+    """Merges the first MOST_MERGED pairs; returns how many contacts became a part of another. All are locked
+    beforehand, in their order. Raises LostRace if one was deleted meanwhile.
     """
-    pairs = _find(tx, workspace, kind, MOST_PAIRS)
-    hold_contacts(tx, workspace.id, sorted({each for row in pairs for each in (row.id, row.kept_id)}))
+    some = _ids(tx, workspace, kind).add_columns(KEPT_URN.label("kept")).limit(MOST_MERGED).subquery()
+    owners = select(kept_urn.c.contact_id.label("kept_id"), rows.contact_id.label("other_id"))
+    pairs = tx.execute(
+        owners.select_from(some.join(contact_urn, rows.id == some.c.id).join(kept_urn, kept_urn.c.id == some.c.kept))
+        .where(rows.workspace_id == workspace.id, kept_urn.c.workspace_id == workspace.id)
+        .order_by(some.c.id)
+    ).all()
+    hold_contacts(tx, workspace.id, sorted({each for row in pairs for each in row}))
     merged: dict[int, int] = {}
 
     def who(contact_id: int) -> int:
@@ -122,7 +126,7 @@ def merge_doubles(tx: Transaction, workspace: Workspace, kind: str | None, *, us
         return contact_id
 
     for row in pairs:
-        kept_id, other_id = who(row.kept_id), who(row.id)
+        kept_id, other_id = who(row.kept_id), who(row.other_id)
         if kept_id != other_id:
             merge_contacts(tx, workspace, kept_id, other_id, user_id=user_id)
             merged[other_id] = kept_id

@@ -8,8 +8,10 @@ from typing import Any
 from sqlalchemy import bindparam, select, update
 
 from flows.phones import country_of, is_possible
+from persistence.audit.witness import CHANGED, tell_deed
 from persistence.contacts.urns import hold_in_order
 from persistence.database import Database, Transaction
+from persistence.errors import InvalidInput
 from persistence.groups.smart_groups import find_followers, follow_contacts
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact, contact_urn
@@ -26,9 +28,13 @@ class Renumbering:
     new: str
     country: str = ""
 
+    @property
+    def told(self) -> str:
+        return f"{self.old} → {self.new}"
+
     def apply(self, number: str) -> str | None:
         """The new number; None for one that the rule does not concern."""
-        if not number.startswith(self.old) or (self.old, self.new) == ("", ""):
+        if not number.startswith(self.old):
             return None
         changed = self.new + number.removeprefix(self.old)
         if changed == number or not is_possible(changed):
@@ -72,7 +78,9 @@ def renumber(database: Database, workspace_id: int, rule: Renumbering, *, writes
 def renumber_some(
     tx: Transaction, workspace_id: int, rule: Renumbering, after: int, *, writes: bool
 ) -> tuple[int, Report]:
-    """The next batch; the last id that was looked at, 0 at the end."""
+    """The next batch; the last id that was looked at, 0 at the end. Raises InvalidInput if nothing could change."""
+    if rule.old == rule.new:
+        raise InvalidInput.on("new", "The new numbers begin like the old ones.")
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")
     begins = rows.path.startswith(rule.old, autoescape=True)
@@ -97,6 +105,7 @@ def renumber_some(
         owners |= {row.contact_id} - {None}
     if writes and moves:
         _move(tx, workspace_id, moves, sorted(owners))
+        tell_deed(tx, workspace_id, "contacts", CHANGED, None, rule.told, {"renumbered": [None, report.renumbered]})
     return (found[-1].id if len(found) == BATCH else 0), report
 
 

@@ -3,10 +3,11 @@
 from dataclasses import asdict
 from functools import partial
 
-from persistence.contacts.doubles import list_doubles, merge_doubles
+from persistence.contacts.doubles import DOUBLES, merge_doubles
 from persistence.contacts.renumbering import Renumbering, renumber
+from persistence.lists import ListQuery, fetch_list
 from relayboard.commands.countries import read_country
-from relayboard.commands.output import opened_database, print_json, reading_in, workspace_named
+from relayboard.commands.output import opened_database, print_json, print_records, reading_in, workspace_named
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
 
@@ -26,8 +27,9 @@ def run_renumber(options: Options) -> None:
 def run_doubles(options: Options) -> None:
     if not options.merge:
         with reading_in(options) as (tx, workspace):
-            found = list_doubles(tx, workspace, options.kind, options.limit)
-        print_json(found)
+            query = ListQuery(tx, workspace, {"kind": options.kind} if options.kind else {})
+            page = fetch_list(query, DOUBLES, None, options.limit)
+        print_records(page.records)
         return
     merged = 0
     with opened_database() as database:

@@ -12,6 +12,8 @@ from openapi.bundle import bundle_root, contract_folder, operations
 from openapi.table import follow
 
 Part = Mapping[str, Any]
+PAIRS = "/contact_doubles.json"
+"""A list of pairs of records, of which a filled workspace has none; it has tests of its own."""
 
 
 @dataclass(frozen=True)

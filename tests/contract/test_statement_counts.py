@@ -12,7 +12,7 @@ from sqlalchemy import event, insert
 from handlers.token_notes import THREAD as TOKEN_NOTES
 from persistence.tables.service import boundary
 from tests.api import Api
-from tests.contract.documents import Operation, token_operations
+from tests.contract.documents import PAIRS, Operation, token_operations
 from tests.contract.filled_workspace import fill_workspace
 from tests.contract.services import database_url_for_many_tests, serve
 
@@ -63,7 +63,7 @@ def lists(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield made
 
 
-@pytest.mark.parametrize("operation", [one for one in LISTS if one.path != "/boundaries.json"], ids=str)
+@pytest.mark.parametrize("operation", [one for one in LISTS if one.path not in ("/boundaries.json", PAIRS)], ids=str)
 def test_a_whole_page_takes_as_many_statements_as_one_record(lists: Lists, operation: Operation) -> None:
     few, statements_for_few = lists.read(lists.small, operation)
 

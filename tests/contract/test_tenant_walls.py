@@ -24,7 +24,7 @@ from persistence.tables.accounts import membership, token
 from persistence.tables.channels import channel
 from tests.api import Api
 from tests.contract.bodies import Case, Request, all_cases
-from tests.contract.documents import Operation, token_operations
+from tests.contract.documents import PAIRS, Operation, token_operations
 from tests.contract.filled_workspace import SHARED, TEMPORARY, Filled, fill_workspace, present_tables
 from tests.contract.references import PARAMETERS, find_forms
 from tests.contract.services import Service, database_url_for_many_tests, serve
@@ -34,7 +34,9 @@ CASES = list(all_cases(SERVED))
 PAGED = [
     operation
     for operation in SERVED
-    if "cursor" in {parameter["name"] for parameter in operation.parameters()} and not operation.reads_one
+    if "cursor" in {parameter["name"] for parameter in operation.parameters()}
+    and not operation.reads_one
+    and operation.path != PAIRS
 ]
 
 SAME_FOR_ALL = [
@@ -50,7 +52,6 @@ SAME_FOR_ALL = [
 SINGLE = {
     *("/org.json", "/workspace.json", "/definitions.json", "/contact_query_words.json", "/workspace_figures.json"),
     *("/account.json", "/calendar.json", "/stream", "/delivery_ledger.json", "/channel_types.json"),
-    "/contact_doubles.json",
 }
 """Paths that answer with one record, or with what is the same for all."""
 

@@ -1,11 +1,15 @@
 """Contacts who are probably one person."""
 
+from typing import Any
+
+import orjson
 import pytest
 
 from flows.urns import parse
-from persistence.contacts.doubles import OLD_NUMBER, TWO_SCHEMES, count_doubles, list_doubles, merge_doubles
+from persistence.contacts.doubles import DOUBLES, OLD_NUMBER, TWO_SCHEMES, count_doubles, merge_doubles
 from persistence.contacts.urns import ensure_owners
-from persistence.database import Database
+from persistence.database import Database, Transaction
+from persistence.lists import ListQuery, read_list
 from persistence.workspaces import Workspace
 from tests.factories import make_contact
 
@@ -14,6 +18,7 @@ PAIRS = [
     ("tel:+2290197000001", "tel:+22997000001", OLD_NUMBER),
     ("tel:+5511987654321", "tel:+551187654321", OLD_NUMBER),
     ("tel:+919876543210", "tel:+9109876543210", OLD_NUMBER),
+    ("tel:+919876543211", "tel:09876543211", OLD_NUMBER),
     ("tel:+525512345679", "whatsapp:5215512345679", OLD_NUMBER),
     ("whatsapp:525512345670", "tel:+5215512345670", OLD_NUMBER),
     ("tel:+250788000111", "whatsapp:250788000111", TWO_SCHEMES),
@@ -23,6 +28,10 @@ PAIRS = [
 def add(database: Database, workspace: Workspace, *urns: str) -> None:
     with database.writing() as tx:
         ensure_owners(tx, workspace.id, [parse(urn) for urn in urns])
+
+
+def list_doubles(tx: Transaction, workspace: Workspace) -> list[dict[str, Any]]:
+    return [orjson.loads(record) for record in read_list(ListQuery(tx, workspace), DOUBLES)]
 
 
 @pytest.mark.parametrize(("kept", "other", "kind"), PAIRS)
