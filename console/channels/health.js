@@ -36,7 +36,6 @@ export function HealthCard({ uuid }) {
           ${health.oldest_pending_on && html`<div><dt>${t("channels.oldest")}</dt><dd>${duration((Date.now() - Date.parse(health.oldest_pending_on)) / 1000)}</dd></div>`}
           ${health.uncertain > 0 && html`<div><dt>${t("channels.uncertain")}</dt><dd>${number(health.uncertain)}</dd></div>`}
         </dl>
-        ${health.refused_on && html`<p class="help"><${Badge} tone="bad">${t("channels.refused")}<//> ${fullTime(health.refused_on)}: ${word("refusal", health.refused_reason ?? "")}</p>`}
         ${health.alarms.length === 0
           ? html`<p><${Badge} tone="good">${t("alarms.none")}<//></p>`
           : html`<ul class="open-alarms">${health.alarms.map(({ kind, opened_on }) => html`<li key=${kind}><${Badge} tone="bad">${word("alarm_kind", kind)}<//> ${t("alarms.since", { time: fullTime(opened_on) })}

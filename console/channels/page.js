@@ -63,17 +63,17 @@ export function Card({ channel, alarms = [] }) {
         <div><h2><a href=${link(["channels", channel.uuid])}>${channel.name}</a></h2><p><bdi>${channel.address}</bdi></p></div>
         ${isSilent
           ? html`<${Badge} tone="bad">${t("channels.silent", { time: duration(silence) })}<//>`
-          : html`<${Badge} tone="good">${t("channels.alive")}<//>`}
+          : !channel.refused_on && html`<${Badge} tone="good">${t("channels.alive")}<//>`}
       </header>
       <dl class="facts">
         <div><dt>${t("channels.type")}</dt><dd>${channel.type}</dd></div>
         ${alarms.length > 0 && html`<div><dt>${t("alarms.title")}</dt><dd>${alarms.map((kind) => html`<${Badge} key=${kind} tone="bad">${word("alarm_kind", kind)}<//> `)}</dd></div>`}
-        ${channel.refused_on && html`<div><dt>${t("channels.refused")}</dt><dd><time title=${word("refusal", channel.refused_reason ?? "")}>${listTime(channel.refused_on)}</time></dd></div>`}
         ${channel.last_seen && html`<div><dt>${t("contact.last_seen")}</dt><dd><time title=${fullTime(channel.last_seen)}>${listTime(channel.last_seen)}</time></dd></div>`}
         ${device && html`<div><dt>${t("channels.device")}</dt><dd>${device.name}</dd></div>`}
         ${device && html`<div><dt>${t("channels.power")}</dt><dd><${Power} level=${device.power_level ?? -1} isCharging=${device.power_status === "CHA" || device.power_status === "FUL"} /></dd></div>`}
         ${device?.network_type && html`<div><dt>${t("channels.network")}</dt><dd>${device.network_type}</dd></div>`}
       </dl>
+      ${channel.refused_on && html`<p class="help"><${Badge} tone="bad">${t("channels.refused")}<//> <time title=${fullTime(channel.refused_on)}>${listTime(channel.refused_on)}</time>: ${word("refusal", channel.refused_reason ?? "")}</p>`}
     </li>
   `;
 }

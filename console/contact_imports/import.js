@@ -10,7 +10,7 @@ import { explain } from "../shared/explain.js";
 import { useAll } from "../shared/lists.js";
 import { useRepeat } from "../shared/repeat.js";
 import { link } from "../shared/router.js";
-import { number, t, word } from "../shared/texts.js";
+import { languageName, number, t, word } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { isGoing, TONES } from "./page.js";
 
@@ -19,6 +19,8 @@ import { isGoing, TONES } from "./page.js";
 const SCHEMES = ["tel", "whatsapp", "telegram", "facebook", "mailto"];
 const TYPES = ["text", "number", "datetime", "state", "district", "ward"];
 const ENCODINGS = /** @type {const} */ (["utf-8", "utf-16", "cp1252", "cp1250", "cp1254", "mac_roman", "cp850", "cp1251", "koi8-r", "cp866", "cp1253", "cp1255", "cp1256", "cp874", "gb18030", "big5", "cp949", "cp932"]);
+/** Whose lists are written so, where the name of an encoding says nothing to people. @type {Record<string, string>} */
+const WRITTEN_IN = { cp1250: "pol", cp1254: "tur", cp1251: "rus", "koi8-r": "rus", cp866: "rus", cp1253: "ell", cp1255: "heb", cp1256: "ara", cp874: "tha", gb18030: "zho", big5: "zho", cp949: "kor", cp932: "jpn" };
 const STYLES = /** @type {const} */ (["day_first", "month_first", "year_first"]);
 const SIGNS = /** @type {const} */ ([".", ","]);
 const UNREAD = /** @type {const} */ (["keep", "reject", "refuse"]);
@@ -71,26 +73,26 @@ function Columns({ file, onStarted }) {
   const fields = useAll("fields");
   const groups = useAll("groups").filter((group) => !group.query && !group.system);
   const names = targets.some((target) => target === "uuid" || target.startsWith("urn:"));
-  const [unread, setUnread] = useState(/** @type {typeof UNREAD[number]} */ ("keep"));
+  const [unread, setUnread] = useState(file.reading?.unread ?? "keep");
   const leftOut = file.columns.filter(({ header, filled }, at) => targets[at] === "ignore" && (header || filled)).map(({ header, place }) => header || `#${place}`);
   const reading = file.reading ?? {};
   const start = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const group = String(new FormData(/** @type {HTMLFormElement} */ (event.target)).get("group") ?? "");
-    await act({ action: "start", columns: chosen(), unread, ...(group ? { group } : {}) });
+    if (await act({ action: "start", columns: chosen(), unread, ...(group ? { group } : {}) })) drop();
   };
   const chosen = () => file.columns.map((_, at) => ({ place: at + 1, target: targets[at] }));
   /** @param {Omit<import("../shared/contract.js").Sent<"contact_import_actions">, "import">} what */
   const act = async (what) => {
     setBusy(true);
     try {
-      const started = await post("contact_import_actions", { import: file.uuid, ...what }, undefined, key.current);
-      drop();
-      onStarted(started);
+      onStarted(await post("contact_import_actions", { import: file.uuid, ...what }, undefined, key.current));
+      return true;
     } catch (error) {
       setProblem(explain(error));
       key.current = newKey();
       setBusy(false);
+      return false;
     }
   };
   return html`
@@ -98,7 +100,7 @@ function Columns({ file, onStarted }) {
       <h2>${t("imports.columns")}</h2>
       <p class="help">${t("imports.columns_help")}</p>
       <div class="table-box" tabindex="0" role="region" aria-label=${t("imports.columns")}>
-        <table class="table">
+        <table class="table stacked">
           <thead><tr><th scope="col">${t("imports.column")}</th><th scope="col">${t("imports.means")}</th><th scope="col">${t("imports.examples")}</th></tr></thead>
           <tbody>${file.columns.map(({ header, examples, suggested }, at) => html`<tr key=${at}>
             <th scope="row" dir="auto">${header || `#${at + 1}`}</th>
@@ -108,24 +110,26 @@ function Columns({ file, onStarted }) {
             </select>
             ${newName(targets[at]) !== null && html`<input name=${`new-${at}`} value=${newName(targets[at])} maxlength="36" required dir="auto" aria-label=${t("imports.field_name", { name: header })}
               onChange=${(/** @type {any} */ event) => choose(at, `new:${event.target.value.trim()}:${newType(targets[at])}`)} />`}</td>
-            <td dir="auto" class="examples">${examples.slice(0, 3).join(" · ")}<${Unread} column=${file.columns[at]} target=${targets[at]} fields=${fields} /></td></tr>`)}</tbody>
+            <td class="examples">${examples.slice(0, 3).map((each, place) => html`${place > 0 && " · "}<bdi>${each}</bdi>`)}<${Unread} column=${file.columns[at]} target=${targets[at]} fields=${fields} /></td></tr>`)}</tbody>
         </table>
       </div>
       ${leftOut.length > 0 && html`<p class="help" dir="auto">${t("imports.left_out", { names: leftOut.join(", ") })}</p>`}
-      ${reading.encoding && html`<${Field} label=${t("imports.encoding")} id="encoding"><select id="encoding" name="encoding" disabled=${busy}
-        onChange=${(/** @type {any} */ event) => act({ action: "read", encoding: event.target.value })}>
-        ${ENCODINGS.map((each) => html`<option key=${each} value=${each} selected=${each === reading.encoding}>${each}</option>`)}</select><//>`}
-      <${Field} label=${t("imports.dates")} id="dates"><select id="dates" name="dates" disabled=${busy}
-        onChange=${(/** @type {any} */ event) => act({ action: "read", columns: chosen(), date_style: event.target.value })}>
+      <div class="form-grid">
+      ${reading.encoding && html`<${Field} label=${t("imports.encoding")} id="encoding"><select id="encoding" disabled=${busy}
+        onChange=${(/** @type {any} */ event) => act({ action: "read", unread, encoding: event.target.value })}>
+        ${ENCODINGS.map((each) => html`<option key=${each} value=${each} selected=${each === reading.encoding}>${each}${WRITTEN_IN[each] ? ` (${languageName(WRITTEN_IN[each])})` : ""}</option>`)}</select><//>`}
+      <${Field} label=${t("imports.dates")} id="dates"><select id="dates" disabled=${busy}
+        onChange=${(/** @type {any} */ event) => act({ action: "read", unread, columns: chosen(), date_style: event.target.value })}>
         ${STYLES.map((each) => html`<option key=${each} value=${each} selected=${each === reading.date_style}>${word("date_style", each)}</option>`)}</select><//>
-      <${Field} label=${t("imports.decimal")} id="decimal"><select id="decimal" name="decimal" disabled=${busy}
-        onChange=${(/** @type {any} */ event) => act({ action: "read", columns: chosen(), decimal_sign: event.target.value })}>
+      <${Field} label=${t("imports.decimal")} id="decimal"><select id="decimal" disabled=${busy}
+        onChange=${(/** @type {any} */ event) => act({ action: "read", unread, columns: chosen(), decimal_sign: event.target.value })}>
         ${SIGNS.map((each) => html`<option key=${each} value=${each} selected=${each === reading.decimal_sign}>${`1${each}5`}</option>`)}</select><//>
       <${Field} label=${t("imports.unread")} id="unread"><select id="unread" name="unread" onChange=${(/** @type {any} */ event) => setUnread(event.target.value)}>
         ${UNREAD.map((each) => html`<option key=${each} value=${each} selected=${each === unread}>${word("import_unread", each)}</option>`)}</select><//>
       <${Field} label=${t("imports.group")} id="group">
         <select id="group" name="group"><option value="">–</option>${groups.map(({ uuid, name }) => html`<option key=${uuid} value=${uuid}>${name}</option>`)}</select>
       <//>
+      </div>
       ${!names && html`<p class="problem" role="alert">${t("imports.needs_address")}</p>`}
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
       <footer class="form-end"><button type="submit" class="primary" disabled=${busy || !names}>${t("imports.start", { count: number(file.row_count) })}</button></footer>
@@ -148,7 +152,7 @@ function Unread({ column, target, fields }) {
   const count = target === column.target ? column.unread ?? 0 : filled - (read ?? filled);
   if (!count) return null;
   const some = target === column.target ? column.unread_examples ?? [] : [];
-  return html`<p class="problem">${t("imports.not_understood", { count: number(count), total: number(filled) })} ${some.map((each) => `“${each}”`).join(", ")}</p>`;
+  return html`<p class="problem"><span>${t("imports.not_understood", { count: number(count), total: number(filled) })} ${some.map((each) => html`“<bdi>${each}</bdi>” `)}</span></p>`;
 }
 
 /**
@@ -184,7 +188,7 @@ function Course({ file }) {
         <progress max=${Math.max(file.row_count, 1)} value=${file.done} aria-label=${t("imports.title")}></progress>`}
       ${file.error && html`<p class="problem" role="alert">${file.error}</p>`}
       <dl class="facts">${counts.map(([text, count]) => html`<div key=${text}><dt>${t(text)}</dt><dd>${number(count)}</dd></div>`)}</dl>
-      ${file.columns.filter(({ unread }) => unread).map((column) => html`<p key=${column.place} class="problem" dir="auto">${column.header || `#${column.place}`}: ${t("imports.not_understood", { count: number(column.unread ?? 0), total: number(column.filled ?? 0) })} ${(column.unread_examples ?? []).map((each) => `“${each}”`).join(", ")}</p>`)}
+      ${file.columns.filter(({ unread }) => unread).map((column) => html`<p key=${column.place} class="problem"><span><bdi>${column.header || `#${column.place}`}</bdi>: ${t("imports.not_understood", { count: number(column.unread ?? 0), total: number(column.filled ?? 0) })} ${(column.unread_examples ?? []).map((each) => html`“<bdi>${each}</bdi>” `)}</span></p>`)}
       ${file.rejects_url && html`<p><a class="button" href=${file.rejects_url} download><${Icon} name="download" size=${16} /> ${t("imports.rejects")}</a></p>
         <p class="help">${t("imports.rejects_help")}</p>`}
       ${file.status === "completed" && html`<p><a href=${link(["contacts"])}>${t("imports.see")}</a></p>`}

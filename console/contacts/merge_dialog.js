@@ -9,10 +9,11 @@ import { t } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
 
 /** @typedef {import("./contact_list.js").Contact} Contact */
+/** @typedef {Pick<Contact, "uuid" | "name" | "urns">} Person */
 
 /**
  * With two contacts somebody chooses which one stays; with one, the other is looked for.
- * @param {{contacts: Contact[], onClose: () => void, onDone: (kept: Contact) => void}} props
+ * @param {{contacts: Person[], onClose: () => void, onDone: (kept: Contact) => void}} props
  */
 export function MergeDialog({ contacts, onClose, onDone }) {
   const [kept, setKept] = useState(contacts[0]);
@@ -39,4 +40,4 @@ export function MergeDialog({ contacts, onClose, onDone }) {
   `;
 }
 
-const nameOf = (/** @type {Contact} */ contact) => displayName(contact.name, contact.urns[0]);
+const nameOf = (/** @type {Person} */ contact) => displayName(contact.name, contact.urns[0]);

@@ -46,6 +46,7 @@ function ContactsPage({ query }) {
         </select>
         <${Menu} label=${t("act.more_actions")} items=${[
           may("list_contact_imports") && { text: t("imports.title"), icon: "plus", onPick: () => go(["contact_imports"]) },
+          may("list_contact_doubles") && { text: t("doubles.title"), icon: "contacts", onPick: () => go(["contact_doubles"]) },
           may("list_exports") && { text: t("exports.title"), icon: "download", onPick: () => go(["exports"], { type: "contacts", group, query: search }) },
         ]} />
         ${may("write_contact") && html`<button type="button" class="primary" onClick=${() => setAdding(true)}><${Icon} name="plus" size=${18} /> ${t("contacts.add")}</button>`}

@@ -21,7 +21,7 @@ export function Actions({ contact, messages, refresh }) {
   const [dialog, setDialog] = useState("");
   const latest = messages.findLast((message) => message.direction === "in" && message.visibility !== "deleted");
   const canLabel = may("act_on_messages") && !!latest;
-  const act = (/** @type {"archive_messages" | "interrupt" | "block" | "unblock" | "answer_again"} */ action, /** @type {string} */ done) => async () => {
+  const act = (/** @type {"archive_messages" | "interrupt" | "block" | "unblock"} */ action, /** @type {string} */ done) => async () => {
     if (!contact) return;
     await attempt(() => post("contact_actions", { contacts: [contact.uuid], action }), done);
     refresh();
@@ -36,7 +36,6 @@ export function Actions({ contact, messages, refresh }) {
     may("create_ticket") && { text: t("ticket.open_new"), icon: "ticket", onPick: () => setDialog("ticket") },
     may("create_flow_start") && { text: t("flow.start"), icon: "play", onPick: () => setDialog("flow") },
     can && contact?.flow && { text: t("flow.interrupt"), icon: "stop", onPick: act("interrupt", t("flow.interrupted")) },
-    can && contact?.answers_stopped_on && { text: t("contact.answer_again"), icon: "play", onPick: act("answer_again", t("contact.answered_again")) },
     can && (contact?.blocked
       ? { text: t("contact.unblock"), icon: "check", onPick: act("unblock", t("contact.unblocked")) }
       : { text: t("contact.block"), icon: "block", danger: true, onPick: () => confirmFirst(block) }),
@@ -47,7 +46,6 @@ export function Actions({ contact, messages, refresh }) {
   };
   return html`
     <div class="actions">
-      ${can && contact?.answers_stopped_on && html`<button type="button" class="only-large" onClick=${act("answer_again", t("contact.answered_again"))}>${t("contact.answer_again")}</button>`}
       ${canLabel && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.label")} title=${t("act.label")} onClick=${() => setDialog("label")}><${Icon} name="label" /></button>`}
       ${can && html`<button type="button" class="quiet icon-only only-large" aria-label=${t("act.archive")} title=${t("act.archive")} onClick=${archive}><${Icon} name="archive" /></button>`}
       <${Menu} label=${t("act.more_actions")} items=${items} />

@@ -1,8 +1,9 @@
 /** The open conversation. */
 
 import { Icon } from "../parts/icons.js";
-import { Avatar, Empty, Problem, Waiting } from "../parts/small.js";
-import { get } from "../shared/api.js";
+import { attempt } from "../parts/notices.js";
+import { Avatar, Badge, Empty, Problem, Waiting } from "../parts/small.js";
+import { get, post } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { may } from "../shared/session.js";
 import { dayKey, dayName, t } from "../shared/texts.js";
@@ -45,12 +46,22 @@ export function Thread({ contact, back, children }) {
           onClick=${() => setShowsPerson(!showsPerson)}><${Icon} name="info" /></button>
       </header>
       ${children}
+      ${person.contact?.answers_stopped_on && html`<${Stopped} contact=${contact} onDone=${person.refresh} />`}
       <${Course} thread=${thread} contact=${contact} />
       ${may("create_message") && html`<${Reply} contact=${contact} status=${person.contact?.status} urn=${urn}
         newest=${Math.max(0, ...thread.messages.map(({ id }) => id))} onSent=${thread.add} />`}
     </section>
     ${showsPerson && person.contact && html`<${Person} contact=${person.contact} onClose=${() => setShowsPerson(false)} />`}
   `;
+}
+
+/** A machine seems to answer at the other end. @param {{contact: string, onDone: () => void}} props */
+function Stopped({ contact, onDone }) {
+  const goOn = () => attempt(() => post("contact_actions", { contacts: [contact], action: "answer_again" }), t("contact.answered_again")).then(onDone);
+  return html`<div class="ticket-bar">
+    <${Badge} tone="bad">${t("contact.answers_stopped")}<//>
+    ${may("act_on_contacts") && html`<button type="button" onClick=${goOn}>${t("contact.answer_again")}</button>`}
+  </div>`;
 }
 
 /** @param {{contact: string, back: string, children?: any}} props */

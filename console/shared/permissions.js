@@ -19,6 +19,8 @@ export const PERMISSIONS = {
   delete_contact: editors,
   act_on_contacts: helpers,
   merge_contacts: editors,
+  list_contact_doubles: editors,
+  renumber_contacts: editors,
   create_contact_note: helpers,
   list_contact_imports: editors,
   list_exports: editors,

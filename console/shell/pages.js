@@ -41,6 +41,14 @@ export const PAGES = [
     load: () => import("../contact_imports/page.js"),
   },
   {
+    name: "contact_doubles",
+    title: "doubles.title",
+    icon: "contacts",
+    isFor: () => may("list_contact_doubles"),
+    isUnder: "contacts",
+    load: () => import("../contact_doubles/page.js"),
+  },
+  {
     name: "exports",
     title: "exports.title",
     icon: "download",

@@ -9,6 +9,10 @@ from tests.browser.chromium import find_chromium
 from tests.console.clinic import Clinic, running_clinic
 from tests.console.pages import PATIENCE_MS, WIDE
 
+AS_PATIENT = f"""const timeout = AbortSignal.timeout.bind(AbortSignal);
+AbortSignal.timeout = (ms) => timeout(Math.max(ms, {PATIENCE_MS}));"""
+"""Pages give up what tests hold back, or a busy machine does late, no sooner than the tests themselves."""
+
 
 @pytest.fixture(scope="module")
 def clinic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Clinic]:
@@ -33,6 +37,7 @@ def somebody(browser: Browser) -> Iterator[BrowserContext]:
     """A person with a new browser, in which no page may complain."""
     context = browser.new_context(viewport=WIDE, locale="en-GB")  # type: ignore[arg-type]
     context.set_default_timeout(PATIENCE_MS)
+    context.add_init_script(AS_PATIENT)
     complaints: list[str] = []
     context.on("weberror", lambda error: complaints.append(str(error.error)))
     context.on("console", lambda said: complaints.append(said.text) if "Content Security" in said.text else None)

@@ -1,9 +1,12 @@
 """An administrator adds a gateway, reads what was said to it, and sets up a receiver, in a real browser."""
 
 import re
+from datetime import timedelta
 
 from playwright.sync_api import expect
+from sqlalchemy import update
 
+from persistence.tables.channels import channel
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in
 from tests.worker.receivers import Reply, receiving
@@ -84,6 +87,7 @@ def test_a_receiver_gets_its_own_retries_limit_and_signature(somebody, clinic):
     form.get_by_label("Retries after").fill("5, 300")
     form.get_by_label("Requests per second").fill("10")
     form.get_by_label("Signature").select_option("ed25519")
+    form.get_by_label("Format").select_option("JSON")
     page.reload()
     page.get_by_role("button", name="Add a receiver").click()
     expect(form.get_by_label("Address")).to_have_value("https://hooks.example.org/in")
@@ -94,15 +98,34 @@ def test_a_receiver_gets_its_own_retries_limit_and_signature(somebody, clinic):
     card = page.locator(".receiver", has_text=phone["name"])
     expect(card).to_contain_text(re.compile("5 secs?, 5 mins?"))
     expect(card).to_contain_text("whpk_")
+    expect(card).to_contain_text("JSON")
 
     (receiver,) = clinic.service.get("/api/v2/webhook_receivers.json")["results"]
     assert (receiver["retry_delays_seconds"], receiver["requests_per_second"]) == ([5, 300], 10)
+    assert receiver["format"] == "json"
     assert "flow" not in receiver["events"] and "mo_sms" in receiver["events"]
 
     open_page(page, clinic, "channels", phone["uuid"])
     expect(page.get_by_role("heading", name="Health")).to_be_visible()
     expect(page.get_by_text("No alarms")).to_be_visible()
     assert findings(page, "a phone") == []
+    page.get_by_role("button", name="Allow them").press("Enter")
+    expect(page.get_by_role("button", name="Do not allow them")).to_be_visible()
+    (settings,) = clinic.service.get("/api/v2/channel_settings.json", uuid=phone["uuid"])["results"]
+    assert settings["allow_international"] is True
+
+
+def test_a_phone_that_is_refused_says_why_in_the_list_and_on_its_page(somebody, clinic):
+    (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
+    with clinic.service.database.writing() as tx:
+        what = {"refused_on": tx.now + timedelta(minutes=1), "refused_reason": "wrong_clock"}
+        tx.execute(update(channel).where(channel.c.uuid == phone["uuid"]).values(**what))
+    page = sign_in(somebody, clinic, "viewer", place="channels")
+    for place in (("channels",), ("channels", phone["uuid"])):
+        open_page(page, clinic, *place)
+        expect(page.locator(".channel")).to_contain_text("Its clock is wrong by more than fifteen minutes.")
+        page.set_viewport_size(NARROW)
+        assert findings(page, "a phone that is refused") == []
 
 
 def test_a_viewer_sees_health_and_changes_nothing(somebody, clinic):

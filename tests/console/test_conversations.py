@@ -9,10 +9,13 @@ from zlib import compress, crc32
 
 import requests
 from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, Route, expect
+from sqlalchemy import update
 
+from persistence.tables.contacts import contact
+from persistence.tables.messages import message
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import findings, open_page, sign_in
+from tests.console.pages import NARROW, findings, open_page, sign_in
 
 CONTACTS, MESSAGES, TICKETS = "/api/v2/contacts.json", "/api/v2/messages.json", "/api/v2/tickets.json"
 
@@ -327,3 +330,29 @@ def test_what_an_open_menu_offers_stays_where_it_is(somebody: BrowserContext, cl
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowDown")
     expect(block).to_be_focused()
+
+
+def test_what_was_perhaps_sent_is_sent_again_and_stopped_answers_go_on(
+    somebody: BrowserContext, clinic: Clinic
+) -> None:
+    number = "+250788000577"
+    person = clinic.service.post(CONTACTS, {"urns": [f"tel:{number}"]})["uuid"]
+    sent = clinic.service.post(MESSAGES, {"contact": person, "text": "Come at nine."})["uuid"]
+    mine = message.c.uuid == sent
+    with clinic.service.database.writing() as tx:
+        tx.execute(update(message).where(mine).values(status="wired", failed_reason="uncertain"))
+        tx.execute(update(contact).where(contact.c.uuid == person).values(answers_stopped_on=tx.now))
+    page = sign_in(somebody, clinic, "editor", place=f"inbox/{person}")
+    expect(page.get_by_text("Automatic answers stopped")).to_be_visible()
+    page.get_by_role("button", name="Let automatic answers go on").click()
+    expect(page.get_by_text("Automatic answers stopped")).to_have_count(0)
+
+    page.set_viewport_size(NARROW)
+    expect(page.locator(".state")).to_have_text("wired: nobody knows whether it was sent")
+    page.get_by_role("button", name="Send again").press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("It may have arrived already")
+    assert findings(page, "before it is sent again") == []
+    page.get_by_role("dialog").get_by_role("button", name="Send again").click()
+    expect(page.locator(".message.out")).to_have_count(2)
+    expect(page.locator(".state").first).to_have_text("failed: it was sent again")
+    expect(page.get_by_role("button", name="Send again")).to_have_count(0)

@@ -4,6 +4,8 @@ import csv
 
 from playwright.sync_api import FilePayload, expect
 
+from flows.urns import parse
+from persistence.contacts.urns import ensure_owners
 from testbed.running import wait_until
 from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
@@ -138,17 +140,80 @@ def test_a_file_in_an_old_encoding_says_what_is_not_understood_and_is_read_again
         page.get_by_role("button", name="Choose a file").click()
     chosen.value.set_files({"name": "list.csv", "mimeType": "text/csv", "buffer": content.encode("cp1250")})
     expect(page.get_by_label("Encoding")).to_be_visible()
-    page.get_by_label("Encoding").select_option("cp1250")
+    page.get_by_label("Values that are not understood").select_option("Reject their rows")
+    page.get_by_label("Put everybody of this file into a group").select_option("Expecting mothers")
+    page.get_by_label("Encoding").select_option("cp1252")
+    expect(page.locator("tbody tr").nth(1)).to_contain_text("£ukasz")
+    page.get_by_label("Encoding").select_option("cp1250 (Polish)")
     expect(page.locator("tbody tr").nth(1)).to_contain_text("Łukasz")
+    expect(page.get_by_label("Values that are not understood")).to_have_value("reject")
+    expect(page.get_by_label("Put everybody of this file into a group").locator("option:checked")).to_have_text(
+        "Expecting mothers"
+    )
+    page.get_by_label("Values that are not understood").select_option("Keep them as texts")
     expect(page.locator("form")).to_contain_text("Left out: Village, Name, Age (years)")
     page.get_by_label("What Age (years) means").select_option("new:Age years:number")
     page.get_by_label("Name of the new field for Age (years)").fill("Age")
     page.get_by_label("Name of the new field for Age (years)").blur()
     expect(page.locator("tbody tr").nth(4)).to_contain_text("1 of 2 values are not understood.")
     assert findings(page, "old encoding") == []
+    page.set_viewport_size(NARROW)
+    assert page.get_by_label("What Phone means").bounding_box()["width"] > 150
+    page.set_viewport_size(WIDE)
     page.get_by_role("button", name="Import 2 rows").click()
 
     expect(page.locator(".badge")).to_have_text("imported")
     expect(page.locator(".problem")).to_contain_text("“abc”")
     (found,) = clinic.service.get(CONTACTS, urn="tel:+250788000901")["results"]
     assert (found["name"], found["fields"]["age"]) == ("Łukasz", "30")
+
+    page.get_by_role("button", name="Take the import back").click()
+    asked = page.get_by_role("dialog")
+    expect(asked).to_contain_text("2 contacts that this import created are deleted, 0 contacts get back what they had")
+    assert findings(page, "before an import is taken back") == []
+    asked.get_by_role("button", name="Take the import back").click()
+    expect(page.locator(".badge")).to_have_text("taken back")
+    assert clinic.service.get(CONTACTS, urn="tel:+250788000901")["results"] == []
+
+
+def test_doubles_are_merged_one_by_one_or_by_rule_and_numbers_change_by_a_rule(somebody, clinic):
+    with clinic.service.database.writing() as tx:
+        old = ["tel:+22997000001", "tel:+22997000002", "tel:+5215512345678", "tel:+22997000003", "tel:+22997000004"]
+        new = ["tel:+2290197000001", "tel:+2290197000002", "tel:+525512345678", "whatsapp:22997000004"]
+        ensure_owners(tx, clinic.service.workspace.id, [parse(urn) for urn in [*old, *new]])
+    page = sign_in(somebody, clinic, "editor", place="contacts")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Doubles and changed numbers").click()
+    pairs = page.locator("tbody tr")
+    expect(pairs).to_have_count(4)
+    assert findings(page, "doubles") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "doubles on a phone") == []
+    page.get_by_role("button", name="Merge +22997000001").click()
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    expect(pairs).to_have_count(3)
+
+    page.get_by_label("Why").select_option("old and new number")
+    expect(pairs).to_have_count(2)
+    page.get_by_role("button", name="Merge all of this kind").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Pairs of contacts: 2.")
+    page.get_by_role("dialog").get_by_role("button", name="Merge").click()
+    expect(page.get_by_role("heading", name="No doubles")).to_be_visible()
+    expect(page.get_by_text("Merged: 2. Left: 0.")).to_be_visible()
+
+    rule = page.get_by_role("region", name="Change numbers by a rule")
+    rule.get_by_label("Numbers that begin with").fill("+229 9")
+    rule.get_by_label("Then begin with").fill("+229 01 9")
+    rule.get_by_label("Only new numbers of this country").fill("xx")
+    rule.get_by_role("button", name="See what would change").click()
+    expect(rule.get_by_role("alert")).to_contain_text("There is no country with this code.")
+    rule.get_by_label("Only new numbers of this country").fill("bj")
+    rule.get_by_role("button", name="See what would change").click()
+    expect(rule.locator(".facts dd").first).to_contain_text("+22997000003")
+    expect(rule.locator(".facts dt").first).to_have_text("Would change")
+    assert findings(page, "what a rule would change") == []
+    rule.get_by_role("button", name="Change 2 numbers").click()
+    page.get_by_role("dialog").get_by_role("button", name="Change 2 numbers").click()
+    expect(rule.locator(".facts dt").first).to_have_text("Changed")
+    (found,) = clinic.service.get(CONTACTS, urn="tel:+2290197000003")["results"]
+    assert found["urns"] == ["tel:+2290197000003"]

@@ -50,8 +50,12 @@ def test_an_administrator_sets_up_the_workspace_and_the_log_tells(somebody, clin
     submit(page, "Save")
     expect(page.get_by_role("alert")).to_contain_text("Mars/Olympus is not a time zone, like Africa/Kigali.")
     page.get_by_label("Time zone").fill("Africa/Nairobi")
+    page.get_by_label("Automatic answers in five minutes").fill("20")
+    page.get_by_label("Numbers that people write").select_option("1.234,5")
     submit(page, "Save")
     expect(page.locator(".workspace-name")).to_have_text("Lakeside Health")
+    expect(page.locator(".facts")).to_contain_text("1.234,5")
+    assert clinic.service.get("/api/v2/workspace.json")["answer_limit"] == 20
 
     section(page, "Users")
     page.get_by_role("button", name="Invite").click()
@@ -94,6 +98,9 @@ def test_an_administrator_sets_up_the_workspace_and_the_log_tells(somebody, clin
     page.get_by_label("What").select_option("Workspace")
     expect(page.locator(".audit > li")).to_have_count(1)
     expect(page.locator(".changes")).to_contain_text("Riverside Health")
+    page.get_by_label("What").select_option("All")
+    page.get_by_label("Change").select_option("read")
+    expect(page.get_by_role("heading", name="Nothing here yet")).to_be_visible()
 
 
 def test_a_second_factor_is_set_up_and_then_asked_for(somebody, clinic):
