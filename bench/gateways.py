@@ -59,6 +59,9 @@ class Gateway:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/send"
 
+    def wait_for(self, parts: int) -> None:
+        wait_until(lambda: self.parts.total() >= parts, "messages", 600)
+
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         listening = self._loop.create_server(lambda: _Connection(self), "127.0.0.1", 0, backlog=1024)
@@ -161,8 +164,7 @@ def measure_killed(kind: str, count: int, kills: int) -> None:
             names = {key: str(uuid) for key, uuid in tx.execute(select(message.c.id, message.c.uuid))}
         begun, on_the_wire = [], []
         for number in range(1, kills + 1):
-            reached = count * number // (kills + 2)
-            wait_until(lambda reached=reached: gateway.parts.total() >= reached, "messages", 600)  # type: ignore[misc]
+            gateway.wait_for(count * number // (kills + 2))
             running.kill("worker")
             rows = gateway_send.c
             with running.database.reading() as tx:

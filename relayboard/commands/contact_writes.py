@@ -9,6 +9,7 @@ from persistence.contacts.writes import ContactChange, change_contact, create_co
 from persistence.database import Transaction
 from persistence.groups.members import find_manual_groups
 from persistence.lists import read_record
+from persistence.messages.circles import answer_again
 from persistence.workspaces import Workspace
 from relayboard.commands.contacts import contact_named
 from relayboard.commands.output import print_json, print_record, writing_in
@@ -43,8 +44,6 @@ def run_delete(options: Options) -> None:
 
 
 def run_answer(options: Options) -> None:
-    from persistence.messages.circles import answer_again  # noqa: PLC0415  # the other commands need none of it
-
     with writing_in(options) as (tx, workspace):
         answer_again(tx, workspace.id, find_contacts(tx, workspace, options.contact, field="contact"))
     print_json({"answered": options.contact})

@@ -40,9 +40,12 @@ def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_u
         with service.database.reading() as tx:
             names = {key: uuid for key, uuid in tx.execute(select(message.c.id, message.c.uuid))}
         uncertain = 0
+
+        def wait_for(count: int) -> None:
+            wait_until(lambda: parts.counts.total() >= count, "messages")
+
         for kill in range(1, KILLS + 1):
-            reached = FLOOD * kill // (KILLS + 2)
-            wait_until(lambda reached=reached: parts.counts.total() >= reached, "messages")  # type: ignore[misc]
+            wait_for(FLOOD * kill // (KILLS + 2))
             service.kill("worker")
             uncertain += parts_under_way(service.database)
             end_leases(service.database)

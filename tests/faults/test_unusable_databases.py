@@ -162,6 +162,10 @@ def is_alive(service: RunningService) -> bool:
         return False
 
 
+def wait_until_alive(service: RunningService) -> None:
+    wait_until(lambda: is_alive(service), "the API")
+
+
 def test_a_file_that_was_moved_away_takes_no_writes(tmp_path: Path) -> None:
     file = tmp_path / "relayboard.db"
     with served(f"sqlite:///{file}", tmp_path) as service:
@@ -233,8 +237,7 @@ def test_a_database_that_cannot_store_every_text_is_told_and_not_set_up(
         assert (refused.returncode, "SQL_ASCII" in refused.stderr, "template0" in refused.stderr) == (1, True, True)
         monkeypatch.setattr(persistence.migrations, "ENCODING", "SQL_ASCII")  # set up by a version that did not look
         monkeypatch.setattr("persistence.migrations.part_indexes.add_part_indexes", lambda _engine: None)
-        live = lambda service: wait_until(lambda: is_alive(service), "the API")  # noqa: E731
-        monkeypatch.setattr(RunningService, "wait_until_ready", live)
+        monkeypatch.setattr(RunningService, "wait_until_ready", wait_until_alive)
         service = ending.enter_context(forked_service(url, tmp_path, ["api"]))
         status, said = readiness(service)
         assert (status, "SQL_ASCII" in said["reasons"]["encoding"]) == (503, True)

@@ -1,7 +1,7 @@
 """Imports of contacts: what each row does, kills in between, and what is rejected."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,14 @@ from persistence.workspaces import Workspace
 HEADER = ["Phone", "Name", "Age", "Lang"]
 
 
+class Killed(BaseException):
+    """Nobody catches it, as when the process ends."""
+
+
+def die() -> None:
+    raise Killed
+
+
 @dataclass
 class Desk:
     """Imports files as people do: upload, look at the columns, start."""
@@ -64,6 +72,21 @@ class Desk:
         performer = Performer(self.database, self.store)
         while (held := self.database.write(lambda tx: take_next(tx, self.workspace.id))) is not None:
             performer.perform(held)
+
+    def work_until(self, done: int, happens: Callable[[], None]) -> None:
+        """One job, in which something happens once so many rows or contacts are done."""
+
+        def note(count: int, _all: int) -> None:
+            if count >= done:
+                happens()
+
+        held = self.database.write(lambda tx: take_next(tx, self.workspace.id))
+        assert held is not None
+        Performer(self.database, self.store, note=note).perform(held)
+
+    def cancel(self, uuid: str) -> None:
+        with self.database.writing() as tx:
+            cancel_import(tx, self.workspace, uuid)
 
     def imports(self) -> dict[str, Any]:
         with self.database.reading() as tx:
@@ -258,17 +281,8 @@ def test_a_worker_that_dies_is_followed_by_one_that_doubles_nothing(
     uuid = desk.upload(csv_of(rows))
     desk.start(uuid)
 
-    class Killed(BaseException):
-        pass
-
-    def die(done: int, _count: int) -> None:
-        if done >= 4:
-            raise Killed
-
-    held = desk.database.write(lambda tx: take_next(tx, desk.workspace.id))
-    assert held is not None
     with pytest.raises(Killed):
-        Performer(desk.database, desk.store, note=die).perform(held)
+        desk.work_until(4, die)
     desk.work()
     between = desk.show(uuid)
     clock.moment += LEASE
@@ -302,14 +316,7 @@ def test_a_cancelled_import_keeps_what_it_wrote_and_stores_nothing_more(
     uuid = desk.upload(csv_of(rows))
     desk.start(uuid)
 
-    def cancel(done: int, _count: int) -> None:
-        if done == 4:
-            with desk.database.writing() as tx:
-                cancel_import(tx, desk.workspace, uuid)
-
-    held = desk.database.write(lambda tx: take_next(tx, desk.workspace.id))
-    assert held is not None
-    Performer(desk.database, desk.store, note=cancel).perform(held)
+    desk.work_until(4, lambda: desk.cancel(uuid))
     between = desk.show(uuid)
     desk.work()
 

@@ -10,7 +10,7 @@ from flows.urns import Urn
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.merging import merge_contacts
 from persistence.contacts.writes import ContactChange, change_contact, create_contact, set_urns
-from persistence.data_jobs import KEPT_FOR, LEASE, remove_old_files, take_next
+from persistence.data_jobs import KEPT_FOR, LEASE, remove_old_files
 from persistence.database import Database
 from persistence.errors import Refused
 from persistence.field_writes import create_field
@@ -19,13 +19,12 @@ from persistence.groups.members import add_members, remove_members
 from persistence.imports import running, taking_back
 from persistence.imports.contact_imports import cancel_import
 from persistence.imports.taking_back import count_taking_back, take_back
-from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact, contact_note, contact_urn, field, group, group_membership
 from persistence.tables.data_jobs import imported_contact
 from persistence.users import add_member
 from tests.factories import id_of, make_messages
-from tests.persistence.imports.test_contact_imports import Desk, csv_of, desk
+from tests.persistence.imports.test_contact_imports import Desk, Killed, csv_of, desk, die
 
 __all__ = ["desk"]
 
@@ -218,17 +217,8 @@ def test_taking_back_goes_on_after_a_crash_and_is_done_once(
     with desk.database.writing() as tx:
         take_back(tx, desk.workspace, done["uuid"])
 
-    class Killed(BaseException):
-        pass
-
-    def kill(count: int, _all: int) -> None:
-        if count == 4:
-            raise Killed
-
-    held = desk.database.write(lambda tx: take_next(tx, desk.workspace.id))
-    assert held is not None
     with pytest.raises(Killed):
-        Performer(desk.database, desk.store, note=kill).perform(held)
+        desk.work_until(4, die)
     between = desk.show(done["uuid"])
     assert (between["status"], between["removed"], between["finished_on"]) == ("running", 4, None)
     with desk.database.writing() as tx, pytest.raises(Refused):
@@ -250,14 +240,7 @@ def test_a_cancelled_import_is_taken_back_as_far_as_it_came(desk: Desk, monkeypa
         take_back(tx, desk.workspace, uuid)
     desk.start(uuid)
 
-    def cancel(done: int, _count: int) -> None:
-        if done == 4:
-            with desk.database.writing() as tx:
-                cancel_import(tx, desk.workspace, uuid)
-
-    held = desk.database.write(lambda tx: take_next(tx, desk.workspace.id))
-    assert held is not None
-    Performer(desk.database, desk.store, note=cancel).perform(held)
+    desk.work_until(4, lambda: desk.cancel(uuid))
     desk.work()
 
     assert undo(desk, uuid) == (4, 0, 0)

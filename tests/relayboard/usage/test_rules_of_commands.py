@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
+from rich.console import Console
 
 from relayboard.commands.tables import COLUMNS, make_tables
 from relayboard.usage.parts import LISTS, NAMES_RECORD, OWN_NAMES, Action
@@ -80,8 +81,6 @@ RECORD = {
 @pytest.mark.parametrize("noun", [*COLUMNS, "something new"])
 @pytest.mark.parametrize("width", [80, 120, 200])
 def test_a_list_has_one_line_for_each_record_at_any_width(noun: str, width: int) -> None:
-    from rich.console import Console  # noqa: PLC0415
-
     console = Console(width=width)
     (table,) = make_tables([RECORD | dict.fromkeys(COLUMNS.get(noun, ()), "value " * 9)] * 3, width, noun)
     with console.capture() as shown:
@@ -93,8 +92,6 @@ def test_a_list_has_one_line_for_each_record_at_any_width(noun: str, width: int)
 
 
 def test_times_of_tables_carry_their_zone() -> None:
-    from rich.console import Console  # noqa: PLC0415
-
     console = Console(width=80)
     with console.capture() as shown:
         for table in make_tables([RECORD], 80, "message"):
