@@ -4,7 +4,7 @@ number under `tel` and `whatsapp`.
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, literal, literal_column, null, or_, select
+from sqlalchemy import ColumnElement, FromClause, Select, and_, case, func, literal, literal_column, null, or_, select
 
 from flows.phones import MOBILE, OLD_FORMS, OldForm
 from persistence.contacts.merging import merge_contacts
@@ -56,7 +56,7 @@ SAME = _other_urn(and_(rows.scheme == "whatsapp", kept_urn.c.scheme == "tel", ke
 
 
 def _record(*, masked: bool = False) -> ColumnElement[Any]:
-    def shown(urn: Any) -> ColumnElement[Any]:
+    def shown(urn: FromClause) -> ColumnElement[Any]:
         path = literal(MASKED_PATH, literal_execute=True) if masked else urn.c.path
         return urn.c.scheme + literal_column("':'") + path
 

@@ -354,5 +354,5 @@ def test_what_was_perhaps_sent_is_sent_again_and_stopped_answers_go_on(
     assert findings(page, "before it is sent again") == []
     page.get_by_role("dialog").get_by_role("button", name="Send again").click()
     expect(page.locator(".message.out")).to_have_count(2)
-    expect(page.locator(".state").first).to_have_text("failed: it was sent again")
+    expect(page.locator(".state").first).to_have_text("wired: it was sent again")
     expect(page.get_by_role("button", name="Send again")).to_have_count(0)
