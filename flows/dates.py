@@ -37,6 +37,9 @@ _TIME = re.compile(
     r"\b(\d{1,2})(?::?(\d{2})(?::(\d{2})(?:\.(\d+))?)?)?\W*([aApP][mM])?\b",
     re.ASCII,
 )
+# A sign before the year, or letters after the date: the calendar begins with the year 1.
+_SIGNED_YEAR = re.compile(r"-[0-9]{4,6}-[0-9]{2}-[0-9]{2}")
+_BEFORE_CHRIST = re.compile(r"\s*B\.?\s?C(?:\.?\s?E)?\b", re.IGNORECASE)
 # The letter between the date and the time of ISO texts hides the word boundary that a time has to begin at.
 _ISO_TIME_MARK = re.compile(r"[Tt](?=[0-9])")
 
@@ -119,8 +122,11 @@ def _find_date(environment: Environment, clock: Clock, text: str) -> tuple[date,
     """The first date of a trimmed text, with the text that follows it."""
     day = _read_iso_date(text[:10])
     if day is not None:
-        return day, text[10:]
-    return next(_find_local_dates(environment, clock, text), None)
+        return None if _BEFORE_CHRIST.match(text, 10) else (day, text[10:])
+    if _SIGNED_YEAR.match(text):
+        return None
+    found = next(_find_local_dates(environment, clock, text), None)
+    return None if found is None or _BEFORE_CHRIST.match(found[1]) else found
 
 
 def _read_iso_date(text: str) -> date | None:

@@ -11,6 +11,7 @@ import re2
 from flows.day_names import day_name, day_period, month_name
 from flows.environment import Environment
 from flows.moments import in_whole_minutes, write_offset
+from flows.typed import plain
 
 Kind = Literal["date", "time", "datetime"]
 
@@ -102,6 +103,8 @@ def parse_with_layout(text: str, layout: str, zone: ZoneInfo, kind: Kind) -> dat
     """
     parts = _split(layout, SEQUENCES[kind] - ONLY_FORMATTED, f"{kind} parsing")
     found = _compile_parts(parts).fullmatch(text)
+    if found is None and not text.isascii():
+        found = _compile_parts(list(map(plain, parts))).fullmatch(plain(text).strip())
     if found is None:
         raise LayoutError(f"{text!r} is not written as {layout!r}")
     values = {name: value for name, value in found.groupdict().items() if value}

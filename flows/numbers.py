@@ -37,6 +37,12 @@ NUMBER_FORMATS = {
 """How people write numbers, each named by an example. Signs are those that phones can send in a short message."""
 
 
+class PlainNumber(str):
+    """A number that no person has typed, such as one of JSON or of a cell: it has a point in every number format."""
+
+    __slots__ = ()
+
+
 class NumberError(ValueError):
     """A text is not a number, or the number is out of range."""
 
@@ -58,10 +64,11 @@ def _load_formats() -> dict[str, str]:
 def parse_decimal(text: str, number_format: NumberFormat | None = None) -> Decimal:
     """Reads a text that is a number as a whole: an optional minus, digits, and optionally a dot and digits.
 
-    With a number format its symbols count instead of the dot, and digits of any script; groups have three digits, and
-    what cannot be a number in the format is none. Raises NumberError, also for numbers of more than 36 significant
-    digits or of a magnitude outside 1E-100 to 1E100.
+    With a number format its symbols count instead of the dot, except in a PlainNumber, and digits of any script; groups
+    have three digits, and what cannot be a number in the format is none. Raises NumberError, also for numbers of more
+    than 36 significant digits or of a magnitude outside 1E-100 to 1E100.
     """
+    number_format = None if isinstance(text, PlainNumber) else number_format
     known = text.strip() if number_format is None else _make_plain(plain(text).strip(), number_format)
     if not _PLAIN.fullmatch(known):
         raise NumberError(f"{text!r} is not a number")

@@ -1,22 +1,20 @@
 """Creates, changes and deletes globals."""
 
-import re
-
+import regex
 from sqlalchemy import ColumnElement, delete, select, update
 
 from persistence.database import Transaction
 from persistence.deletions import GLOBAL, note_deleted
 from persistence.errors import InUse, InvalidInput, RecordMissing
-from persistence.field_writes import make_key
+from persistence.field_writes import JOINERS, make_new_key
 from persistence.new_records import NewRecord, insert_new
 from persistence.sql.names import check_new, free_name
 from persistence.stamps import stamped
-from persistence.tables.contacts import FIELD_KEY as KEY
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
 from persistence.workspaces import hold_workspace
 
 VALUE_LENGTH = 10_000
-NAME = re.compile(r"[\w \-]+\Z")
+NAME = regex.compile(rf"[\w\p{{M}}{JOINERS} \-]+\Z")
 
 
 def new_global(tx: Transaction, workspace_id: int, name: str, value: str) -> NewRecord:
@@ -25,9 +23,7 @@ def new_global(tx: Transaction, workspace_id: int, name: str, value: str) -> New
     """
     hold_workspace(tx, workspace_id)
     name, value = _check_name(name), _check_value(value)
-    key = make_key(name)
-    if not KEY.match(key):
-        raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
+    key = make_new_key(tx, workspace_id, global_value, name, "global")
     naming = check_new(tx, workspace_id, global_value, name, key=key, noun="global")
     values = {"workspace_id": workspace_id, "key": key, "value": value, "created_on": tx.now, **naming}
     return NewRecord(global_value, values, is_stamped=True)

@@ -4,8 +4,8 @@ from handlers.answers import Answer, NumberedListAnswer, created_record, inserte
 from handlers.request import Request
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.field_editing import change_field
-from persistence.field_writes import make_key, new_field
-from persistence.fields import FIELDS_V1, TYPE_LETTERS, find_fields
+from persistence.field_writes import find_key, new_field
+from persistence.fields import FIELDS_V1, TYPE_LETTERS
 
 NAMES = {"name": "label", "type": "value_type"}
 WORDS = {letter: word for word, letter in TYPE_LETTERS.items()}
@@ -26,10 +26,10 @@ def write_field(request: Request) -> Answer:
 
 
 def _write(request: Request, key: str | None, label: str, kind: str) -> Answer:
-    """Change the field with the key or with the key derived from the label, or create a field."""
+    """Change the field with the key, or with the key derived from the label or with the label, or create a field."""
     workspace_id = request.workspace.id
-    made = key or make_key(label)
-    if key is not None or find_fields(request.tx, workspace_id, [made]):
-        field_id = change_field(request.tx, workspace_id, made, label, kind)
+    known = key or find_key(request.tx, workspace_id, label)
+    if known is not None:
+        field_id = change_field(request.tx, workspace_id, known, label, kind)
         return created_record(request, FIELDS_V1, field_id)
     return inserted_record(request, FIELDS_V1, new_field(request.tx, workspace_id, label, kind))

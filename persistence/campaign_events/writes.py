@@ -10,10 +10,9 @@ from persistence.campaigns.rescheduling import request_passes
 from persistence.database import Transaction
 from persistence.deletions import CAMPAIGN_EVENT, note_deleted
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.field_writes import create_field, make_key
-from persistence.fields import find_fields
+from persistence.field_writes import create_field, find_key
 from persistence.sql.columns import is_uuid
-from persistence.sql.names import must_exist, name_key
+from persistence.sql.names import must_exist
 from persistence.tables.campaigns import INTERRUPT, campaign_event
 from persistence.tables.contacts import field
 from persistence.translations import read_translations
@@ -59,10 +58,9 @@ def find_or_create_date(tx: Transaction, workspace_id: int, name: str) -> str:
         if name.casefold() in (key, known.casefold()):
             return key
     mine = field.c.workspace_id == workspace_id
-    by_name = tx.execute(select(field.c.key).where(mine, field.c.name_key == name_key(name))).scalar_one_or_none()
-    key = by_name or make_key(name)
-    if by_name is not None or find_fields(tx, workspace_id, [key]):
-        return find_date(tx, workspace_id, key)
+    known_key = find_key(tx, workspace_id, name)
+    if known_key is not None:
+        return find_date(tx, workspace_id, known_key)
     try:
         field_id = create_field(tx, workspace_id, name, DATE_TYPE)
     except InvalidInput as error:

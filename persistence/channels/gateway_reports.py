@@ -1,16 +1,20 @@
 """Reports of gateways: incoming messages and contacts that opted out. For statuses of outgoing messages see
 `delivery_reports`."""
 
+import contextlib
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from email.utils import parseaddr
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Executable, select, update
 
-from flows.urns import URN_LENGTH_MAX, Urn, UrnError, from_parts
+from flows.typed import plain
+from flows.urns import PATH_LENGTH_MAX, URN_LENGTH_MAX, Urn, UrnError, from_parts
 from persistence.channels.channels import Source
 from persistence.channels.settings import OVERLAP, is_one_of
 from persistence.contacts.actions import interrupt_contacts
@@ -28,6 +32,10 @@ from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
+
+OTHER = "ext"
+NOBODY = Urn(OTHER, "unknown")
+AS_NUMBER = re.compile(r"[0-9+ ().-]+")
 
 
 class WrongSecret(Exception):
@@ -80,8 +88,7 @@ _FINDING = Fixed(_find)
 
 
 def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -> int | None:
-    """Store an incoming message; returns its id, or None if its sender is blocked. Raises Refused for an invalid
-    sender."""
+    """Store an incoming message, whatever its sender; returns its id, or None if its sender is blocked."""
     urn = _sender(gateway, report.sender)
     text = clean_text(report.text)[:TEXT_LENGTH]
     # Without a time, a repeated report cannot be distinguished from a second message with the same text.
@@ -100,7 +107,7 @@ def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -
 def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
     """The contact opted out: it is stopped and leaves its flow and all groups, and a channel event is recorded."""
     urn, source = _sender(gateway, sender), gateway.source
-    if urn == UNKNOWN_SENDER:
+    if urn in (UNKNOWN_SENDER, NOBODY) or urn.scheme != gateway.scheme:
         raise Refused("The sender is not a valid address.")
     owner = ensure_owners(tx, source.workspace_id, [urn], channel_id=source.id, changes=True)[urn.identity]
     mine = (contact.c.workspace_id == source.workspace_id) & (contact.c.id == owner.contact_id)
@@ -128,18 +135,26 @@ def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
 
 
 def _sender(gateway: Gateway, sender: str) -> Urn:
+    text = clean_text(sender)
     if gateway.scheme == "tel":
-        return sender_of(clean_text(sender), gateway.source.country)
-    if len(sender) > URN_LENGTH_MAX:
-        raise Refused("The sender is not a valid address: it is too long.")
-    return _read_sender(gateway.scheme, sender)
+        return sender_of(text, gateway.source.country)
+    # Without characters that cannot be stored it would be the address of somebody else.
+    return _read_sender(gateway.scheme, text.strip()) if text == sender else NOBODY
 
 
 @lru_cache(maxsize=SENDERS_KEPT)
 def _read_sender(scheme: str, sender: str) -> Urn:
-    if clean_text(sender) != sender:  # such characters cannot be stored, and without them it would be another URN
-        raise Refused("The sender is not a valid address.")
-    try:
-        return from_parts(scheme, sender, path_length=URN_LENGTH_MAX)
-    except UrnError as error:
-        raise Refused(f"The sender is not a valid address: {error}.") from error
+    """The address as the scheme has it. What is none is kept in a scheme that takes all, and cannot be answered."""
+    for known, path in ((scheme, sender), (scheme, _bare_address(scheme, sender)), (OTHER, sender[:PATH_LENGTH_MAX])):
+        with contextlib.suppress(UrnError):
+            return from_parts(known, path, path_length=URN_LENGTH_MAX)
+    return NOBODY
+
+
+def _bare_address(scheme: str, sender: str) -> str:
+    """The address without what gateways write around it: `whatsapp:+250 788...`, `Ann <ann@example.org>`."""
+    bare = sender[len(scheme) + 1 :] if sender.lower().startswith(f"{scheme}:") else sender
+    if scheme == "mailto":
+        return parseaddr(bare)[1]
+    number = plain(bare)
+    return re.sub(r"[^0-9]", "", number) if AS_NUMBER.fullmatch(number) else bare

@@ -13,7 +13,7 @@ from flows.clock import SystemClock
 from flows.dates import move_to_zone, parse_datetime
 from flows.environment import Environment
 from flows.moments import in_whole_minutes
-from flows.numbers import NumberError, parse_decimal, render_decimal
+from flows.numbers import NumberError, PlainNumber, parse_decimal, render_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path, read_places
 from flows.typed import clean
 from persistence.boundaries.boundaries import read_place_tree
@@ -60,13 +60,14 @@ def read_value(
     empty string, which clears the field. Numbers are plain decimal strings; datetimes are ISO 8601 in the workspace's
     time zone (contract reference, contact field values).
     """
-    text = clean(text or "")[:VALUE_LENGTH]
+    given, text = text, clean(text or "")[:VALUE_LENGTH]
     if not text:
         return None
     stored = {"text": text}
     environment = environment or environment_of(workspace)
+    number = given if isinstance(given, PlainNumber) else text
     with contextlib.suppress(NumberError):
-        stored["number"] = render_decimal(parse_decimal(text, environment.number_format))
+        stored["number"] = render_decimal(parse_decimal(number, environment.number_format))
     moment = parse_datetime(environment, FixedClock(now), text, fill_time=False)
     if moment is not None:
         stored["datetime"] = in_whole_minutes(move_to_zone(moment, workspace.zone)).isoformat()

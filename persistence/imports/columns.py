@@ -10,17 +10,18 @@ from typing import NamedTuple
 
 from sqlalchemy import select
 
+from flows.typed import clean
 from flows.urn_schemes import SCHEMES
 from persistence.contacts.bulk import REJECTED, ContactRow, Outcome
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.exports.sheets import CLEARED, unguard
-from persistence.field_writes import RESERVED_KEYS, check_field_name, create_field, make_key
+from persistence.field_writes import JOINERS, check_field_name, create_field, make_free_key, make_key
 from persistence.fields import TYPES
 from persistence.imports.reading import CELL_LENGTH, COLUMNS_LIMIT, Row
 from persistence.imports.survey import EXAMPLE_LENGTH, EXAMPLES, SAMPLE, Formats, Survey, Values, give_examples, most
 from persistence.sql.names import find_ids, name_key
-from persistence.tables.contacts import FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field
+from persistence.tables.contacts import FIELD_NAME_LENGTH, contact, field
 from persistence.workspaces import Workspace
 
 UUID, NAME, FIRST, LAST, LANGUAGE, IGNORE = "uuid", "name", "first_name", "last_name", "language", "ignore"
@@ -54,7 +55,8 @@ OURS = ("status", "groups", "created on", "modified on", "last seen on")
 class Column:
     """A column of a file: its place from 1, its header, the first values below it, and what it means. `filled` counts
     its values; `numbers` and `dates` those that can be read so, `suggested` is the field that could be made of it.
-    `unread` counts the values that the type of its field does not understand, of which some are shown."""
+    `unread` counts the values that the type of its field does not understand, `short_years` the dates whose year has
+    two digits; some of both are shown."""
 
     place: int
     header: str
@@ -66,6 +68,8 @@ class Column:
     suggested: str | None = None
     unread: int = 0
     unread_examples: tuple[str, ...] = ()
+    short_years: int = 0
+    short_year_examples: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -101,10 +105,13 @@ def guess_columns(tx: Transaction, workspace: Workspace, header: Row, survey: Su
         if target == NEW:
             assert suggested is not None
             target = suggested
-            is_twice = any(make_key(target) == make_key(each.target) for each in found)
+            is_twice = any(_what_is_new(target) == _what_is_new(each.target) for each in found)
         counts = (those.filled, those.numbers[formats.decimal_sign], those.dates[formats.date_style])
         shown = tuple(each[:EXAMPLE_LENGTH] for each in those.sample[:EXAMPLES])
-        found.append(Column(place, text, shown, IGNORE if is_twice else target, *counts, suggested))
+        column = Column(place, text, shown, IGNORE if is_twice else target, *counts, suggested)
+        style = formats.date_style
+        some = those.short.get(style, ())
+        found.append(replace(column, short_years=those.short_years[style], short_year_examples=some))
     return found
 
 
@@ -172,24 +179,24 @@ def _suggest(header: str, place: int, kind: str) -> str:
     return f"{NEW}:{clean_field_name(header, place)}:{kind}"
 
 
+def _what_is_new(target: str) -> str | None:
+    """What two new fields have in common that would be one."""
+    kind, _, rest = target.partition(":")
+    name = rest.rpartition(":")[0]
+    return None if kind != NEW else make_key(name) if name.isascii() else name_key(name)
+
+
 def clean_field_name(header: str, place: int = 0) -> str:
     """The name of a field that is made of a column: what may be in one of its header."""
     kind, sign, rest = header.partition(":")
-    text = unicodedata.normalize("NFC", rest if sign and name_key(kind.strip()) == FIELD else header)
-    marks = "".join(each for each in text if unicodedata.category(each)[0] != "M")
-    words = "".join(each if each.isalnum() or each == "-" else " " for each in marks).split()
+    text = clean(rest if sign and name_key(kind.strip()) == FIELD else header)
+    words = "".join(each if _is_of_name(each) else " " for each in text).split()
     name = " ".join(words).strip(" -")[:FIELD_NAME_LENGTH].strip(" -")
     return name or f"Column {place}"
 
 
-def clean_field_key(name: str, taken: set[str]) -> str:
-    """A key for a name of any alphabet, which no field has."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if unicodedata.category(each)[0] != "M")
-    key = make_key(plain)
-    key = key if key[:1].isalpha() else f"field_{key}".strip("_")
-    key = f"{key}_field" if key in RESERVED_KEYS else key
-    numbered = (f"{key[: FIELD_KEY_LENGTH - 4]}_{number}" for number in range(2, 1000))
-    return next(each for each in (key[:FIELD_KEY_LENGTH].strip("_"), *numbered) if each not in taken)
+def _is_of_name(letter: str) -> bool:
+    return letter.isalnum() or letter in f"-{JOINERS}" or unicodedata.category(letter)[0] == "M"
 
 
 def choose_targets(columns: Sequence[Column], chosen: Iterable[Choice]) -> list[Column]:
@@ -291,9 +298,10 @@ def make_fields(tx: Transaction, workspace: Workspace, columns: Sequence[Column]
             found.append(each)
             continue
         name, type_ = read_new(rest)
-        key = named.get(name_key(name)) or (make_key(name) if make_key(name) in known else None)
+        made = make_key(name) if name.isascii() else ""
+        key = named.get(name_key(name)) or (made if made in known else None)
         if key is None:
-            key = clean_field_key(name, known)
+            key = make_free_key(name, known)
             try:
                 create_field(tx, workspace.id, name, type_, key=key)
             except LimitReached as error:

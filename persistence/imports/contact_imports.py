@@ -24,7 +24,7 @@ from persistence.workspaces import Workspace, hold_workspace
 
 rows = contact_import.c
 UNFINISHED_LIMIT = 20
-TEXTS = ("examples", "unread_examples")
+TEXTS = ("examples", "unread_examples", "short_year_examples")
 KEEP, REJECT, REFUSE = UNREAD = ("keep", "reject", "refuse")
 """What is done with values that are not understood: they are kept as texts, reject their row, or the whole file."""
 FILENAME_LENGTH = 255

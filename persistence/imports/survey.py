@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 
-from flows.dates import parse_datetime
+from flows.dates import find_short_year, parse_datetime
 from flows.environment import Environment, NumberFormat
-from flows.numbers import NumberError, parse_decimal
+from flows.numbers import NumberError, PlainNumber, parse_decimal
 from flows.phones import parse_phone
 from persistence.contacts.values import DATE_FORMATS, FixedClock, environment_of
 from persistence.imports.reading import COLUMNS_LIMIT, Row
@@ -62,7 +62,8 @@ def formats_of(workspace: Workspace) -> Formats:
 @dataclass(slots=True)
 class Values:
     """The values of a column. `numbers` counts those that are one with each decimal sign, `dates` those that are
-    one in each order, `signs` and `groupings` those with which a decimal sign, or one between groups, is clear."""
+    one in each order, `signs` and `groupings` those with which a decimal sign, or one between groups, is clear.
+    `short_years` counts the dates of each order whose year has two digits, `short` shows some and the year."""
 
     filled: int = 0
     sample: list[str] = field(default_factory=list)
@@ -70,6 +71,8 @@ class Values:
     dates: Counter[str] = field(default_factory=Counter)
     signs: Counter[str] = field(default_factory=Counter)
     groupings: Counter[str] = field(default_factory=Counter)
+    short_years: Counter[str] = field(default_factory=Counter)
+    short: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def share(self, is_such: Callable[[str], bool]) -> float:
         return sum(map(is_such, self.sample)) / len(self.sample) if self.sample else 0.0
@@ -85,8 +88,14 @@ class Survey:
         orders = {style: replace(environment_of(workspace), date_format=form) for style, form in DATE_FORMATS.items()}
 
         @lru_cache(maxsize=50_000)
-        def find_dates(text: str) -> tuple[str, ...]:
-            return tuple(style for style, each in orders.items() if parse_datetime(each, clock, text) is not None)
+        def find_dates(text: str) -> tuple[tuple[str, str], ...]:
+            """The orders in which the text is a date, each with the year as which two digits are read then."""
+            found = ((style, each, parse_datetime(each, clock, text)) for style, each in orders.items())
+            return tuple(
+                (style, f"{text} = {moment.year}" if find_short_year(each, text, moment.year) else "")
+                for style, each, moment in found
+                if moment is not None
+            )
 
         self._find_dates = find_dates
 
@@ -107,6 +116,8 @@ class Survey:
             return
         if is_sampled or values.numbers:
             values.numbers.update(sign for sign in DECIMAL_SIGNS if is_number(cell, sign))
+            if isinstance(cell, PlainNumber):
+                return
             if POINT.match(cell):
                 values.signs["."] += 1
             elif COMMA.match(cell):
@@ -115,7 +126,12 @@ class Survey:
             if grouped is not None and (grouped["more"] or grouped["sign"] not in DECIMAL_SIGNS):
                 values.groupings[SPELLINGS.get(grouped["sign"], grouped["sign"])] += 1
         if (is_sampled or values.dates) and 5 < len(cell) <= DATE_LENGTH and not cell.isdigit():
-            values.dates.update(self._find_dates(cell))
+            for style, short in self._find_dates(cell):
+                values.dates[style] += 1
+                if short:
+                    values.short_years[style] += 1
+                    if len(values.short.get(style, ())) < EXAMPLES:
+                        values.short[style] = give_examples((*values.short.get(style, ()), short))
 
     def suggest_formats(self, own: Formats) -> Formats:
         """What the values themselves say; those of the workspace if they say nothing."""
@@ -157,9 +173,11 @@ def most(counts: Counter[str]) -> int:
     return max(counts.values(), default=0)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=50_000, typed=True)
 def is_number(text: str, sign: str) -> bool:
     """Whether a text is a number with this decimal sign, and clearly none with the other one."""
+    if isinstance(text, PlainNumber):
+        return True
     if (COMMA if sign == "." else POINT).match(text):
         return False
     try:

@@ -77,7 +77,13 @@ def test_a_datetime_is_a_date_with_the_time_that_follows_it(text, moment):
     assert parse_datetime(YEAR_FIRST, CLOCK, text) == datetime.fromisoformat(moment)
 
 
-@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "0001-01-02"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0001-01-01T00:00:00+14:00", "0001-01-02", "-0044-03-15", "-10044-03-15", "0044-03-15 BC", "44-03-15 B.C."),
+        *("-0044-03-15T00:00:00Z", "\u22120044-03-15", "0044-03-15BCE", "0000-01-01"),
+    ],
+)
 def test_moments_at_the_beginning_of_the_calendar_are_not_found(text):
     assert parse_datetime(YEAR_FIRST, CLOCK, text) is None
 

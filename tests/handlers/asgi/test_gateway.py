@@ -106,17 +106,43 @@ class TestReceive:
         assert response.status_code == 200
         assert api.results("/api/v2/messages.json")[0]["urn"] == f"tel:{path}"
 
-    @pytest.mark.parametrize("action", ["receive", "stopped"])
-    @pytest.mark.parametrize("sender", ["%00", "amina%00", "am%01ina", "%EF%BF%BE"])
-    def test_a_sender_that_is_no_text_is_refused(self, api: Api, action: str, sender: str) -> None:
-        uuid = uuid_of(api, add_gateway(api.database, api.workspace, "http://127.0.0.1:1/"))
-        with api.database.writing() as tx:
-            tx.execute(update(channel).values(schemes=["ext"]))
-        form = {"Content-Type": "application/x-www-form-urlencoded"}
+    @pytest.mark.parametrize(
+        ("scheme", "sender", "urn"),
+        [
+            ("telegram", "12345678", "telegram:12345678"),
+            ("telegram", "telegram:١٢٣", "telegram:123"),
+            ("telegram", "amina", "ext:amina"),
+            ("telegram", "", "ext:unknown"),
+            ("whatsapp", "whatsapp:+250 788-000-111", "whatsapp:250788000111"),
+            ("whatsapp", "RW.abc!", "ext:RW.abc!"),
+            ("mailto", "Amina <Amina@Example.org>", "mailto:amina@example.org"),
+            ("mailto", "amina", "ext:amina"),
+            ("viber", "v" * 25, "ext:" + "v" * 25),
+            ("twitterid", "x" * 300, "ext:" + "x" * 200),
+            ("ext", "Größe 5", "ext:Größe 5"),
+            ("ext", "am\x01ina", "ext:unknown"),
+            ("ext", "\x00", "ext:unknown"),
+        ],
+    )
+    def test_no_scheme_drops_a_message_for_its_sender(self, api: Api, scheme: str, sender: str, urn: str) -> None:
+        path = self._open_gateway(api, scheme)
 
-        response = api.client.post(f"/c/ex/{uuid}/{SECRET}/{action}", content=f"from={sender}&text=hi", headers=form)
+        response = api.client.post(f"{path}/receive", data={"from": sender, "text": "x"})
+
+        assert response.status_code == 200
+        assert [each["urn"] for each in api.results("/api/v2/messages.json")] == [urn]
+
+    @pytest.mark.parametrize(("scheme", "sender"), [("ext", "am\x01ina"), ("ext", "\x00"), ("telegram", "amina")])
+    def test_nobody_opts_out_by_an_impossible_address(self, api: Api, scheme: str, sender: str) -> None:
+        response = api.client.post(f"{self._open_gateway(api, scheme)}/stopped", data={"from": sender})
 
         assert (response.status_code, api.results("/api/v2/contacts.json")) == (400, [])
+
+    def _open_gateway(self, api: Api, scheme: str) -> str:
+        uuid = uuid_of(api, add_gateway(api.database, api.workspace, "http://127.0.0.1:1/"))
+        with api.database.writing() as tx:
+            tx.execute(update(channel).values(schemes=[scheme]))
+        return f"/c/ex/{uuid}/{SECRET}"
 
     @pytest.mark.parametrize("path", ["/c/ex/nobody/receive", "/c/ex/11111111-1111-4111-8111-111111111111/receive"])
     def test_an_unknown_channel_is_refused(self, api: Api, path: str) -> None:

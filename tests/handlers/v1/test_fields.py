@@ -51,6 +51,15 @@ class TestWriteField:
         assert response.status_code == 201
         assert api.results(PATH) == [{"key": "due_date", "label": "due date", "value_type": "D"}]
 
+    def test_a_label_without_latin_letters_names_its_field(self, api: Api) -> None:
+        api.post(PATH, {"label": "น้ำหนัก", "value_type": "T"})
+        api.post(PATH, {"label": "ส่วนสูง", "value_type": "T"})
+
+        api.post(PATH, {"label": "ส่วนสูง", "value_type": "N"})
+
+        known = {each["label"]: (each["key"], each["value_type"]) for each in api.results(PATH)}
+        assert known == {"น้ำหนัก": ("field", "T"), "ส่วนสูง": ("field_2", "N")}
+
     def test_an_unknown_key_is_a_problem_of_that_field(self, api: Api) -> None:
         response = api.post(PATH, {"key": "shoe_size", "label": "Shoe Size", "value_type": "N"})
 

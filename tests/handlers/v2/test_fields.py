@@ -42,6 +42,27 @@ class TestWriteField:
         assert response.status_code == 201
         assert (response.json()["key"], response.json()["label"]) == ("date_of_birth", "Date of Birth")
 
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ("น้ำหนัก", "ส่วนสูง"),
+            ("वज़न", "ऊँचाई"),
+            ("எடை", "உயரம்"),
+            ("Вес", "Рост"),
+            ("体重", "身長"),
+            ("قد\u200cبلند", "وزن"),
+        ],
+    )
+    def test_names_of_every_script_get_a_key_of_their_own(self, api: Api, names: tuple[str, str]) -> None:
+        made = [api.post(PATH, {"name": name, "type": "number"}) for name in names]
+        contact = api.post("/api/v2/contacts.json", {"name": "Amina", "fields": {"field_2": "7"}}).json()
+        again = api.post(PATH, {"name": names[0], "type": "number"})
+
+        assert [each.json()["name"] for each in made] == list(names)
+        assert [each.json()["key"] for each in made] == ["field", "field_2"]
+        assert contact["fields"] == {"field": None, "field_2": "7"}
+        assert (again.status_code, list(again.json())) == (400, ["name"])
+
     def test_older_words_are_accepted(self, api: Api) -> None:
         record = api.post(PATH, {"label": "Age", "value_type": "numeric"}).json()
 

@@ -61,6 +61,12 @@ class TestWriteGlobal:
             **PHONE,
         }
 
+    @pytest.mark.parametrize("name", ["เบอร์โทร", "फ़ोन", "Телефон"])
+    def test_names_of_every_script_get_a_key(self, api: Api, name: str) -> None:
+        made = api.post(PATH, {"name": name, "value": "1"}).json()
+
+        assert (made["name"], made["key"]) == (name, "global")
+
     def test_a_key_changes_the_value_and_leaves_the_name(self, api: Api) -> None:
         api.post(PATH, PHONE)
 
