@@ -16,6 +16,7 @@ SENDER_NAME_LENGTH_MAX = 64
 REREADINGS_MAX = 3
 
 _SPREADSHEET_EXPONENT = re.compile(r"e\+1[12]\Z")
+_SPREADSHEET_FRACTION = re.compile(r"(?<=[0-9]{7})[.,]0+\Z")
 _NOT_ALPHANUMERIC = regex.compile(r"[^\p{L}\p{M}\p{N}]+")
 _CANDIDATE = re.compile(r"\+?[\d .\-()]{5,}")
 _NOT_DIALLED = re.compile(r"[^\d+]")
@@ -36,9 +37,9 @@ def is_country(code: str) -> bool:
 
 def normalize_number(text: str, country: str = "") -> str:
     """The path of a `tel` URN for a typed number: E.164 if possible, otherwise its letters and digits. Repairs numbers
-    that spreadsheets wrote with an exponent, and adds the `+` that people leave out of international numbers, unless
-    the number is dialed so in the country itself. Short codes and sender names are returned cleaned and in lower case;
-    the result may be empty.
+    that spreadsheets wrote with an exponent or a fraction, and adds the `+` that people leave out of international
+    numbers, unless the number is dialed so in the country itself. Short codes and sender names are returned cleaned and
+    in lower case; the result may be empty.
     """
     cleaned, dialled = _clean(text)
     return _read_dialled(dialled, country) or cleaned
@@ -172,7 +173,7 @@ def _common_length(first: str, second: str) -> int:
 
 def _clean(text: str) -> tuple[str, str]:
     """The letters and digits of a text, of every script, and the same in the form in which it should be dialed."""
-    lowered = fold_case(plain(text).strip())
+    lowered = _SPREADSHEET_FRACTION.sub("", fold_case(plain(text).strip()))
     if _SPREADSHEET_EXPONENT.search(lowered):
         lowered = lowered[:-4].replace(".", "")
     # Letters that now stand together may have one composed form.

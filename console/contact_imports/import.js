@@ -142,7 +142,7 @@ const newType = (/** @type {string} */ target) => target.slice(target.lastIndexO
 
 /**
  * How many values of a column the type of its field does not understand: as the file was read, or, for another target, by
- * what its values can be.
+ * what its values can be. And as which years two digits are read.
  * @param {{column: Import["columns"][number], target: string, fields: import("../shared/contract.js").Listed<"fields">[]}} props
  */
 function Unread({ column, target, fields }) {
@@ -150,9 +150,10 @@ function Unread({ column, target, fields }) {
   const filled = column.filled ?? 0;
   const read = type === "number" ? column.numbers : type === "datetime" ? column.dates : undefined;
   const count = target === column.target ? column.unread ?? 0 : filled - (read ?? filled);
-  if (!count) return null;
   const some = target === column.target ? column.unread_examples ?? [] : [];
-  return html`<p class="problem"><span>${t("imports.not_understood", { count: number(count), total: number(filled) })} ${some.map((each) => html`“<bdi>${each}</bdi>” `)}</span></p>`;
+  return html`
+    ${count > 0 && html`<p class="problem"><span>${t("imports.not_understood", { count: number(count), total: number(filled) })} ${some.map((each) => html`“<bdi>${each}</bdi>” `)}</span></p>`}
+    ${type === "datetime" && Boolean(column.short_years) && html`<p class="help">${t("imports.short_years", { count: number(column.short_years ?? 0) })} ${(column.short_year_examples ?? []).map((each) => html`<bdi>${each}</bdi> `)}</p>`}`;
 }
 
 /**

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
-from flows.numbers import render_decimal
+from flows.numbers import PlainNumber, render_decimal
 from flows.urns import Urn
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
@@ -81,4 +81,4 @@ def _as_text(value: str | float | bool | None) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    return render_decimal(Decimal(repr(value)))
+    return PlainNumber(render_decimal(Decimal(repr(value))))

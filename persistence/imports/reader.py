@@ -3,7 +3,8 @@ memory, time and files, and no secrets in its environment; what a file does to i
 
 `python -I reader.py ENCODING`, with the file as standard input and `-` for an encoding that is guessed. It writes
 frames: four bytes with a length, then JSON; an empty frame is a sign of life. The first frame says what the file is,
-each other one has rows: lists of texts, and a number for so many empty rows. The last one says why reading ended.
+each other one has rows: lists of texts, with a text in a list for a number that has a point, and a number for so many
+empty rows. The last one says why reading ended.
 
 Rows of CSV and XLSX are read one by one; texts that a workbook shares are kept in a temporary file. Of XLS, XLSB and
 ODS the sheet is in memory, within the limit.
@@ -25,6 +26,7 @@ import zlib
 from array import array
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, BinaryIO, NoReturn
 from xml.parsers import expat
 
@@ -48,7 +50,20 @@ DELIMITERS = ",;\t|"
 SEPARATOR = re.compile(r'"?sep=(.)"?\s*\Z', re.IGNORECASE)
 NOT_A_WORKBOOK = "This is not a workbook that can be read."
 
+NO_TABLES = {
+    **dict.fromkeys((b"<html", b"<!doctype html", b"<table"), "a web page"),
+    **dict.fromkeys((b"<?xml", b"<workbook"), "an XML file"),
+    **dict.fromkeys((b"%pdf-",), "a PDF file"),
+    **dict.fromkeys((b"{\\rtf",), "a text document"),
+    **dict.fromkeys((b"\x89png", b"gif8", b"\xff\xd8\xff"), "a picture"),
+}
+"""How files begin that some systems name .xls or .csv."""
+
 Row = list[str]
+
+
+class Number(str):
+    """A cell that is a number with decimals: it has a point, whatever people of the workspace write."""
 
 
 class BadFile(ValueError):
@@ -60,7 +75,7 @@ class Frames:
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
-        self._rows: list[Row | int] = []
+        self._rows: list[list[str | list[str]] | int] = []
         self._size = self._read = 0
 
     def tell(self, **values: Any) -> None:
@@ -76,7 +91,7 @@ class Frames:
 
     def row(self, row: Row) -> None:
         if row:
-            self._rows.append(row)
+            self._rows.append([[cell] if type(cell) is Number else cell for cell in row])
             self._size += 8 * len(row) + sum(map(len, row))
         elif self._rows and isinstance(self._rows[-1], int):
             self._rows[-1] += 1
@@ -144,9 +159,19 @@ def _rows_of(file: BinaryIO, encoding: str | None, frames: Frames) -> Iterator[R
         frames.tell(kind="workbook")
         return _sheet_rows(file)
     if beginning != ZIP:
+        _check_text(file)
         return _csv_rows(file, encoding, frames)
     frames.tell(kind="workbook")
     return _packed_rows(file, frames)
+
+
+def _check_text(file: BinaryIO) -> None:
+    """Raises BadFile for what is neither a workbook nor a CSV file, whatever its name says."""
+    beginning = file.read(1024).removeprefix(codecs.BOM_UTF8).lstrip().lower()
+    file.seek(0)
+    kind = next((kind for mark, kind in NO_TABLES.items() if beginning.startswith(mark)), None)
+    if kind is not None:
+        raise BadFile(f"This is {kind}: open it and save it as a workbook (XLSX) or as CSV.")
 
 
 def _packed_rows(file: BinaryIO, frames: Frames) -> Iterator[Row]:
@@ -438,15 +463,18 @@ def _number(text: str) -> str:
 
 
 def _plain(number: float) -> str:
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
+    is_whole = number.is_integer() and abs(number) < 1e15
+    return str(int(number)) if is_whole else Number(f"{Decimal(repr(number)):f}")
 
 
 def _moment(text: str, epoch: datetime, shown: str) -> str:
-    """A date or time in ISO 8601; a number that cannot be one stays a number."""
+    """A date or time in ISO 8601, or a number with zeros before it; a number that cannot be a time stays a number."""
     try:
         days = float(text)
         if shown == "duration":
-            return str(timedelta(seconds=round(days * 86400)))
+            return _duration(timedelta(seconds=round(days * 86400)))
+        if shown.startswith("0"):
+            return _number(text).zfill(len(shown)) if text.isdigit() else _number(text)
         if 0 <= days < 1:
             return str((datetime.min + timedelta(seconds=round(days * 86400))).time())
         if epoch.year == 1899 and days < 60:
@@ -457,6 +485,14 @@ def _moment(text: str, epoch: datetime, shown: str) -> str:
     return found.date().isoformat() if found.time() == time() else found.isoformat(sep=" ")
 
 
+def _duration(long: timedelta) -> str:
+    """Hours, minutes and seconds, as sheets show them: 36:00:00 and not 1 day, 12:00:00."""
+    minutes, seconds = divmod(round(abs(long).total_seconds()), 60)
+    return f"{'-' if long < timedelta() else ''}{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+PADDED = re.compile("0{2,}")
+"""A format that shows zeros before a number: of phones and codes of places."""
 TIME_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
 ASIDE = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNORECASE)
 
@@ -468,6 +504,8 @@ def _time_format(number: str, codes: dict[str, str]) -> str:
     bare = ASIDE.sub("", code.split(";")[0]).casefold()
     if re.search(r"\[[hms]+\]", bare):
         return "duration"
+    if PADDED.fullmatch(bare):
+        return bare
     return "date" if re.search("[dmyhs]", bare.replace("general", "")) else ""
 
 
@@ -567,7 +605,7 @@ def _sheet_rows(file: BinaryIO) -> Iterator[Row]:
                 yield []
             left = 0 if sheet.start is None else sheet.start[1]
             for row in sheet.iter_rows():
-                yield _trimmed([*[""] * left, *(_text_of(cell)[:SHORTENED] for cell in row)])
+                yield _trimmed([*[""] * left, *map(_text_of, row)])
     except CalamineError as error:
         raise BadFile(NOT_A_WORKBOOK) from error
 
@@ -580,9 +618,11 @@ def _text_of(cell: object) -> str:
         return _plain(cell)
     if isinstance(cell, datetime):
         return cell.date().isoformat() if cell.time() == time() else cell.isoformat(sep=" ")
-    if isinstance(cell, (date, time, timedelta)):
+    if isinstance(cell, timedelta):
+        return _duration(cell)
+    if isinstance(cell, (date, time)):
         return str(cell)
-    return str(cell).strip()
+    return str(cell).strip()[:SHORTENED]
 
 
 def _trimmed(row: Row) -> Row:
@@ -703,7 +743,10 @@ class Lines:
         return True
 
 
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+MARKS = (
+    *((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32")),
+    *((codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")),
+)
 LATIN = {
     "cp1252": "éèàâçêëîïôùûüöäßñáíóúãõåæø",
     "cp1250": "ąęłńóśźżčšžřěůýáíéúőűăţşâîćđ",
@@ -728,6 +771,9 @@ LARGE = {"gb18030": (0xB0, 0xD7), "big5": (0xA4, 0xC6), "cp949": (0xB0, 0xC8), "
 ENCODINGS = ("utf-8", "utf-16", *LATIN, *OTHER, *LARGE)
 SAMPLE_BYTES = 1 << 17
 WORD = re.compile(rb"[A-Za-z\x80-\xff]{1,64}")
+LARGE_WORD = re.compile(rb"[\x40-\x7e\x80-\xff]+")
+"""The second of two bytes may be a sign of ASCII."""
+MOST_BROKEN = 0.02
 
 
 def _guess_encoding(file: BinaryIO, beginning: bytes, frames: Frames) -> str:
@@ -739,7 +785,7 @@ def _guess_encoding(file: BinaryIO, beginning: bytes, frames: Frames) -> str:
     if zeros > len(beginning) // 5:
         return "utf-16-le" if beginning[1::2].count(0) > zeros // 2 else "utf-16-be"
     decoder = codecs.getincrementaldecoder("utf-8")()
-    sample = bytearray()
+    sample, large_sample = bytearray(), bytearray()
     is_utf8 = True
     while piece := file.read(PIECE_BYTES):
         frames.live(len(piece))
@@ -749,15 +795,19 @@ def _guess_encoding(file: BinaryIO, beginning: bytes, frames: Frames) -> str:
             except UnicodeDecodeError:
                 is_utf8 = False
         if len(sample) < SAMPLE_BYTES:
-            for word in WORD.findall(piece) if not piece.isascii() else ():
-                sample += b"" if word.isascii() else word + b" "
+            for kind, found in ((WORD, sample), (LARGE_WORD, large_sample)) if not piece.isascii() else ():
+                for word in kind.findall(piece):
+                    found += b"" if word.isascii() else word + b" "
     try:
         decoder.decode(b"", True)
     except UnicodeDecodeError:
         is_utf8 = False
     if is_utf8:
         return "utf-8"
-    scores = {encoding: _score(bytes(sample[:SAMPLE_BYTES]), encoding) for encoding in ENCODINGS[2:]}
+    scores = {
+        encoding: _score(bytes((large_sample if encoding in LARGE else sample)[:SAMPLE_BYTES]), encoding)
+        for encoding in ENCODINGS[2:]
+    }
     best = max(scores, key=lambda encoding: scores[encoding])
     return best if scores[best] > float("-inf") else "cp1252"
 
@@ -765,11 +815,13 @@ def _guess_encoding(file: BinaryIO, beginning: bytes, frames: Frames) -> str:
 def _score(sample: bytes, encoding: str) -> float:
     """How much these words look like those of people who use an encoding, for each letter."""
     try:
-        text = sample.decode(encoding)
-    except UnicodeDecodeError as error:
-        if encoding not in LARGE or error.start < len(sample) - 4:
-            return float("-inf")
-        text = sample[: error.start].decode(encoding)
+        # The pieces of a file and the sample may end between two bytes.
+        text = sample.decode(encoding, "replace" if encoding in LARGE else "strict")
+    except UnicodeDecodeError:
+        return float("-inf")
+    if text.count("\ufffd") > max(len(text) * MOST_BROKEN, len(sample) == SAMPLE_BYTES):
+        return float("-inf")
+    text = text.replace("\ufffd", "")
     score, count = 0.0, 0
     before = " "
     for letter in text:

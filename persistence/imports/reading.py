@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
+from flows.numbers import PlainNumber
 from persistence.exports.sheets import restore_cell
 from persistence.imports import reader
 from persistence.imports.reader import CELL_LENGTH, COLUMNS_LIMIT, ENCODINGS, BadFile, Row
@@ -61,8 +62,9 @@ class Rows(Iterator[Row]):
                 if isinstance(row, int):
                     self._empty = row
                     continue
-                found: Row = row
-                return [restore_cell(cell) if cell[:1] == "'" else cell for cell in found] if self._is_csv else found
+                if self._is_csv:
+                    return [restore_cell(cell) if cell[:1] == "'" else cell for cell in row]
+                return [PlainNumber(cell[0]) if type(cell) is list else cell for cell in row]
             self._more()
 
     def _more(self) -> None:

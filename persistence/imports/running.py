@@ -138,7 +138,7 @@ def count_unread(
     environment, now = formats.environment_of(workspace), database.clock()
     found: list[tuple[int, Sequence[str]]] = [(0, ()) for _ in columns]
 
-    @lru_cache(maxsize=50_000)
+    @lru_cache(maxsize=50_000, typed=True)
     def is_read(text: str, kind: str) -> bool:
         return kind in (read_value(workspace, text, now, environment) or {})
 

@@ -3,8 +3,11 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from persistence.database import Database
+from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.contacts import contact, field
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_field
@@ -72,3 +75,36 @@ def test_dates_before_standard_time_and_without_an_end_are_told_and_found(
     again = api.post("/api/v2/contacts.json", {"fields": {"dob": shown}}, uuid=made["uuid"]).json()
     assert again["fields"]["dob"] == shown
     assert [each["uuid"] for each in api.results("/api/v2/contacts.json", query=query)] == [made["uuid"]]
+
+
+@pytest.mark.parametrize(("value", "number"), [(27.5, "27.5"), (1.234, "1.234"), (1234.5, "1234.5"), ("1.234", "1234")])
+def test_a_number_of_json_has_its_point_in_every_format(api: Api, value: Any, number: str) -> None:
+    head = api.as_role("administrator")
+    head.post("/api/v2/workspace_settings.json", {"number_format": "1.234,5"})
+    api.post("/api/v2/fields.json", {"name": "Weight", "type": "number"})
+
+    made = api.post(PATH, {"fields": {"weight": value}}).json()
+
+    assert made["fields"]["weight"] == number
+
+
+def test_numbers_stored_before_the_number_format_stay_until_they_are_written(
+    api: Api, database: Database, workspace: Workspace
+) -> None:
+    """An older version read `27,5` as 275, in every workspace."""
+    make_field(database, workspace, "Weight", "number")
+    uuid = make_contact(database, workspace)
+    with database.writing() as tx:
+        old = {tx.execute(select(field.c.uuid)).scalar_one(): {"text": "27,5", "number": "275"}}
+        tx.execute(update(workspace_table).values(country="DE", number_format=None))
+        tx.execute(update(contact).values(fields=old))
+
+    def weight(**body: Any) -> str:
+        return str((api.post(PATH, body, uuid=uuid) if body else api.get(PATH, uuid=uuid)).json()["fields"]["weight"])
+
+    assert api.results(PATH, uuid=uuid)[0]["fields"]["weight"] == "275"
+    assert [each["uuid"] for each in api.results(PATH, query="weight = 275")] == [uuid]
+    assert weight(name="Amina") == weight(fields={"weight": "275"}) == "275"
+    with database.reading() as tx:
+        assert tx.execute(select(contact.c.fields)).scalar_one() == old
+    assert weight(fields={"weight": "27,5"}) == "27.5"

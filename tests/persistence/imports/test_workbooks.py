@@ -2,10 +2,11 @@
 workspace, with the same people at the end. What each kind is about stands in its name."""
 
 import io
+import re
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,15 @@ KINDS: dict[str, tuple[bytes, dict[str, str]]] = {
 }  # fmt: skip
 
 
+RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+DAYS = {
+    "1899-06-15": date(1899, 6, 15),
+    "0001-01-03": date(1, 1, 3),
+    "9999-12-31": date(9999, 12, 31),
+    "15/06/1899 10:15:30": date(1899, 6, 15),
+}
+
+
 def moment_of(value: str) -> str:
     try:
         return datetime.fromisoformat(value).astimezone(UTC).isoformat()
@@ -193,6 +203,33 @@ def test_a_file_as_organisations_bring_it_is_imported_and_equal_after_a_round_tr
         assert people_of(there) == people_of(here)
 
 
+@pytest.mark.parametrize("zone", ["Africa/Monrovia", "Africa/Kigali", "Pacific/Kiritimati", "America/Juneau"])
+@pytest.mark.parametrize("text", ["1899-06-15", "0001-01-03", "9999-12-31", "15/06/1899 10:15:30"])
+def test_dates_of_every_year_are_equal_after_a_round_trip(desks: tuple[Desk, Desk], text: str, zone: str) -> None:
+    """Before standard time, clocks differed from UTC by seconds, which RFC 3339 does not have."""
+    zones = ("Africa/Monrovia", zone)
+    here, there = (
+        replace(desk, workspace=replace(desk.workspace, timezone=name)) for desk, name in zip(desks, zones, strict=True)
+    )
+    with here.database.writing() as tx:
+        for desk in (here, there):
+            mine = workspace_table.c.id == desk.workspace.id
+            tx.execute(update(workspace_table).where(mine).values(timezone=desk.workspace.timezone))
+    here.run([["Phone", "Name", "Field:Due"], [A, "Ann", text]])
+
+    (ann,) = here.contacts()
+
+    assert RFC_3339.fullmatch(ann["fields"]["due"])
+    assert datetime.fromisoformat(ann["fields"]["due"]).date() == DAYS[text]
+    for form in (CSV, XLSX):
+        again = there.upload(here.export(form), f"export.{form}")
+        there.start(again)
+        there.work()
+        assert [each["unread"] for each in there.show(again)["columns"]] == [0] * len(there.show(again)["columns"])
+        assert people_of(there) == people_of(here)
+        assert RFC_3339.fullmatch(there.contacts()[0]["fields"]["due"])
+
+
 def test_values_that_are_not_understood_are_counted_shown_and_in_the_file_of_rejects(desks: tuple[Desk, Desk]) -> None:
     desk, _ = desks
     rows = [["Phone", "Field:Age", "Field:Due"], [A, "30", "25/03/2027"], [B, "abc", "31/02/2027"]]
@@ -208,6 +245,33 @@ def test_values_that_are_not_understood_are_counted_shown_and_in_the_file_of_rej
     assert (done["created"], done["rejected"]) == (11, 0)
     assert [each["unread"] for each in done["columns"]] == [0, 1, 1]
     assert 'not understood: age: ""abc"", due: ""31/02/2027""' in desk.rejects(done)
+
+
+def test_years_of_two_digits_are_told_with_the_year_as_which_they_are_read(desks: tuple[Desk, Desk]) -> None:
+    desk, _ = desks
+    rows = [
+        ["Phone", "Field:Due"],
+        [A, "13/3/19"],
+        [B, "14/03/2027"],
+        ["+250788000300", "1.2.69"],
+        ["+250788000301", "2027-03-27"],
+    ]
+    uuid = desk.upload(csv_of(rows))
+    due = desk.show(uuid)["columns"][1]
+    assert (due["short_years"], due["short_year_examples"]) == (2, ["13/3/19 = 2019", "1.2.69 = 1969"])
+    desk.start(uuid)
+    desk.work()
+
+    done = desk.show(uuid)["columns"][1]
+    values = {each["urns"][0]: (each["fields"]["due"] or "")[:10] for each in desk.contacts()}
+
+    assert (done["short_years"], done["short_year_examples"]) == (2, ["13/3/19 = 2019", "1.2.69 = 1969"])
+    assert values == {
+        f"tel:{A}": "2019-03-13",
+        f"tel:{B}": "2027-03-14",
+        "tel:+250788000300": "1969-02-01",
+        "tel:+250788000301": "2027-03-27",
+    }
 
 
 @pytest.mark.parametrize(("unread", "created", "status"), [("reject", 1, "completed"), ("refuse", 0, "failed")])
@@ -272,6 +336,82 @@ def test_numbers_are_read_as_the_file_writes_them_and_otherwise_as_the_workspace
         stored = tx.execute(select(contact.c.fields).order_by(contact.c.id)).scalars()
         assert [next(iter(each.values())).get("number") for each in stored] == read
     assert sum(each["unread"] for each in done["columns"]) == unread
+
+
+def test_cells_that_are_numbers_have_their_point_in_every_format(desks: tuple[Desk, Desk]) -> None:
+    """As `1.234` typed by people of this workspace would be 1234."""
+    desk = replace(desks[0], workspace=replace(desks[0].workspace, number_format="1.234,5"))
+    with desk.database.writing() as tx:
+        mine = workspace_table.c.id == desk.workspace.id
+        tx.execute(update(workspace_table).where(mine).values(number_format="1.234,5"))
+    rows = [["Phone", "Weight"], [A, 1.234], [B, "1.234,5"], ["+250788000300", 27.5], ["+250788000301", "abc"]]
+    uuid = desk.upload(book(with_cells(rows)), "people.xlsx")
+    assert desk.show(uuid)["columns"][1]["suggested"] == "new:Weight:text"
+    desk.start(uuid, {"Weight": "new:Weight:number"})
+    desk.work()
+
+    with desk.database.reading() as tx:
+        stored = tx.execute(select(contact.c.fields).order_by(contact.c.id)).scalars()
+        assert [next(iter(each.values())).get("number") for each in stored] == ["1.234", "1234.5", "27.5", None]
+    assert sum(each["unread"] for each in desk.show(uuid)["columns"]) == 1
+
+
+def test_cells_are_read_as_their_format_shows_them(desks: tuple[Desk, Desk]) -> None:
+    def fill(made: xlsxwriter.Workbook, sheet: xlsxwriter.worksheet.Worksheet) -> None:
+        sheet.write_row(0, 0, ["Phone", "Code", "Hours"])
+        for row, hours in enumerate((1.5, 0.25), 1):
+            sheet.write_number(row, 0, 788000110 + row, made.add_format({"num_format": "0000000000"}))
+            sheet.write_number(row, 1, 7, made.add_format({"num_format": "000"}))
+            sheet.write_number(row, 2, hours, made.add_format({"num_format": "[h]:mm"}))
+
+    uuid = desks[0].upload(book(fill), "people.xlsx")
+
+    assert [each["examples"] for each in desks[0].show(uuid)["columns"]] == [
+        ["0788000111", "0788000112"],
+        ["007", "007"],
+        ["36:00:00", "6:00:00"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (b"<html><table><tr><td>Phone</td></tr></table></html>", "a web page"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html><table>", "a web page"),
+        (b'<?xml version="1.0"?><Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet"/>', "an XML file"),
+        (b"%PDF-1.4\n1 0 obj", "a PDF file"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "a picture"),
+    ],
+)
+def test_a_file_that_is_no_table_is_told_what_it_is(desks: tuple[Desk, Desk], content: bytes, named: str) -> None:
+    uuid = desks[0].upload(content, "people.xls")
+
+    shown = desks[0].show(uuid)
+
+    assert shown["status"] == "failed"
+    assert shown["error"].startswith(f"This is {named}: ")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "known", "names"),
+    [
+        ("shift_jis", "cp932", ["山田 太郎", "カタカナ"]),
+        ("gbk", "gb18030", ["王小明", "张伟"]),
+        ("big5", "big5", ["陳大文", "林志玲"]),
+        ("euc_kr", "cp949", ["김철수", "이영희"]),
+        ("utf-32", "utf-32", ["Žofie", "Иван"]),
+    ],
+)
+def test_the_encoding_of_a_file_is_guessed(
+    desks: tuple[Desk, Desk], encoding: str, known: str, names: list[str]
+) -> None:
+    rows = [["Phone", "Name"], [A, names[0]], [B, names[1]]]
+    uuid = desks[0].upload("\n".join(";".join(row) for row in rows).encode(encoding))
+
+    shown = desks[0].show(uuid)
+
+    assert shown["reading"]["encoding"] == known
+    assert shown["columns"][1]["examples"] == names
 
 
 def test_a_long_cell_rejects_its_row_unless_its_column_is_left_out(desks: tuple[Desk, Desk]) -> None:
