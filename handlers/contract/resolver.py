@@ -14,7 +14,7 @@ from handlers.asgi.browsers import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
 from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse
 from handlers.asgi.streams import Stream
-from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract
+from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract, only_reads
 from handlers.contract.rights import check_action
 from handlers.contract.validation import read_json
 from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, actor_of, context_of
@@ -89,7 +89,7 @@ async def _run_in_thread(
         owner = service.write_lanes.owner_of(str(http.path_params.get(PHONE, "")))
         return await service.write_lanes.run(owner, service.write_limiter, lambda: run(rules, http, context))
     workspace_id = context.credentials.workspace.id
-    if rules.is_writing:
+    if not only_reads(rules, context.json):
         return await service.write_lanes.run(workspace_id, service.write_limiter, lambda: run(rules, http, context))
     return await service.lanes.run(
         workspace_id,
@@ -115,7 +115,8 @@ def render(answer: Answer, rate_limits: Mapping[str, str], encodings: str | None
 def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, is_slow: bool = False) -> Answer:
     """Run the handler; a write that lost a race is run again on the new state."""
     service = context.service
-    if not rules.is_writing and not rules.tells_reading:
+    if only_reads(rules, context.json) and not rules.tells_reading:
+        check_action(context.credentials, rules, context.json)
         return _read(rules, http, context, is_slow=is_slow)
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, rules, http, context))

@@ -90,6 +90,7 @@ def count_own(tx: Transaction, person: Person) -> Counts:
         "tickets": ticket,
         "notes": contact_note,
         "delivery": delivery,
+        "imported_contact": imported_contact,
     }
     return {name: _count(tx, _own(table, person)) for name, table in kinds.items()}
 

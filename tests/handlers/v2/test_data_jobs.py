@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from persistence.imports.reading import opened_rows
+from persistence.workspaces import hold_workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages
 from worker.data_jobs import begin_data
@@ -184,6 +185,23 @@ def test_an_import_is_counted_and_taken_back_once(api: Api, other_api: Api, work
     assert api.results("/api/v2/contacts.json") == []
     told = api.results("/api/v2/audit_events.json", resource="contact_imports")
     assert sum("taken_back_on" in each["changes"] for each in told) == 1
+
+
+def test_counting_what_would_be_taken_back_waits_for_no_writer_and_stops_none(
+    api: Api, database: Any, workspace: Any, work: Callable[[], None]
+) -> None:
+    editor = api.as_role("editor")
+    uuid = editor.upload(IMPORTS, "people.csv", PEOPLE, "text/csv").json()["uuid"]
+    work()
+    editor.post(ACTIONS, {"import": uuid, "action": "start"})
+    work()
+    with database.writing() as tx:
+        hold_workspace(tx, workspace.id)
+
+        counted = editor.post(ACTIONS, {"import": uuid, "action": "take_back", "dry_run": True})
+
+    assert (counted.status_code, counted.json()["removed"]) == (200, 1)
+    assert [each["name"] for each in api.results("/api/v2/contacts.json")] == ["Amina"]
 
 
 def test_an_import_is_cancelled_before_it_runs_and_once(api: Api, other_api: Api, work: Callable[[], None]) -> None:

@@ -76,13 +76,15 @@ def test_nothing_of_an_erased_person_is_found_in_any_file(clinic: Clinic) -> Non
     assert marks_in(read_store(clinic.store)) == []
     assert (done["status"], done["error"], done["contact"]) == ("completed", None, clinic.amina)
     assert done["requested_by"] == "ann@example.org" and done["rewritten_on"] is not None
-    assert {name: done["counts"][name] for name in ("runs", "tickets", "notes", "archived", "files", "delivery")} == {
+    kinds = ("runs", "tickets", "notes", "archived", "files", "delivery", "imported_contact")
+    assert {name: done["counts"][name] for name in kinds} == {
         "runs": 1,
         "tickets": 1,
         "notes": 1,
         "archived": 1,
         "files": 1,
         "delivery": 1,
+        "imported_contact": 2,
     }
 
 
