@@ -1,6 +1,7 @@
 """`python -m bench.contact_imports`: how long a file of contacts takes, and how much memory: new, and once more with
-every contact changed. `--groups` smart groups are kept by queries meanwhile. Memory is the highest sum of all processes
-that take part: this one, which does a worker's work, and the one that reads the file. `--most MB` fails above it.
+every contact changed; then both are taken back, with the count before. `--groups` smart groups are kept by queries
+meanwhile. Memory is the highest sum of all processes that take part: this one, which does a worker's work, and the one
+that reads the file. `--most MB` fails above it.
 """
 
 import argparse
@@ -9,20 +10,24 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import orjson
 import xlsxwriter
 
 from bench.__main__ import SECRET_KEY, _database
+from persistence.contacts.query_words import check_query
 from persistence.data_jobs import take_next
 from persistence.database import Database
 from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, start_import
+from persistence.imports.taking_back import count_taking_back, take_back
 from persistence.lists import read_record
 from persistence.media.folder import FolderStore
 from persistence.migrations import upgrade
@@ -33,7 +38,10 @@ from persistence.workspaces import Workspace
 
 HEADER = ["URN:Tel", "Name", "Language", "Age", "Born", "Village", "District", "Crop", "Visits", "Notes"]
 FURTHER = (("District", "text"), ("Crop", "text"), ("Visits", "number"), ("Notes", "text"))
+NAMES = ("สมชาย ใจดี", "王\u3000小明")
 LOOK_SECONDS = 0.2
+
+Result = TypeVar("Result")
 
 
 def main() -> int:
@@ -65,13 +73,14 @@ def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> float
         for number in range(options.groups):
             create_query_group(tx, workspace, f"Older than {number}", f"age > {number * 20}")
     store = FolderStore(f"file://{folder / 'media'}")
-    highest = 0.0
+    highest, done = 0.0, []
     for label, offset in (("new", 0), ("changed", 1))[: 1 if options.once else 2]:
         path = folder / f"people-{offset}.{options.format}"
         write_file(path, options.rows, offset)
         began, used = time.monotonic(), time.process_time()
         with measured() as peak:
             shown = import_file(database, workspace, store, path)
+        done.append(str(shown["uuid"]))
         highest = max(highest, peak["own"])
         seconds, busy = time.monotonic() - began, time.process_time() - used
         counts = {name: shown[name] for name in ("created", "updated", "rejected")}
@@ -80,8 +89,42 @@ def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> float
             f"at most {peak['own']:.0f} MB in sum ({peak['shared']:.0f} MB with what is mapped), {counts}",
             flush=True,
         )
+    find_names(kind, database, workspace)
+    for uuid in reversed(done):
+        take_one_back(kind, database, workspace, store, uuid)
     database.close()
     return highest
+
+
+def find_names(kind: str, database: Database, workspace: Workspace) -> None:
+    """How long a search for a part of a name takes that is written without spaces."""
+    for part in ("สมชาย", "王小明"):
+        with database.reading() as tx:
+            found, seconds, _ = timed(partial(check_query, tx, workspace, f"name ~ {part}", for_agent=False))
+        print(f"{kind} name ~ {part}: {found['count']:,} in {seconds * 1000:.0f} ms", flush=True)
+
+
+def take_one_back(kind: str, database: Database, workspace: Workspace, store: FolderStore, uuid: str) -> None:
+    with database.reading() as tx:
+        (_, counts), *counting = timed(lambda: count_taking_back(tx, workspace, uuid))
+    with database.writing() as tx:
+        take_back(tx, workspace, uuid)
+    performer = Performer(database, store)
+
+    def perform() -> None:
+        while (held := database.write(lambda tx: take_next(tx, workspace.id))) is not None:
+            performer.perform(held)
+
+    _, *deed = timed(perform)
+    for label, (seconds, busy) in (("counted", counting), ("taken back", deed)):
+        print(f"{kind} {label}: {counts} in {seconds:.1f} s ({busy:.1f} s of CPU)", flush=True)
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float, float]:
+    """The result, with seconds, and seconds of CPU of this process."""
+    began, used = time.monotonic(), time.process_time()
+    result = work()
+    return result, time.monotonic() - began, time.process_time() - used
 
 
 def import_file(database: Database, workspace: Workspace, store: FolderStore, path: Path) -> dict[str, object]:
@@ -121,7 +164,8 @@ def make_rows(count: int, offset: int) -> Iterator[Sequence[object]]:
         age = 18 + (number + offset) % 60
         born = f"{1 + number % 28:02d}-{1 + number % 12:02d}-{2000 - age}"
         more = [f"District {number % 30}", "maize", number % 7, f"Note number {number}"]
-        yield [f"+2507{number:08d}", f"Person {number}", "kin", age, born, f"Village {number % 500}", *more]
+        name = f"Person {number}" if number % 100 else NAMES[number // 100 % len(NAMES)]
+        yield [f"+2507{number:08d}", name, "kin", age, born, f"Village {number % 500}", *more]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import pytest
 
 from persistence.contacts import query_words
 from persistence.database import Database
+from persistence.groups.smart_groups import create_query_group, evaluate_some, lease_group
 from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
 from tests.api import Api
@@ -93,3 +94,31 @@ def test_the_words_name_what_queries_can_be_made_of(api: Api, database: Database
     ]
     assert "Reporters" in [each["name"] for each in words["groups"]] and "tel" in words["schemes"]
     assert next(each for each in words["attributes"] if each["key"] == "name")["operators"] == ["=", "!=", "~"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("สมชาย", "สมชาย ใจดี"),
+        ("name ~ ใจ", "สมชาย ใจดี"),
+        ("王", "王\u3000小明"),
+        ("name ~ 小明", "王\u3000小明"),
+        ('name = "王 小明"', "王\u3000小明"),
+        ("小", "王\u3000小明"),
+    ],
+)
+def test_names_without_spaces_are_found_by_a_part_in_searches_and_smart_groups(
+    api: Api, database: Database, workspace: Workspace, query: str, found: str
+) -> None:
+    for name in ("สมชาย ใจดี", "王\u3000小明", "Somchai", "Wang"):
+        make_contact(database, workspace, name=name)
+
+    assert names(api, query) == [found]
+    assert api.get(CHECK, query=query).json()["count"] == 1
+    with database.writing() as tx:
+        create_query_group(tx, workspace, "Found", query)
+        held = lease_group(tx, workspace.id)
+    while held is not None:
+        held = evaluate_some(database, held)
+    (made,) = api.results("/api/v2/groups.json", name="Found")
+    assert (made["status"], made["count"]) == ("ready", 1)
