@@ -3,6 +3,9 @@
 A flow of twenty nodes, each with a message made from a template and a switch, three of them waiting for an answer.
 Between the waits sessions are written as JSON and read back, by the functions that our database uses. Times are CPU
 seconds, so that other work on the machine matters little; the median of several rounds is shown.
+
+`--check` measures `relayboard flow check` of a file of 4 MB instead; with `--former FOLDER` also by the version that is
+checked out there, in turns.
 """
 
 from __future__ import annotations
@@ -10,10 +13,15 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
+import os
 import pstats
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -28,6 +36,8 @@ ANSWERS = ("yes please", "I am 27", "no")
 CLOCK = SystemClock()
 ENVIRONMENT = Environment(allowed_languages=("eng", "fra"), default_country="RW", timezone="Africa/Kigali")
 PROFILED_LINES = 25
+FILE_BYTES = 4_000_000
+HERE = Path(__file__).parents[1]
 
 
 def make_flow() -> dict[str, Any]:
@@ -177,17 +187,66 @@ def _report(options: argparse.Namespace) -> Iterator[str]:
     yield f"reading the flow     {1000 / loads:10.2f} ms"
 
 
+def make_file() -> bytes:
+    """An export file of many flows, whose texts all differ."""
+    flows: list[dict[str, Any]] = []
+    size = 0
+    while size < FILE_BYTES:
+        number = len(flows)
+        # The variant and the next digits of a UUID tell the flows apart.
+        text = json.dumps(make_flow()).replace("-4000-8000-", f"-4000-{0x8000 + number:04x}-")
+        flow = json.loads(text) | {"name": f"Flow {number}"}
+        for node in flow["nodes"]:
+            for action in node["actions"]:
+                action["text"] += f' @(if(fields.age > {number}, "a", "b")) {action["uuid"]}'
+        flows.append(flow)
+        size += len(json.dumps(flow))
+    return orjson.dumps({"version": "13", "site": "https://example.org", "flows": flows})
+
+
+def _report_check(rounds: int, former: Path | None) -> Iterator[str]:
+    trees = [HERE] if former is None else [former.resolve(), HERE]
+    spent: dict[Path, list[float]] = {tree: [] for tree in trees}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "flows.json"
+        file.write_bytes(make_file())
+        for number in range(rounds + 1):
+            for tree in trees:
+                seconds = _spend(tree, file, Path(folder) / "compiled")
+                spent[tree] += [seconds] if number else []  # the first time compiles the modules
+        for tree, each in spent.items():
+            yield f"{statistics.median(each):8.2f} s of CPU  {'this version' if tree == HERE else tree}"
+    if former is not None:
+        ratio = statistics.median(spent[HERE]) / statistics.median(spent[trees[0]])
+        yield f"{ratio:8.2f} of the former version's"
+
+
+def _spend(tree: Path, file: Path, compiled: Path) -> float:
+    """The CPU seconds of one check of a file, with the start of the program."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment |= {"PYTHONPATH": str(tree), "PYTHONPYCACHEPREFIX": str(compiled)}
+    before = os.times()
+    command = [sys.executable, "-m", "relayboard", "flow", "check", str(file)]
+    subprocess.run(command, cwd=tree, env=environment, stdout=subprocess.DEVNULL, check=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
 def main() -> int:
     """Prints the figures, or with `--profile` where the time goes."""
     parser = argparse.ArgumentParser(prog="python -m bench.flow_engine", description=__doc__)
     parser.add_argument("--sessions", type=int, default=200, help="sessions per round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--profile", action="store_true", help="show the functions that take the most time instead")
+    parser.add_argument("--check", action="store_true", help="measure `flow check` of a large file instead")
+    parser.add_argument(
+        "--former", type=Path, metavar="FOLDER", help="with --check: also by the version in this folder"
+    )
     options = parser.parse_args()
     if options.profile:
         _profile(options.sessions)
         return 0
-    for line in _report(options):
+    for line in _report_check(options.rounds, options.former) if options.check else _report(options):
         print(line, flush=True)
     return 0
 

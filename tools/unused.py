@@ -51,6 +51,7 @@ CALLED_BY_OTHERS = {
     "click": ("format_epilog", "list_commands", "context_settings", "default_map", "resolve_envvar_value"),
     "flows, as the plural of a kind of asset": ("ticketers",),
     "RE2": ("log_errors", "max_mem"),
+    "people, of columns of a file": ("short_year_examples",),
     "pytest": (
         "pytest_runtest_*",
         "pytest_collect*",

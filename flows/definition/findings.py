@@ -15,7 +15,7 @@ from flows.definition.loading import load
 from flows.definition.model import Flow, Place
 from flows.definition.references import KnownAssets
 from flows.expressions.parser import ExpressionSyntaxError, parse_expression
-from flows.expressions.scanner import CONTEXT_ROOTS, TokenKind, scan_template
+from flows.expressions.scanner import AT_SIGN, CONTEXT_ROOTS, TokenKind, scan_template
 
 INVALID_DEFINITION, INVALID_EXPRESSION, UNREACHABLE_NODE = (
     "invalid_definition",
@@ -76,7 +76,7 @@ def _describe(issue: Issue) -> str:
 
 def _list_invalid_expressions(flow: Flow) -> Iterator[Finding]:
     for found in list_templates(flow):
-        for token in scan_template(found.text, CONTEXT_ROOTS):
+        for token in scan_template(found.text, CONTEXT_ROOTS) if AT_SIGN in found.text else ():
             if token.kind is TokenKind.BODY:
                 continue
             try:

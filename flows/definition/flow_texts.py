@@ -1,13 +1,13 @@
 """The texts of a flow: those that are templates, and those that can be translated (flow format, actions)."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from flows.definition.action_types import fields_of
 from flows.definition.fields import Field
 from flows.definition.model import Action, Flow, Node, Place, Router
-from flows.definition.raw_parts import read_text
+from flows.definition.raw_parts import OBJECT, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def find_translation(flow: Flow, language: str, item_uuid: str, name: str) -> li
     """The texts of a property in a language; an empty list if it is not translated."""
     found: Any = flow.localization
     for key in (language, item_uuid, name):
-        found = found.get(key) if isinstance(found, Mapping) else None
+        found = found.get(key) if isinstance(found, OBJECT) else None
     return read_texts(found)
 
 
@@ -63,7 +63,7 @@ def read_texts(value: object) -> list[str]:
     """The strings of a value that is a string, a list of strings, or an object with strings as values."""
     if isinstance(value, str):
         return [value]
-    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    items = value.values() if isinstance(value, OBJECT) else value if isinstance(value, (list, tuple)) else ()
     return [item for item in items if isinstance(item, str)]
 
 
@@ -75,7 +75,7 @@ def _list_translations(flow: Flow, item_uuid: str, name: str, place: Place) -> I
     for language in list_languages(flow):
         texts = find_translation(flow, language, item_uuid, name)
         if texts:
-            yield from _make_texts(texts, replace(place, language=language))
+            yield from _make_texts(texts, Place(place.node_uuid, place.action_uuid, place.field, language))
 
 
 def _list_templates_of_action(flow: Flow, node: Node, action: Action) -> Iterator[FlowText]:
@@ -98,7 +98,7 @@ def _list_matches(field: Field, value: object) -> Iterator[str]:
 def _list_early_templating(flow: Flow, node: Node, action: Action) -> Iterator[FlowText]:
     """The variables of a channel's template before 13.5, when they were a part with its own UUID."""
     templating = action.fields.get("templating")
-    if not isinstance(templating, Mapping):
+    if not isinstance(templating, OBJECT):
         return
     place = Place(node.uuid, action.uuid, "templating")
     parts = [(templating, "variables"), *((each, "params") for each in read_objects(templating.get("components")))]
@@ -119,5 +119,5 @@ def _list_templates_of_router(flow: Flow, node: Node, router: Router) -> Iterato
 
 def read_objects(value: object) -> list[Mapping[str, Any]]:
     """The objects of a list, or the value itself if it is an object; none for anything else."""
-    given = [value] if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
-    return [item for item in given if isinstance(item, Mapping)]
+    given = [value] if isinstance(value, OBJECT) else value if isinstance(value, (list, tuple)) else ()
+    return [item for item in given if isinstance(item, OBJECT)]

@@ -20,18 +20,19 @@ def load(
     new_uuid: NewUuid | None = None,
     media_url: str = "",
     resolve: Resolve | None = None,
+    is_own: bool = False,
 ) -> Flow:
     """The flow of a definition of any version, in version `to` or the newest one; see `migrate`.
 
     In flows before version 14, translations beyond today's limits are cut. With `resolve` the references are changed,
-    see `relink`. Raises DefinitionError, which names flow, node, action and field. The given definition is not changed;
-    `Flow.raw` is the migrated one.
+    see `relink`. Raises DefinitionError, which names flow, node, action and field. The given definition is not changed
+    unless the caller gives it away (`is_own`); `Flow.raw` is the migrated one.
 
     >>> load({"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask", "spec_version": "14.4.2",
     ...       "language": "eng", "type": "messaging", "nodes": []}).name
     'Ask'
     """
-    migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url)
+    migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url, is_own=is_own)
     if resolve is not None:
         relink(migrated, resolve)
     if _is_unlimited(definition):

@@ -32,13 +32,18 @@ PARTS_DEPTH = 10
 
 
 def migrate(
-    definition: Mapping[str, Any], *, to: str | None = None, new_uuid: NewUuid | None = None, media_url: str = ""
+    definition: Mapping[str, Any],
+    *,
+    to: str | None = None,
+    new_uuid: NewUuid | None = None,
+    media_url: str = "",
+    is_own: bool = False,
 ) -> dict[str, Any]:
     """A definition in version `to`, by default the newest one; a definition that is newer than `to` keeps its version.
     Definitions before version 13 become 13.0 first; relative URLs of their attachments are resolved against
     `media_url`. `new_uuid` gives UUIDs for parts that get one, otherwise they are derived from the definition. The
-    given definition is not changed, and shares only the editor's data with the result; it is checked only as far as the
-    steps need. Raises DefinitionError.
+    given definition is not changed, and shares only the editor's data with the result, unless the caller gives it away
+    (`is_own`); it is checked only as far as the steps need. Raises DefinitionError.
     """
     if not isinstance(definition, Mapping):
         raise DefinitionError(f"a definition is an object, not {told(definition)}")
@@ -51,7 +56,7 @@ def migrate(
         version = OLDEST
     else:
         version = _check_version(definition)
-        migrated = _copy(definition)
+        migrated = dict(definition) if is_own else _copy(definition)
     for step_version, step in STEPS.items():
         if version < step_version <= target:
             step(migrated, new_uuid)

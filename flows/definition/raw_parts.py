@@ -8,6 +8,8 @@ JsonObject = dict[str, Any]
 # The minimum bytes of a value: a pair of quotes or brackets or a colon and a comma; a short number, true, false or
 # null.
 _PUNCTUATION_BYTES, _NUMBER_BYTES = 2, 3
+OBJECT = (dict, Mapping)
+"""For `isinstance`, which takes long for what is only known as a Mapping."""
 _LEAVES = frozenset((str, int, float, bool, type(None)))
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -61,14 +63,17 @@ def read_text(part: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def copy_parts(value: object, depth: int) -> Any:
+def copy_parts(value: Any, depth: int) -> Any:
     """A copy of objects and lists down to a depth; deeper parts are shared with the original."""
-    if not depth or type(value) in _LEAVES:
+    kind = type(value)
+    if not depth or kind in _LEAVES:
         return value
-    if isinstance(value, Mapping):
-        return {str(key): copy_parts(item, depth - 1) for key, item in value.items()}
-    if isinstance(value, list):
-        return [copy_parts(item, depth - 1) for item in value]
+    # Most parts are leaves; a call for each would take as long as the copy.
+    if kind is dict or isinstance(value, Mapping):
+        items = value.items()
+        return {str(key): item if type(item) in _LEAVES else copy_parts(item, depth - 1) for key, item in items}
+    if kind is list or isinstance(value, list):
+        return [item if type(item) in _LEAVES else copy_parts(item, depth - 1) for item in value]
     return value
 
 

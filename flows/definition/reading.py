@@ -14,7 +14,7 @@ from flows.definition.errors import DefinitionError, told
 from flows.definition.fields import NAME_LENGTH, CheckFailed
 from flows.definition.localization import check_localization
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
-from flows.definition.raw_parts import is_larger
+from flows.definition.raw_parts import OBJECT, is_larger, is_uuid
 from flows.definition.versions import NEWEST, OLDEST, Version, newer_version, read_version
 from flows.expressions.functions import find_function
 
@@ -33,7 +33,7 @@ FIRST_WITH_NAMED_CATEGORIES = (14, 0, 0)
 
 def read_flow(definition: Mapping[str, Any]) -> Flow:
     """The flow of a definition, without migrating it. DefinitionError names flow, node, action and field."""
-    if not isinstance(definition, Mapping):
+    if not isinstance(definition, OBJECT):
         raise DefinitionError(f"a definition is an object, not {told(definition)}")
     return _FlowReader(definition).read()
 
@@ -111,7 +111,7 @@ class _FlowReader:
 
     def _node(self, node: object, flow_type: str) -> Node:
         self.node_uuid = ""
-        if not isinstance(node, Mapping):
+        if not isinstance(node, OBJECT):
             raise self.fail(f"a node is an object, not {told(node)}", "nodes")
         self.node_uuid = self._new_uuid(node)
         exits = tuple(self._exit(each) for each in self._list(node, "exits", MOST_EXITS))
@@ -123,14 +123,14 @@ class _FlowReader:
         return Node(self.node_uuid, actions, routed, exits)
 
     def _exit(self, given: object) -> Exit:
-        if not isinstance(given, Mapping):
+        if not isinstance(given, OBJECT):
             raise self.fail(f"an exit is an object, not {told(given)}", "exits")
         destination = given.get("destination_uuid")
         has_none = destination is None or destination == ""
         return Exit(self._new_uuid(given), None if has_none else self._uuid(given, "destination_uuid", "exits."))
 
     def _action(self, given: object, flow_type: str) -> Action:
-        if not isinstance(given, Mapping):
+        if not isinstance(given, OBJECT):
             raise self.fail(f"an action is an object, not {told(given)}", "actions")
         name = given.get("type")
         kind = action_types().get(name) if isinstance(name, str) else None
@@ -148,8 +148,8 @@ class _FlowReader:
         return Action(kind.name, uuid, given)
 
     def _router(self, given: object, exit_uuids: set[str], flow_type: str) -> Router:
-        if not isinstance(given, Mapping) or given.get("type") not in ("switch", "random"):
-            kind = given.get("type") if isinstance(given, Mapping) else given
+        if not isinstance(given, OBJECT) or given.get("type") not in ("switch", "random"):
+            kind = given.get("type") if isinstance(given, OBJECT) else given
             raise self.fail(f"{told(kind)} is not a type of router; there are random and switch", "router.type")
         categories = tuple(
             self._category(each, exit_uuids) for each in self._list(given, "categories", MOST_CATEGORIES, "router.")
@@ -175,7 +175,7 @@ class _FlowReader:
         )
 
     def _category(self, given: object, exit_uuids: set[str]) -> Category:
-        if not isinstance(given, Mapping):
+        if not isinstance(given, OBJECT):
             raise self.fail(f"a category is an object, not {told(given)}", "router.categories")
         exit_uuid = given.get("exit_uuid")
         if not _is_one_of(exit_uuid, exit_uuids):
@@ -188,7 +188,7 @@ class _FlowReader:
         return tuple(self._case(each, known) for each in self._list(given, "cases", MOST_CASES, "router."))
 
     def _case(self, given: object, known: set[str]) -> Case:
-        if not isinstance(given, Mapping):
+        if not isinstance(given, OBJECT):
             raise self.fail(f"a case is an object, not {told(given)}", "router.cases")
         if not _is_one_of(given.get("category_uuid"), known):
             named = f"the case {told(given.get('type'))}: {told(given.get('category_uuid'))}"
@@ -205,8 +205,8 @@ class _FlowReader:
         return Case(uuid, kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: object, known: set[str], flow_type: str) -> Wait:
-        if not isinstance(given, Mapping) or given.get("type") not in ("msg", "dial"):
-            kind = given.get("type") if isinstance(given, Mapping) else given
+        if not isinstance(given, OBJECT) or given.get("type") not in ("msg", "dial"):
+            kind = given.get("type") if isinstance(given, OBJECT) else given
             raise self.fail(f"{told(kind)} is not a type of wait; there are dial and msg", "router.wait.type")
         kind = str(given["type"])
         if flow_type == "messaging_background" or (kind == "dial" and flow_type != "voice"):
@@ -224,16 +224,16 @@ class _FlowReader:
     def _hint(self, given: object) -> Mapping[str, Any] | None:
         if given is None:
             return None
-        if not isinstance(given, Mapping) or not _is_one_of(given.get("type"), HINTS):
-            kind = given.get("type") if isinstance(given, Mapping) else given
+        if not isinstance(given, OBJECT) or not _is_one_of(given.get("type"), HINTS):
+            kind = given.get("type") if isinstance(given, OBJECT) else given
             raise self.fail(f"{told(kind)} is not a type of hint; there are {_listed(HINTS)}", "router.wait.hint.type")
         self._text(given, "terminated_by", MOST_TERMINATORS, "router.wait.hint.", required=False)
         self._integer(given, "count", 0, "router.wait.hint.")
         return given
 
     def _timeout(self, given: object, known: set[str]) -> Timeout:
-        if not isinstance(given, Mapping) or not _is_one_of(given.get("category_uuid"), known):
-            named = given.get("category_uuid") if isinstance(given, Mapping) else given
+        if not isinstance(given, OBJECT) or not _is_one_of(given.get("category_uuid"), known):
+            named = given.get("category_uuid") if isinstance(given, OBJECT) else given
             raise self.fail(f"{told(named)} names no category of this router", "router.wait.timeout.category_uuid")
         seconds = self._integer(given, "seconds", 0, "router.wait.timeout.")
         if not seconds:
@@ -259,7 +259,7 @@ class _FlowReader:
     def _uuid(self, given: Mapping[str, Any], field: str, within: str = "") -> str:
         value = given.get(field)
         try:
-            if isinstance(value, str) and len(value) == 36 and UUID(value):
+            if isinstance(value, str) and len(value) == 36 and (is_uuid(value) or UUID(value)):
                 return value
         except ValueError:
             pass
@@ -293,6 +293,6 @@ class _FlowReader:
 
     def _object(self, given: Mapping[str, Any], field: str) -> Mapping[str, Any]:
         value = given.get(field)
-        if value is not None and not isinstance(value, Mapping):
+        if value is not None and not isinstance(value, OBJECT):
             raise self.fail(f"is {told(value)}; an object is needed", field)
         return value or {}

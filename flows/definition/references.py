@@ -15,7 +15,7 @@ from flows.definition.model import Action, Case, Flow, Node, Place
 from flows.definition.raw_parts import read_text
 from flows.definition.versions import read_version
 from flows.expressions.paths import context_paths
-from flows.expressions.scanner import CONTEXT_ROOTS, has_expressions
+from flows.expressions.scanner import AT_SIGN, CONTEXT_ROOTS, has_expressions
 
 # As long as `parent.contact.fields.age`; longer paths are not references.
 LONGEST_PATH = 4
@@ -91,6 +91,8 @@ def _find_references(flow: Flow) -> FlowReferences:
         for case in node.router.cases if node.router else ():
             found += _list_references_of_case(flow, node, case)
         for template in list_templates_of_node(flow, node):
+            if AT_SIGN not in template.text:
+                continue
             for path in _list_paths(template.text):
                 reference = _read_path(path)
                 if reference:

@@ -1,6 +1,7 @@
 """Finds which parts of the context a template reads (flow format, inspection)."""
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from flows.expressions.parser import ExpressionSyntaxError, parse_expression
 from flows.expressions.scanner import TokenKind, scan_template
@@ -15,6 +16,7 @@ from flows.expressions.syntax import (
     walk_expression,
 )
 
+CACHED_EXPRESSIONS = 4096
 Path = tuple[str, ...]
 
 
@@ -29,11 +31,17 @@ def context_paths(template: str, roots: Collection[str] | None = None, longest: 
     for token in scan_template(template, roots):
         if token.kind is TokenKind.BODY:
             continue
-        try:
-            paths += expression_paths(parse_expression(token.text), longest)
-        except ExpressionSyntaxError:
-            continue
+        paths += _paths_of(token.text, longest)
     return paths
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def _paths_of(text: str, longest: int | None) -> tuple[Path, ...]:
+    # A flow has few different expressions, in many templates.
+    try:
+        return tuple(expression_paths(parse_expression(text), longest))
+    except ExpressionSyntaxError:
+        return ()
 
 
 def expression_paths(expression: Expression, longest: int | None = None) -> list[Path]:

@@ -17,6 +17,8 @@ CONTEXT_ROOTS = frozenset(
     }
 )
 
+AT_SIGN = "@"
+"""Texts without it have no expression."""
 _LITERAL = regex.compile(r"[^@]+")
 _PATH = regex.compile(r"[\p{L}_][\p{L}\p{Nd}_]*(?:\.[\p{L}\p{Nd}_]+)*")
 _PARENTHESIS_OR_QUOTE = regex.compile(r'[()"]')

@@ -251,24 +251,19 @@ def print_expression(expression: Expression) -> str:
     return "".join(written)
 
 
-@dataclass(frozen=True, slots=True)
-class _Visit:
-    node: Expression
-    bound: frozenset[str]
-    leaving: bool
-
-
 def walk_expression(expression: Expression) -> Iterator[tuple[Expression, frozenset[str]]]:
     """Every node after its children, with the parameter names of the anonymous functions around it."""
-    pending = [_Visit(expression, frozenset(), leaving=False)]
+    nothing: frozenset[str] = frozenset()
+    pending = [(expression, nothing, False)]
     while pending:
-        visit = pending.pop()
-        if visit.leaving or not visit.node.children:
-            yield visit.node, visit.bound
-        else:
-            pending.append(replace(visit, leaving=True))
-            bound = _bind(visit.node, visit.bound)
-            pending.extend(_Visit(child, bound, leaving=False) for child in reversed(visit.node.children))
+        node, bound, is_leaving = pending.pop()
+        children = () if is_leaving else node.children
+        if not children:
+            yield node, bound
+            continue
+        pending.append((node, bound, True))
+        within = _bind(node, bound)
+        pending.extend((child, within, False) for child in reversed(children))
 
 
 def rewrite_expression(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:

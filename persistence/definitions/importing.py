@@ -14,6 +14,7 @@ from sqlalchemy import select, update
 
 from flows.definition import DefinitionError, Flow, Inspection, inspect, load
 from flows.definition.exports import ExportError, ExportFile, Renamed, read_export
+from flows.definition.references import find_references
 from persistence.channels.webhooks import PRIVATE, Networks
 from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets
@@ -110,6 +111,7 @@ def _check_uuids(definitions: Sequence[Mapping[str, Any]]) -> None:
         seen.add(uuid)
 
 
+NUL_ESCAPE = rb"\u0000"
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 """A NUL character in JSON: its escape, not one of the backslash before it."""
 
@@ -157,7 +159,8 @@ def import_definitions(
     _write_text(document)
     try:
         file = read_export(document, media_url=media_url)
-        if NUL.search(_write_text(file.to_json())):
+        text = _write_text(file.to_json())
+        if NUL_ESCAPE in text and NUL.search(text):
             raise ImportRefused("this cannot be stored: a text has a NUL character")
         imported = _import(tx, workspace, file, inspected, events)
     except ExportError as error:
@@ -259,15 +262,17 @@ def _import_flows(
 def _link(assets: ImportedAssets, placed: PlacedFlow, place: str) -> Flow:
     """The flow with its references resolved in this workspace."""
     try:
-        return load({**placed.definition, "uuid": placed.uuid, "name": placed.name}, resolve=assets.resolve)
+        # Nobody reads the references of the file any more.
+        definition = {**placed.definition, "uuid": placed.uuid, "name": placed.name}
+        return load(definition, resolve=assets.resolve, is_own=True)
     except DefinitionError as error:
         raise ExportError(str(error), place) from error
 
 
 def _make_needs(tx: Transaction, workspace: Workspace, assets: ImportedAssets, flow: Flow, place: str) -> None:
     """Creates the fields, globals and resthooks that the flow uses and that do not exist yet."""
-    for dependency in inspect(flow).dependencies:
-        needed = dependency.reference
+    needs = {(each.reference.kind, each.reference.identity): each.reference for each in find_references(flow).found}
+    for needed in needs.values():
         if needed.kind == "field":
             assets.ensure_field(needed.identity, needed.name, "text")
         elif needed.kind == "global":

@@ -112,7 +112,7 @@ def _read_list(given: Mapping[str, Any], key: str, read: Callable[[JsonObject, s
 
 def _read_flow(given: JsonObject, place: str, media_url: str) -> Mapping[str, Any]:
     try:
-        return load(given, media_url=media_url).raw
+        return load(given, media_url=media_url, is_own=True).raw
     except DefinitionError as error:
         raise ExportError(str(error), place) from error
 
