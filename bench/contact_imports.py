@@ -100,8 +100,8 @@ def find_names(kind: str, database: Database, workspace: Workspace) -> None:
     """How long a search for a part of a name takes that is written without spaces."""
     for part in ("สมชาย", "王小明"):
         with database.reading() as tx:
-            found, seconds, _ = timed(partial(check_query, tx, workspace, f"name ~ {part}", for_agent=False))
-        print(f"{kind} name ~ {part}: {found['count']:,} in {seconds * 1000:.0f} ms", flush=True)
+            found, seconds, busy = timed(partial(check_query, tx, workspace, f"name ~ {part}", for_agent=False))
+        print(f"{kind} name ~ {part}: {found['count']:,} in {seconds:.1f} s ({busy:.1f} s of CPU)", flush=True)
 
 
 def take_one_back(kind: str, database: Database, workspace: Workspace, store: FolderStore, uuid: str) -> None:
