@@ -55,7 +55,7 @@ HOW_NAMED = {
 METAVARS = ("UUID", "EMAIL", "ID")
 LISTS = ("list", "alarms", "calls", "subscribers", "imports")
 """Commands that show a line for each record."""
-ALIASES = {"shown_channel": "channel", "shown_delivery": "delivery"}
+ALIASES = {"shown_channel": "channel", "shown_delivery": "delivery", "shown_user": "email"}
 """Arguments that stand for an option of former versions, which goes on."""
 
 Options = SimpleNamespace
@@ -77,7 +77,10 @@ class OneOf:
         if len(given) > 1:
             raise click.UsageError(f"{given[0]} and {given[1]} cannot be given together", context)
         if self.required and not given:
-            raise click.UsageError(f"one of {', '.join(param.opts[0] for param in self.params)} is required", context)
+            names = [
+                each.human_readable_name if isinstance(each, click.Argument) else each.opts[0] for each in self.params
+            ]
+            raise click.UsageError(f"one of {', '.join(names)} is required", context)
 
 
 Part = click.Parameter | OneOf | Sequence["Part"]

@@ -99,8 +99,12 @@ USER = Noun(
         "users.run_show",
         "one user of a workspace",
         workspace(),
-        option("--email", "the user's e-mail address", required=True),
-        examples=(f"{IN} --email ann@example.org",),
+        OneOf(
+            argument("shown_user", "the e-mail address, UUID or name of the user", metavar="USER", required=False),
+            option("--email", "the same"),
+            required=True,
+        ),
+        examples=(f"{IN} ann@example.org", f"{IN} 'Ann Lee'"),
     ),
     Action(
         "invite",

@@ -46,7 +46,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --resource users --action created --user {editor} --after 2026-01-01 "
         "--before 2100-01-01T00:00Z --limit 5",
     ),
-    ("user", "show"): ("--workspace {workspace} --email {administrator}",),
+    ("user", "show"): ("--workspace {workspace} {administrator}", "--workspace {workspace} --email {administrator}"),
     ("user", "change"): ("--workspace {workspace} --email {agent} --role surveyor",),
     ("user", "remove"): ("--workspace {workspace} --email {leaver}",),
     ("token", "create"): (
