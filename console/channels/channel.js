@@ -14,7 +14,7 @@ import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Alarms } from "./alarms.js";
 import { Calls } from "./calls.js";
 import { HealthCard } from "./health.js";
-import { Card } from "./page.js";
+import { Card, nameOf } from "./page.js";
 import { SettingsCard } from "./settings_card.js";
 
 /** @param {{uuid: string}} props */
@@ -32,7 +32,7 @@ export function ChannelPage({ uuid }) {
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["channels"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
-        <h1>${channel.name}</h1><span class="grows"></span>
+        <h1>${nameOf(channel)}</h1><span class="grows"></span>
         ${may("send_channel_test") && html`<button type="button" onClick=${() => setTesting(true)}><${Icon} name="send" size=${16} /> ${t("channels.test")}</button>`}
         ${may("release_channel") && html`<button type="button" class="quiet" onClick=${() => askToRelease(channel)}><${Icon} name="trash" size=${16} /> ${t("channels.release")}</button>`}
       </header>
@@ -51,7 +51,7 @@ export function ChannelPage({ uuid }) {
 /** @param {import("./page.js").Channel} channel */
 const askToRelease = (channel) =>
   confirmFirst({
-    title: t("channels.release_ask", { name: channel.name ?? channel.address ?? "" }),
+    title: t("channels.release_ask", { name: nameOf(channel) }),
     text: t("channels.release_text"),
     submit: t("channels.release"),
     onYes: async () => {

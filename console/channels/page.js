@@ -51,6 +51,9 @@ function ChannelList() {
 /** What is wrong with a channel now. @param {import("../shared/contract.js").Listed<"channel_alarms">[]} alarms @param {string} uuid */
 const openOf = (alarms, uuid) => alarms.filter((each) => !each.closed_on && each.channel?.uuid === uuid).map(({ kind }) => kind);
 
+/** A phone that was claimed without a name is called by its number. @param {Channel} channel */
+export const nameOf = ({ name, address }) => name || address || t("contact.unnamed");
+
 /** What is known of the state of a channel. @param {{channel: Channel, alarms?: string[]}} props */
 export function Card({ channel, alarms = [] }) {
   const device = channel.device;
@@ -60,7 +63,7 @@ export function Card({ channel, alarms = [] }) {
     <li class="card channel">
       <header>
         <span class="empty-icon small"><${Icon} name="channel" size=${22} /></span>
-        <div><h2><a href=${link(["channels", channel.uuid])}>${channel.name}</a></h2><p><bdi>${channel.address}</bdi></p></div>
+        <div><h2><a href=${link(["channels", channel.uuid])}>${nameOf(channel)}</a></h2><p><bdi>${channel.address}</bdi></p></div>
         ${isSilent
           ? html`<${Badge} tone="bad">${t("channels.silent", { time: duration(silence) })}<//>`
           : !channel.refused_on && html`<${Badge} tone="good">${t("channels.alive")}<//>`}

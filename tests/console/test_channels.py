@@ -118,9 +118,10 @@ def test_a_receiver_gets_its_own_retries_limit_and_signature(somebody, clinic):
 def test_a_phone_that_is_refused_says_why_in_the_list_and_on_its_page(somebody, clinic):
     (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
     with clinic.service.database.writing() as tx:
-        what = {"refused_on": tx.now + timedelta(minutes=1), "refused_reason": "wrong_clock"}
+        what = {"refused_on": tx.now + timedelta(minutes=1), "refused_reason": "wrong_clock", "name": ""}
         tx.execute(update(channel).where(channel.c.uuid == phone["uuid"]).values(**what))
     page = sign_in(somebody, clinic, "viewer", place="channels")
+    expect(page.get_by_role("link", name=phone["address"])).to_be_visible()
     for place in (("channels",), ("channels", phone["uuid"])):
         open_page(page, clinic, *place)
         expect(page.locator(".channel")).to_contain_text("Its clock is wrong by more than fifteen minutes.")

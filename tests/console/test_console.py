@@ -174,6 +174,7 @@ def test_two_tabs_show_the_same_and_end_together(somebody, clinic):
     one.keyboard.press("Control+Enter")
     expect(two.locator(".message.out", has_text="Written in the first tab")).to_be_visible()
     expect(one.locator(".conversation", has_text="Written in the first tab")).to_be_visible()
+    wait_until(lambda: one.locator("main").count() and held, "the answer of the service")
     (route, answer) = held[0]
     route.fulfill(response=answer)
     expect(one.locator(".message.out .state", has_text="queued").last).to_be_visible()
