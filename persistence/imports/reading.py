@@ -18,7 +18,7 @@ import orjson
 from flows.numbers import PlainNumber
 from persistence.exports.sheets import restore_cell
 from persistence.imports import reader
-from persistence.imports.reader import CELL_LENGTH, COLUMNS_LIMIT, ENCODINGS, BadFile, Row
+from persistence.imports.plain_files import CELL_LENGTH, COLUMNS_LIMIT, ENCODINGS, BadFile, Row
 
 __all__ = ["CELL_LENGTH", "COLUMNS_LIMIT", "ENCODINGS", "BadFile", "ReaderDied", "Row", "Rows", "opened_rows"]
 
