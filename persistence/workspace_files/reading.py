@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from errno import EINVAL
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,14 @@ SPOILED = (
 )
 """What a file gives that is no workspace, or whose directory has other bytes: names, sizes, methods, flags."""
 MANIFEST_BYTES = 1024 * 1024
-LINE_BYTES = 64 * 1024 * 1024
+LINE_BYTES = 16 * 1024 * 1024
 """A row of a table is shorter; one of a bomb is not."""
+MOST_VALUES = 2_000_000
+"""So many a row has at most: empty lists take fifty times their size in memory."""
+BYTES_AT_ONCE = 8 * 1024 * 1024
+"""Rows that are written together have hardly more."""
+GROWS_AT_MOST, HARMLESS_BYTES = 200, 64 * 1024 * 1024
+"""How many times as large as in the file a part may be, unless it is small. What people write grows thirty times."""
 
 
 class BadWorkspaceFile(Refused):
@@ -79,6 +86,7 @@ def read_workspace(database: Database, store: MediaStore, path: Path, base_url: 
     try:
         with zipfile.ZipFile(path) as packed:
             manifest = _read_manifest(database, packed, path)
+            _check_sizes(packed, path)
             _write_files(packed, store)
             counts, ended = database.write(lambda tx: _Reading(tx, packed, manifest, base_url).run())
     except (*SPOILED, OSError) as error:
@@ -100,6 +108,16 @@ def _read_manifest(database: Database, packed: zipfile.ZipFile, path: Path) -> d
     if manifest["revision"] != current_revision(database.engine):
         raise BadWorkspaceFile("the file was written with another schema: use the same version on both sides")
     return manifest
+
+
+def _check_sizes(packed: zipfile.ZipFile, path: Path) -> None:
+    """Raises BadWorkspaceFile for a bomb: what its directory says is as much as is read of a part."""
+    for info in packed.infolist():
+        if info.file_size > max(HARMLESS_BYTES, GROWS_AT_MOST * info.compress_size):
+            grows = info.file_size // max(info.compress_size, 1)
+            raise BadWorkspaceFile(
+                f"{path} is not read: {info.filename} would become {grows} times as large, {info.file_size:,} bytes"
+            )
 
 
 def _write_files(packed: zipfile.ZipFile, store: MediaStore) -> None:
@@ -184,24 +202,35 @@ class _Reading:
 
     def _add_rows(self, table: Table, numbering: Renumbering) -> int:
         some: list[dict[str, Any]] = []
-        count = 0
-        for row in self._read(table.name):
+        written = size = 0
+        for line in self._lines(table.name):
+            row = orjson.loads(line)
+            size += len(line)
             renumbered = _renumber(table, _load(table, row), numbering)
             if renumbered is None:
                 continue
             some.append(renumbered)
-            count += 1
-            if len(some) == ROWS_AT_ONCE:
+            written += 1
+            if len(some) == ROWS_AT_ONCE or size > BYTES_AT_ONCE:
                 self.tx.connection.execute(insert(table), some)
-                some = []
+                some, size = [], 0
         if some:
             self.tx.connection.execute(insert(table), some)
-        return count
+        return written
 
     def _read(self, name: str) -> Iterator[dict[str, Any]]:
+        return map(orjson.loads, self._lines(name))
+
+    def _lines(self, name: str) -> Iterator[bytes]:
+        """Raises BadWorkspaceFile for a line that is no row."""
         with self.packed.open(f"{name}.jsonl") as file:
-            while line := file.readline(LINE_BYTES):
-                yield orjson.loads(line if self.urls is None else line.replace(*self.urls))
+            for number in count(1):
+                line = file.readline(LINE_BYTES + 1)
+                if not line:
+                    return
+                if len(line) > LINE_BYTES or sum(map(line.count, (b",", b"[", b"{"))) > MOST_VALUES:
+                    raise BadWorkspaceFile(f"line {number} of {name}.jsonl is larger than a row can be")
+                yield line if self.urls is None else line.replace(*self.urls)
 
 
 def _load(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,22 +1,15 @@
 """`relayboard boundaries import|alias`."""
 
-import orjson
-
 from persistence.boundaries.boundaries import add_alias, read_aliases, remove_alias
 from persistence.boundaries.importing import read_features, store_boundaries
-from relayboard.commands.output import CommandFailed, opened_database, print_json, writing_in
+from relayboard.commands.output import opened_database, print_json, writing_in
 from relayboard.commands.progress import show_progress
+from relayboard.flow_tools.files import read_document
 from relayboard.usage.parts import Options
 
 
 def run_import(options: Options) -> None:
-    try:
-        document = orjson.loads(options.file.read_bytes())
-    except OSError as error:
-        raise CommandFailed(f"{options.file} cannot be read: {error.strerror}") from error
-    except orjson.JSONDecodeError as error:
-        raise CommandFailed(f"{options.file} is not JSON: {error}") from error
-    found = read_features(document, options.country)
+    found = read_features(read_document(options.file), options.country)
     with opened_database() as database, database.writing() as tx, show_progress("Storing boundaries"):
         stored = store_boundaries(tx, found)
     print_json({"imported": stored})

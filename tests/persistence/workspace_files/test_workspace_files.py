@@ -15,7 +15,7 @@ from persistence.backups.restoring import restore_backup
 from persistence.backups.writing import write_backup
 from persistence.database import Database
 from persistence.media.folder import FolderStore
-from persistence.migrations import upgrade
+from persistence.migrations import current_revision, upgrade
 from persistence.tables.channels import channel
 from persistence.tables.service import archive
 from persistence.workspace_files.reading import BadWorkspaceFile, _Reading, read_workspace
@@ -165,6 +165,30 @@ def test_a_spoiled_directory_or_a_bomb_is_refused_with_a_sentence(tmp_path: Path
         path.write_bytes(spoiled)
         with pytest.raises(BadWorkspaceFile):
             read_workspace(database, store, path, "")
+    database.close()
+
+
+BOMBS = {
+    "file": ("media/zeros.bin", b"\0" * 80_000_000, "would become"),
+    "line": ("workspace.jsonl", b" " * 17_000_000, "line 1 of workspace.jsonl is larger"),
+    "values": ("workspace.jsonl", b"[" + b"[]," * 2_000_001 + b"[]]", "line 1 of workspace.jsonl is larger"),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_what_becomes_much_larger_than_the_file_is_refused_and_leaves_nothing(tmp_path: Path, bomb: str) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}", keys=KEYS)
+    upgrade(database.engine)
+    manifest = {"format": "relayboard-workspace", "version": 1, "workspace": "x", "base_url": ""}
+    name, content, sentence = BOMBS[bomb]
+    with zipfile.ZipFile(tmp_path / "w.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("manifest.json", json.dumps(manifest | {"revision": current_revision(database.engine)}))
+        packed.writestr(name, content)
+
+    with pytest.raises(BadWorkspaceFile, match=sentence):
+        read_workspace(database, FolderStore(f"file://{tmp_path / 'media'}"), tmp_path / "w.zip", "")
+
+    assert not (tmp_path / "media" / "zeros.bin").exists()
     database.close()
 
 

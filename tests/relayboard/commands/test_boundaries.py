@@ -15,8 +15,9 @@ def run(capsys, monkeypatch, database_url, tmp_path):
     def run_command(*arguments):
         capsys.readouterr()
         status = main(["boundaries", *arguments])
-        printed = capsys.readouterr().out
-        return status, json.loads(printed) if printed else None
+        printed = capsys.readouterr()
+        run_command.complaint = printed.err
+        return status, json.loads(printed.out) if printed.out else None
 
     return run_command
 
@@ -40,6 +41,15 @@ def test_a_file_that_cannot_be_used_is_refused(run, tmp_path, content):
         path.write_bytes(content)
 
     assert run("import", str(path)) == (1, None)
+
+
+def test_no_more_of_a_file_is_read_than_it_may_have(run, tmp_path):
+    many = tmp_path / "many.geojson"
+    many.write_bytes(b"[" + b"[]," * 4_000_000 + b"[]]")
+
+    for path, sentence in (("/dev/zero", "more than 64 MiB"), (str(many), "more than 8,000,000 values")):
+        assert run("import", path) == (1, None)
+        assert sentence in run.complaint
 
 
 def test_aliases_are_added_and_removed_in_any_case(run, file, workspace):
