@@ -97,9 +97,11 @@ def _find_in_sqlite(database: Database) -> Iterator[Trouble]:
         usual = cursor.execute("pragma busy_timeout").fetchone()[0]
         before = cursor.execute("pragma data_version").fetchone()
         cursor.execute(f"pragma busy_timeout = {LOCK_WAIT_MS}")
+        number = cursor.execute("pragma user_version").fetchone()[0]
         try:
             cursor.execute("begin immediate")
-            cursor.execute("rollback")
+            # SQLite begins to read only, without an error, where the file cannot be written.
+            cursor.execute(f"pragma user_version = {number}")
         except sqlite3.OperationalError as error:
             fault = fault_of(error)
             if fault is not None:
@@ -113,6 +115,7 @@ def _find_in_sqlite(database: Database) -> Iterator[Trouble]:
                     f"find it with `fuser {database_file(database)}`, and end it",
                 )
         finally:
+            connection.rollback()
             cursor.execute(f"pragma busy_timeout = {usual}")
 
 

@@ -60,9 +60,19 @@ FILE_REPLACED = Fault(
     "stop the service, remove the files ending in -wal and -shm that do not belong to the new {path}, and start it "
     "again; or put the former file back",
 )
+FILE_CLOSED = Fault(
+    "the database cannot be opened: its folder is read-only, or not open to the user of the service",
+    "let that user write the file and its folder, where SQLite keeps a log beside it; look at the mount too",
+)
+DISK_FAILS = Fault(
+    "the disk of the database reports errors",
+    "look into the log of the system; keep a copy of the file, and give it another disk if the errors stay",
+)
 SQLITE_FAULTS = {
     sqlite3.SQLITE_READONLY: READ_ONLY,
     sqlite3.SQLITE_FULL: DISK_FULL,
+    sqlite3.SQLITE_CANTOPEN: FILE_CLOSED,
+    sqlite3.SQLITE_IOERR: DISK_FAILS,
     sqlite3.SQLITE_CORRUPT: DAMAGED,
     sqlite3.SQLITE_NOTADB: DAMAGED,
 }

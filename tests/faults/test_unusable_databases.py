@@ -4,8 +4,10 @@ when to come again, lists are read if they can be, and afterwards everything goe
 
 import json
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import requests
 from sqlalchemy.engine import make_url
 
 import persistence.migrations
+from persistence.labels import create_label
 from persistence.sql.engines import queue_dsn
 from testbed.running import RunningService, forked_service
 from testbed.running import wait_until as wait_longer
@@ -164,6 +167,81 @@ def is_alive(service: RunningService) -> bool:
 
 def wait_until_alive(service: RunningService) -> None:
     wait_until(lambda: is_alive(service), "the API")
+
+
+@contextmanager
+def mounted(folder: Path, *options: str) -> Iterator[Path]:
+    """A file system of its own: what this user may do, whoever he is, does not matter there."""
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *options, folder], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"this user may not mount: {done.stderr}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts of Linux")
+def test_a_file_on_a_full_disk_is_told_and_its_lists_are_read(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=64m", "tmpfs") as disk:
+        filler = disk / "filler"
+        with served(f"sqlite:///{disk / 'relayboard.db'}", tmp_path) as service:
+            with filler.open("wb", buffering=0) as file, suppress(OSError):
+                while file.write(b"\0" * 4096):
+                    pass
+            answer = write(service, "x" * 60)
+            while answer.status_code == 201:  # there is room in pages and in the log
+                answer = write(service, f"{'x' * 50}{answer.json()['uuid'][:10]}")
+            expect_refusal(answer, "disk of the database is full")
+            status, said = readiness(service)
+            assert (status, "full" in said["reasons"]["writing"]) == (503, True)
+            assert ask(service, LABELS).status_code == 200
+            told = examine(service)
+            assert "problem writing: the disk of the database is full" in told, told
+            filler.unlink()
+            wait_until(lambda: write(service, "After").status_code == 201, "the service to write again")
+            wait_until(lambda: readiness(service)[0] == 200, "the service to be ready again")
+        assert "Traceback" not in (tmp_path / "api.log").read_text()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="mounts of Linux")
+@pytest.mark.parametrize("is_open_elsewhere", [True, False])
+def test_a_file_on_a_disk_that_is_read_only_is_told_and_its_lists_are_read_if_they_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_open_elsewhere: bool
+) -> None:
+    """SQLite reads a file with a log there if the log is there too: it cannot make one."""
+    monkeypatch.setattr(RunningService, "wait_until_ready", lambda _service: None)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    file = disk / "relayboard.db"
+    with forked_service(f"sqlite:///{file}", tmp_path, []) as service:
+        with service.database.writing() as tx:
+            create_label(tx, service.workspace.id, "Before")
+        if is_open_elsewhere:
+            stays = service.database.engine.connect()
+            stays.exec_driver_sql("SELECT count(*) FROM label").all()
+        else:
+            service.database.close()
+        with mounted(tmp_path / "view", "--bind", "-o", "ro", str(disk)) as view:
+            service.environment["RELAYBOARD_DATABASE_URL"] = f"sqlite:///{view / file.name}"
+            service.start("api")
+            wait_until_alive(service)
+            wait_until(lambda: readiness(service)[0] == 503, "the disk to be noticed")
+            said = readiness(service)[1]
+            assert "read-only" in str(said["reasons"]), said
+            expect_refusal(write(service, "Meanwhile"), "read-only")
+            listed = ask(service, LABELS)
+            if is_open_elsewhere:
+                assert [each["name"] for each in listed.json()["results"]] == ["Before"]
+            else:
+                expect_refusal(listed, "read-only")
+            told = examine(service)
+            assert "read-only" in told, told
+            service.kill("api")
+        if is_open_elsewhere:
+            stays.close()
+    assert "Traceback" not in (tmp_path / "api.log").read_text()
 
 
 def test_a_file_that_was_moved_away_takes_no_writes(tmp_path: Path) -> None:
