@@ -35,16 +35,19 @@ def begin_attempt(
     due: ColumnElement[bool],
     order: Sequence[ColumnElement[Any]],
     give_up: Callable[[Transaction, int], None],
+    *,
+    count: str = "attempts",
+    until: str = "leased_until",
 ) -> Begun | None:
     """The id of the next record with due work, and how often it was begun before without getting on. Work with too many
-    attempts is given up, which ends it. Commit this before the work begins.
+    attempts is given up, which ends it. Commit this before the work begins. `count` and `until` name the columns.
     """
     rows = table.c
-    free = or_(rows.leased_until.is_(None), rows.leased_until <= tx.now)
-    chosen = select(rows.id, rows.attempts).where(due, free).order_by(*order).limit(1)
+    free = or_(rows[until].is_(None), rows[until] <= tx.now)
+    chosen = select(rows.id, rows[count].label("attempts")).where(due, free).order_by(*order).limit(1)
     while (row := tx.execute(chosen.with_for_update(skip_locked=True, key_share=True)).first()) is not None:
         if row.attempts < MOST_ATTEMPTS:
-            begun = {"attempts": row.attempts + 1, "leased_until": tx.now + PAUSES[row.attempts]}
+            begun = {count: row.attempts + 1, until: tx.now + PAUSES[row.attempts]}
             tx.execute(update(table).where(rows.id == row.id).values(begun))
             return Begun(row.id, row.attempts)
         give_up(tx, row.id)

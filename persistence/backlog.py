@@ -131,7 +131,7 @@ def _read_small_kinds(tx: Transaction) -> dict[str, Waiting]:
         "counts": select(flow.c.counted_on).where(flow.c.counted_on.is_not(None)).order_by(flow.c.counted_on),
         "data": select(jobs.c.created_on).order_by(jobs.c.created_on),
         "mail": select(account_mail.c.created_on)
-        .where(account_mail.c.expires_on > tx.now)
+        .where(account_mail.c.expires_on > tx.now, account_mail.c.failed_on.is_(None))
         .order_by(account_mail.c.created_on),
     }
     counted = []
@@ -243,7 +243,7 @@ def list_refused_phones(tx: Transaction) -> list[tuple[str, str]]:
 
 
 _IS_PENDING_DELIVERY: ColumnElement[bool] = delivery.c.status == literal(PENDING, literal_execute=True)
-_IS_UNREADY: ColumnElement[bool] = group.c.status != literal(READY, literal_execute=True)
+_IS_UNREADY: ColumnElement[bool] = (group.c.status != literal(READY, literal_execute=True)) & group.c.error.is_(None)
 _BY_RECEIVER = (delivery.c.workspace_id, delivery.c.receiver, delivery.c.due_on)
 _BY_BATCH = (flow_start_batch.c.workspace_id, flow_start_batch.c.number)
 _CALLED_ON = channel_event.c.created_on

@@ -10,13 +10,14 @@ from persistence.archives.writing import archive_next_day, remove_rolled_up, rol
 from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import trim_fires
 from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
-from persistence.campaigns.rescheduling import list_rescheduling_workspaces, run_next_pass
+from persistence.campaigns.rescheduling import begin_pass, list_rescheduling_workspaces, run_next_pass
 from persistence.channels.alarms import check_alarms, trim_alarms
 from persistence.channels.gateway_calls import trim_calls
 from persistence.data_jobs import remove_old_files
-from persistence.database import Transaction
+from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
 from persistence.deliveries.records import trim_deliveries
+from persistence.errors import DatabaseError, is_away
 from persistence.flows.upkeep import list_counting_workspaces, show_counts
 from persistence.groups.smart_groups import (
     LeasedGroup,
@@ -36,7 +37,7 @@ from persistence.relayers.registrations import trim_registrations
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.events import trim_resthook_events
 from persistence.statistics import learn_filled_tables, refresh_statistics
-from persistence.triggers.schedules import list_scheduling_workspaces, start_due
+from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from worker.channels.sending import begin_sending
 from worker.data_jobs import begin_data
 from worker.flows.calls import begin_calls
@@ -63,23 +64,27 @@ class Job:
     threads: int = 1
 
 
-def begin_turns_of(
-    list_due: ListDue, *works: Callable[..., bool], then: tuple[Callable[..., Any], Callable[..., bool]] | None = None
-) -> Callable[[Runtime], Step]:
+Counted = tuple[Callable[..., Any], Callable[..., bool]]
+"""What counts an attempt and says at what, and what does that."""
+
+
+def begin_turns_of(list_due: ListDue, *works: Callable[..., bool] | Counted) -> Callable[[Runtime], Step]:
     """Returns a `begin` whose step calls these functions for the next workspace in turn, each in a transaction of
-    its own. Of `then`, the first counts an attempt and says at what, the second does it."""
+    its own."""
 
     def begin(runtime: Runtime) -> Step:
         def serve(workspace_id: int) -> bool:
-            are_more_due = [runtime.database.write(partial(work, workspace_id=workspace_id)) for work in works]
-            if then is not None:
-                count, perform = then
-                begun = runtime.database.write(partial(count, workspace_id=workspace_id))
-                if begun is not None:
-                    are_more_due.append(runtime.database.write(lambda tx: perform(tx, workspace_id, begun)))
+            are_more_due = [do(runtime, workspace_id, work) for work in works]
             return any(are_more_due)
 
         return begin_turns(runtime, list_due, serve)
+
+    def do(runtime: Runtime, workspace_id: int, work: Callable[..., bool] | Counted) -> bool:
+        if callable(work):
+            return runtime.database.write(partial(work, workspace_id=workspace_id))
+        count, perform = work
+        begun = runtime.database.write(partial(count, workspace_id=workspace_id))
+        return begun is not None and runtime.database.write(lambda tx: perform(tx, workspace_id, begun))
 
     return begin
 
@@ -159,27 +164,48 @@ def begin_groups(runtime: Runtime) -> Callable[[], bool]:
 
 
 def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
-    """The step that deletes one batch of old records of each kind, and files of incomplete uploads."""
+    """The step that deletes one batch of old records of each kind, and files of incomplete uploads. What meets an error
+    keeps nothing else from being done."""
 
-    store = open_store(runtime.settings)
-    ages = Ages.of(runtime.settings)
+    database, store = runtime.database, open_store(runtime.settings)
+    ages, period = Ages.of(runtime.settings), runtime.settings.registration_limit.period
+
+    def finish_uploads() -> bool:
+        finish_received(database, store)
+        return False
+
+    def forget_limits() -> bool:
+        database.write(lambda tx: forget_windows(tx, tx.now - period))
+        return False
+
+    works: list[Step] = [
+        finish_uploads,
+        lambda: remove_old_files(database, store, REMOVED_AT_ONCE) >= REMOVED_AT_ONCE,
+        *(partial(_trim, database, trim) for trim in TRIMMERS),
+        lambda: database.write(lambda tx: trim_accounts(tx, ages, TRIMMED_AT_ONCE)) >= TRIMMED_AT_ONCE,
+        forget_limits,
+    ]
 
     def step() -> bool:
-        finish_received(runtime.database, store)
-        removed = remove_old_files(runtime.database, store, REMOVED_AT_ONCE)
-        trimmed = [runtime.database.write(partial(_run, trim)) for trim in TRIMMERS]
-        trimmed.append(runtime.database.write(lambda tx: trim_accounts(tx, ages, TRIMMED_AT_ONCE)))
-        period = runtime.settings.registration_limit.period
-        runtime.database.write(lambda tx: forget_windows(tx, tx.now - period))
-        return max(trimmed) >= TRIMMED_AT_ONCE or removed >= REMOVED_AT_ONCE
+        is_more_due, errors = False, []
+        for work in works:
+            try:
+                is_more_due |= work()
+            except Exception as error:
+                if isinstance(error, DatabaseError) and is_away(error):
+                    raise
+                errors.append(error)
+        if errors:
+            raise ExceptionGroup("some of what is old could not be deleted", errors)
+        return is_more_due
 
     return step
 
 
-begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, then=(begin_expansion, expand_next))
-begin_campaigns = begin_turns_of(_list_campaigning, run_next_pass, then=(begin_fires, fire_next))
+begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, (begin_expansion, expand_next))
+begin_campaigns = begin_turns_of(_list_campaigning, (begin_pass, run_next_pass), (begin_fires, fire_next))
 begin_counts = begin_turns_of(list_counting_workspaces, show_counts)
-begin_schedules = begin_turns_of(list_scheduling_workspaces, start_due)
+begin_schedules = begin_turns_of(list_scheduling_workspaces, (begin_due, start_due))
 
 JOBS = (
     Job("incoming", begin_incoming, every_seconds=2, threads=3),
@@ -248,8 +274,8 @@ TRIMMERS: tuple[Trimmer, ...] = (
 """Each function deletes at most so many records that are too old, and returns how many it deleted."""
 
 
-def _run(trim: Trimmer, tx: Transaction) -> int:
-    return trim(tx, TRIMMED_AT_ONCE)
+def _trim(database: Database, trim: Trimmer) -> bool:
+    return database.write(lambda tx: trim(tx, TRIMMED_AT_ONCE)) >= TRIMMED_AT_ONCE
 
 
 TRIMMED_AT_ONCE = 1000

@@ -4,9 +4,11 @@ import logging
 from collections.abc import Callable
 
 from flows.engine.services import ServiceError
-from persistence.accounts.letters import write_letter
-from persistence.accounts.mail import claim_letter, finish_letter, postpone_letter
+from persistence.accounts.letters import Writing, write_letter
+from persistence.accounts.mail import claim_letter, finish_letter, postpone_letter, read_letter
+from persistence.database import Transaction
 from worker.flows.services.email import FlowEmail
+from worker.metrics import letters
 from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.worker")
@@ -20,18 +22,25 @@ def begin_mail(runtime: Runtime) -> Callable[[], bool]:
     sender = FlowEmail(runtime, server, lambda: None)
 
     def step() -> bool:
-        letter = database.write(claim_letter)
-        if letter is None:
+        letter_id = database.write(claim_letter)
+        if letter_id is None:
             return False
-        writing = database.write(lambda tx: write_letter(tx, letter, runtime.settings.secret_key))
+
+        def write(tx: Transaction) -> Writing | None:
+            return write_letter(tx, read_letter(tx, letter_id), runtime.settings.secret_key)
+
+        writing = database.write(write)
         try:
             if writing is not None:
                 sender.send([writing.recipient], writing.subject, writing.text)
         except ServiceError as error:
-            due_on = database.write(lambda tx: postpone_letter(tx, letter.id))
-            logger.warning("a letter about an account could not be sent: %s; again at %s", error, due_on)
+            reason = str(error)
+            due_on = database.write(lambda tx: postpone_letter(tx, letter_id, reason))
+            letters.labels("given_up" if due_on is None else "postponed").inc()
+            logger.warning("a letter about an account could not be sent: %s; again at %s", reason, due_on)
         else:
-            database.write(lambda tx: finish_letter(tx, letter.id))
+            database.write(lambda tx: finish_letter(tx, letter_id))
+            letters.labels("sent").inc()
         return True
 
     return step

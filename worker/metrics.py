@@ -35,6 +35,7 @@ steps = Histogram(
     registry=registry,
     buckets=BUCKETS_SECONDS,
 )
+letters = Counter("relayboard_letters", "Letters about accounts.", ("outcome",), registry=registry)
 failures = Counter("relayboard_job_failures", "Steps of jobs that failed.", ("kind",), registry=registry)
 connections = PoolGauges(registry)
 

@@ -34,6 +34,7 @@ INVITATIONS = ListSpec(
             "invited_by": select(user.c.email).where(user.c.id == invitation.c.user_id).scalar_subquery(),
             "created_on": invitation.c.created_on,
             "expires_on": invitation.c.expires_on,
+            "error": invitation.c.error,
         }
     ),
     Order(invitation.c.created_on, invitation.c.id),
@@ -88,7 +89,7 @@ def invite(
     )
     link = f"{root}{PAGE}{secret.text}"
     if is_mailed:
-        post(tx, INVITATION, email, {"workspace": workspace.name, "link": link}, INVITATION_AGE)
+        post(tx, INVITATION, email, {"workspace": workspace.name, "link": link}, INVITATION_AGE, invitation_id)
     return Invited(invitation_id, link, is_mailed)
 
 

@@ -1,18 +1,24 @@
 """Letters to people about their accounts, which a worker hands to the mail server."""
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import ColumnElement, delete, func, or_, select, update
 
+from persistence import attempts
 from persistence.database import Transaction
-from persistence.tables.sign_ins import account_mail
+from persistence.tables.sign_ins import account_mail, invitation
+
+logger = logging.getLogger("relayboard.worker")
 
 JOB = "mail"
 LEASE = timedelta(minutes=5)
 FIRST_DELAY = timedelta(seconds=30)
 MOST_ATTEMPTS = 8
+"""So often the mail server may refuse a letter; what ends workers is given up sooner."""
+LATE = "It could not be sent in time"
 SIGN_IN, INVITATION = "sign_in", "invitation"
 
 
@@ -26,35 +32,74 @@ class Letter:
     content: Any
 
 
-def post(tx: Transaction, kind: str, recipient: str, content: dict[str, str], lifetime: timedelta) -> None:
-    """Has a worker send a letter; after its lifetime it is not sent any more."""
-    values = {"kind": kind, "recipient": recipient, "content": content, "attempts": 0}
+def post(
+    tx: Transaction,
+    kind: str,
+    recipient: str,
+    content: dict[str, str],
+    lifetime: timedelta,
+    invitation_id: int | None = None,
+) -> None:
+    """Has a worker send a letter; after its lifetime it is not sent any more. Its invitation says why it failed."""
+    values = {"kind": kind, "recipient": recipient, "content": content, "attempts": 0, "invitation_id": invitation_id}
     tx.insert(account_mail, created_on=tx.now, due_on=tx.now, expires_on=tx.now + lifetime, **values)
     tx.wake(JOB)
 
 
-def claim_letter(tx: Transaction) -> Letter | None:
-    """The letter that is due next, for this worker for a few minutes; letters that came to nothing are deleted."""
+def claim_letter(tx: Transaction) -> int | None:
+    """The id of the letter that is due next, for this worker for a few minutes. Letters that came to nothing are given
+    up. Commit this before the letter is read: whatever it does to the process is counted."""
     rows = account_mail.c
-    tx.execute(delete(account_mail).where((rows.expires_on <= tx.now) | (rows.attempts >= MOST_ATTEMPTS)))
-    due = select(rows.id).where(rows.due_on <= tx.now).order_by(rows.due_on, rows.id).limit(1)
+    waits = rows.failed_on.is_(None)
+    hopeless = or_(rows.expires_on <= tx.now, rows.begun >= attempts.MOST_ATTEMPTS, rows.attempts >= MOST_ATTEMPTS)
+    ended = select(rows.id, rows.begun, rows.error).where(waits, rows.due_on <= tx.now, hopeless)
+    for hopeless_id, begun, error in tx.execute(ended.order_by(rows.id).with_for_update(skip_locked=True)).all():
+        is_dangerous = begun >= attempts.MOST_ATTEMPTS
+        _give_up(tx, hopeless_id, attempts.GIVEN_UP if is_dangerous else f"{LATE}: {error}" if error else f"{LATE}.")
+    due = select(rows.id).where(waits, rows.due_on <= tx.now).order_by(rows.due_on, rows.id).limit(1)
     letter_id = tx.execute(due.with_for_update(skip_locked=True)).scalar()
-    if letter_id is None:
-        return None
-    mine = update(account_mail).where(rows.id == letter_id)
-    tx.execute(mine.values(due_on=tx.now + LEASE, attempts=rows.attempts + 1))
-    found = tx.execute(select(rows.id, rows.kind, rows.recipient, rows.content).where(rows.id == letter_id)).one()
-    return Letter(*found)
+    if letter_id is not None:
+        counted = {"due_on": tx.now + LEASE, "attempts": rows.attempts + 1, "begun": rows.begun + 1}
+        tx.execute(update(account_mail).where(rows.id == letter_id).values(counted))
+    return letter_id
+
+
+def read_letter(tx: Transaction, letter_id: int) -> Letter:
+    """A letter that was claimed. Raises SecretKeyChanged, SecretDamaged."""
+    rows = account_mail.c
+    found = select(rows.id, rows.kind, rows.recipient, rows.content).where(rows.id == letter_id)
+    return Letter(*tx.execute(found).one())
 
 
 def finish_letter(tx: Transaction, letter_id: int) -> None:
     tx.execute(delete(account_mail).where(account_mail.c.id == letter_id))
 
 
-def postpone_letter(tx: Transaction, letter_id: int) -> datetime:
-    """Tries a letter again later, each time after twice as long; returns when."""
+def postpone_letter(tx: Transaction, letter_id: int, reason: str) -> datetime | None:
+    """Tries a letter again later, each time after twice as long; returns when. None if it is given up."""
     rows = account_mail.c
-    attempts = tx.execute(select(rows.attempts).where(rows.id == letter_id)).scalar() or 1
-    due_on: datetime = tx.now + FIRST_DELAY * 2 ** (attempts - 1)
-    tx.execute(update(account_mail).where(rows.id == letter_id).values(due_on=due_on))
+    tried, expires_on = tx.execute(select(rows.attempts, rows.expires_on).where(rows.id == letter_id)).one()
+    due_on: datetime = tx.now + FIRST_DELAY * 2 ** (tried - 1)
+    if tried >= MOST_ATTEMPTS or due_on >= expires_on:
+        _give_up(tx, letter_id, f"The mail server did not take it, {tried} times: {reason}")
+        return None
+    tx.execute(update(account_mail).where(rows.id == letter_id).values(due_on=due_on, begun=0, error=reason))
     return due_on
+
+
+def _give_up(tx: Transaction, letter_id: int, reason: str) -> None:
+    """The letter stays, without its link, for operators; its invitation says why it did not come."""
+    logger.error("a letter about an account is given up: %s", reason)
+    mine = account_mail.c.id == letter_id
+    tx.execute(update(account_mail).where(mine).values(failed_on=tx.now, error=reason, content={}))
+    its = select(account_mail.c.invitation_id).where(mine).scalar_subquery()
+    tx.execute(update(invitation).where(invitation.c.id == its).values(error=f"The letter was not sent. {reason}"))
+
+
+def read_given_up(tx: Transaction) -> tuple[int, str | None]:
+    """How many letters were given up in the last days, and why the last one was."""
+    rows = account_mail.c
+    failed: ColumnElement[bool] = rows.failed_on.is_not(None)
+    last = select(rows.error).where(failed).order_by(rows.failed_on.desc(), rows.id.desc()).limit(1)
+    count = tx.execute(select(func.count()).select_from(account_mail).where(failed)).scalar_one()
+    return count, tx.execute(last).scalar()

@@ -2,18 +2,24 @@
 stores its progress, in the same transaction as each batch.
 """
 
+import logging
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select, union, update
+from sqlalchemy import ColumnElement, Select, case, func, literal, null, select, true, union, update
 
+from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, begin_attempt
 from persistence.campaigns.fires import Timing, read_timings, update_fires
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
 from persistence.tables.campaigns import IS_UNFIRED, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import group_membership
 
+logger = logging.getLogger("relayboard.worker")
+
 BATCH = 500
+UNSCHEDULED = f"Its contacts are not all scheduled; saving it again tries anew. {GIVEN_UP}"
 WAKE = "campaigns"
+PASS_GOT_ON: dict[str, Any] = {"pass_attempts": 0, "pass_until": None}
 
 
 def request_passes(
@@ -28,7 +34,9 @@ def request_passes(
         .where(campaign.c.workspace_id == workspace_id, ~campaign_event.c.is_deleted, *conditions)
     )
     since = func.coalesce(campaign_event.c.scheduling_since, literal(tx.now, UtcDateTime))
-    values: dict[str, Any] = {"scheduling_since": since, "scheduling_after_id": 0}
+    was_given_up = campaign_event.c.pass_attempts >= MOST_ATTEMPTS
+    values: dict[str, Any] = {"scheduling_since": since, "scheduling_after_id": 0, **PASS_GOT_ON}
+    values["error"] = case((was_given_up, null()), else_=campaign_event.c.error)
     if is_retimed:
         values |= {"scheduling_since": tx.now, "timed_on": tx.now}
     mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.id.in_(chosen)
@@ -42,13 +50,30 @@ def list_rescheduling_workspaces(tx: Transaction) -> list[int]:
     return list(tx.execute(select(campaign_event.c.workspace_id).where(due).distinct()).scalars())
 
 
-def run_next_pass(tx: Transaction, workspace_id: int) -> bool:
-    """Schedule the next contacts of the event of a workspace that has waited longest; returns whether there may be
-    more."""
+def begin_pass(tx: Transaction, workspace_id: int) -> int | None:
+    """The event of a workspace whose pass has waited longest, after this was counted as an attempt; None if none is
+    due. A pass that was begun too often without getting on is given up."""
     columns = campaign_event.c
+
+    def give_up(tx: Transaction, event_id: int) -> None:
+        mine = (columns.workspace_id == workspace_id) & (columns.id == event_id)
+        logger.error("campaign event %d of workspace %d: %s", event_id, workspace_id, UNSCHEDULED)
+        tx.execute(update(campaign_event).where(mine).values(scheduling_since=None, error=UNSCHEDULED))
+
+    due = (columns.workspace_id == workspace_id) & columns.scheduling_since.is_not(None)
+    order = (columns.scheduling_since, columns.id)
+    begun = begin_attempt(tx, campaign_event, due, order, give_up, count="pass_attempts", until="pass_until")
+    return None if begun is None else begun.id
+
+
+def run_next_pass(tx: Transaction, workspace_id: int, event_id: int | None = None) -> bool:
+    """Schedule the next contacts of an event, or of the one of a workspace that has waited longest; returns whether
+    there may be more."""
+    columns = campaign_event.c
+    chosen = true() if event_id is None else columns.id == event_id
     due = (
         select(columns.id, columns.scheduling_since, columns.scheduling_after_id)
-        .where(columns.workspace_id == workspace_id, columns.scheduling_since.is_not(None))
+        .where(columns.workspace_id == workspace_id, columns.scheduling_since.is_not(None), chosen)
         .order_by(columns.scheduling_since, columns.id)
         .limit(1)
         # A weak lock, so that others can schedule single contacts meanwhile.
@@ -64,7 +89,7 @@ def run_next_pass(tx: Transaction, workspace_id: int) -> bool:
     if ids and since is not None:
         update_fires(tx, workspace_id, timings, ids, since=since)
     values = {"scheduling_after_id": ids[-1]} if len(ids) == BATCH else {"scheduling_since": None}
-    tx.execute(update(campaign_event).where(mine).values(**values))
+    tx.execute(update(campaign_event).where(mine).values(**PASS_GOT_ON, **values))
     return True
 
 

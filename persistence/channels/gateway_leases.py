@@ -13,6 +13,7 @@ from sqlalchemy import (
     Executable,
     and_,
     bindparam,
+    case,
     delete,
     func,
     literal,
@@ -24,6 +25,7 @@ from sqlalchemy import (
     update,
 )
 
+from persistence.attempts import MOST_ATTEMPTS
 from persistence.changes import note_errors, note_messages
 from persistence.channels.gateway_calls import GatewayCall, record_calls
 from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
@@ -44,6 +46,8 @@ from persistence.tables.messages import VISIBLE, gateway_send, message
 RETRY_STEP = timedelta(minutes=5)
 MOST_ERRORS = 3
 GATEWAY_FAILED = "gateway_failed"
+SENDING_FAILED = "sending_failed"
+SUSPECT = MOST_ATTEMPTS - 1
 UNSENT = (QUEUED, ERRORED)
 PRIORITIES = (CONVERSATION, BULK)
 REPORTED = (WIRED, SENT, DELIVERED, READ)
@@ -122,6 +126,7 @@ class _DuePart(QueuedPart):
 
     parts_begun: int
     parts_accepted: int
+    attempts: int
     status: str
     visibility: str
     may_go_out: bool
@@ -159,13 +164,32 @@ def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> 
     paces = lock_paces(tx, rooms)
     allowed = {each: min(room, paces[each].allowance) if each in paces else room for each, room in rooms.items()}
     rows = _lock_due(tx, {each: room for each, room in allowed.items() if room > 0})
-    sendable = _drop_others(tx, rows)
+    sendable = _without_suspects(tx, _drop_others(tx, rows))
     gateways = _find_gateways(tx, {row.channel_id for row in sendable})
     leased = LeasedSends([_read(row, gateways[row.channel_id], tx.now + lease) for row in sendable])
     _keep(tx, leased.sends, tx.now + lease)
     charge_pace(tx, paces, [send.channel_id for send in leased.sends])
     leased.look_again_on = _next_look(paces, rooms, allowed)
     return leased
+
+
+def _without_suspects(tx: Transaction, parts: Sequence[_DuePart]) -> Sequence[_DuePart]:
+    """Of the parts before which two workers ended, one at a time: if a third one ends, it is this one's doing, and its
+    message fails."""
+    suspects = [part for part in parts if part.attempts >= SUSPECT]
+    if not suspects:
+        return parts
+    given_up = [part for part in suspects if part.attempts > SUSPECT]
+    for workspace_id, message_ids in _by_workspace(given_up):
+        give_up(tx, workspace_id, message_ids, SENDING_FAILED)
+    _leave(tx, [part.id for part in given_up])
+    rows = gateway_send.c
+    under_way = (rows.attempts > SUSPECT) & (rows.due_on > tx.now)
+    theirs = under_way & rows.channel_id.in_({part.channel_id for part in suspects})
+    is_busy = tx.execute(select(rows.id).where(theirs).limit(1)).first() is not None
+    waiting = [part.id for part in suspects if part.attempts == SUSPECT]
+    chosen = set() if is_busy else set(waiting[:1])
+    return [part for part in parts if part.attempts < SUSPECT or part.id in chosen]
 
 
 def _next_look(paces: Mapping[int, Pace], rooms: Mapping[int, int], allowed: Mapping[int, int]) -> datetime | None:
@@ -188,7 +212,7 @@ def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
 
 _LOCKED: dict[str, ColumnElement[Any]] = {
     **{name: gateway_send.c[name] for name in ("id", "workspace_id", "channel_id", "message_id")},
-    **{name: gateway_send.c[name] for name in ("error_count", "parts_begun", "parts_accepted")},
+    **{name: gateway_send.c[name] for name in ("error_count", "parts_begun", "parts_accepted", "attempts")},
 }
 _OF_MESSAGE: dict[str, ColumnElement[Any]] = {
     "message_uuid": message.c.uuid,
@@ -350,7 +374,7 @@ def _give_back(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     for send in sends:
         by_begun.setdefault(send.parts_begun, []).append(send.id)
     for begun, ids in by_begun.items():
-        as_before = {"due_on": rows.created_on, "parts_begun": begun}
+        as_before = {"due_on": rows.created_on, "parts_begun": begun, "attempts": 0}
         tx.execute(update(gateway_send).where(rows.id.in_(ids)).values(as_before))
 
 
@@ -405,7 +429,7 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
                 give_up(tx, workspace_id, theirs, GATEWAY_FAILED)
             _leave(tx, ids)
             continue
-        again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP}
+        again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP, "attempts": 0}
         begun = {"parts_begun": gateway_send.c.parts_accepted}
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**again, **begun))
 
@@ -418,13 +442,16 @@ def _wire_messages(is_sqlite: bool) -> Executable:
 
 
 def _keep_parts(_is_sqlite: bool) -> Executable:
-    return update(gateway_send).where(_THESE).values(due_on=param("until", UtcDateTime))
+    leased = update(gateway_send).where(_THESE)
+    return leased.values(due_on=param("until", UtcDateTime), attempts=gateway_send.c.attempts + literal(1))
 
 
 def _begin_parts(_is_sqlite: bool) -> Executable:
     rows = gateway_send.c
     is_held = (rows.due_on == param("held", UtcDateTime)) & (rows.due_on > param("now", UtcDateTime))
-    values = {"parts_begun": param("begun"), "due_on": param("until", UtcDateTime)}
+    # Some gateways recognize a part that is begun again: it may end workers as one that was not begun may.
+    attempts = case((rows.parts_begun == param("begun"), rows.attempts), else_=literal(0))
+    values = {"parts_begun": param("begun"), "due_on": param("until", UtcDateTime), "attempts": attempts}
     return update(gateway_send).where(_THESE, is_held).values(values).returning(rows.id)
 
 

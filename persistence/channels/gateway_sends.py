@@ -22,7 +22,7 @@ def queue_sends(tx: Transaction, workspace_id: int, sends: Sequence[tuple[int | 
     """Queue messages of this unit of work for their gateways: the channel, the message and the priority of each; one
     statement.
     """
-    new = {"workspace_id": workspace_id, "parts_begun": 0, "parts_accepted": 0, "error_count": 0}
+    new = {"workspace_id": workspace_id, "parts_begun": 0, "parts_accepted": 0, "error_count": 0, "attempts": 0}
     times = {"created_on": tx.now, "due_on": tx.now}
     rows = [
         {"channel_id": channel_id, "message_id": number, "priority": priority, **new, **times}

@@ -8,6 +8,7 @@ from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
 from persistence.errors import InUse
+from persistence.groups.groups import renew_groups
 from persistence.sql.names import name_some, rename_record, require_editable
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
@@ -20,9 +21,12 @@ from persistence.workspaces import hold_workspace
 
 
 def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:
-    """Rename a group; returns its id. Raises RecordMissing, SystemRecord or InvalidInput."""
+    """Rename a group; returns its id. One whose members could not be found is evaluated anew. Raises RecordMissing,
+    SystemRecord or InvalidInput.
+    """
     hold_workspace(tx, workspace_id)
     group_id = require_editable(tx, workspace_id, group, uuid)
+    renew_groups(tx, workspace_id, group.c.id == group_id, group.c.error.is_not(None))
     return rename_record(tx, workspace_id, group, group_id, name, modified_on=tx.now)
 
 

@@ -1,5 +1,7 @@
 """Contact groups: manual ones, smart ones with a query, and the system's own."""
 
+from typing import Any
+
 from sqlalchemy import ColumnElement, and_, select, update
 
 from persistence.database import Transaction
@@ -12,6 +14,7 @@ from persistence.tables.contacts import INITIALIZING, group
 from persistence.workspaces import hold_workspace
 
 OPEN_TICKETS = "Open Tickets"
+FROM_BEGINNING: dict[str, Any] = {"evaluated_after_id": 0, "attempts": 0, "error": None}
 
 
 GROUPS_V1 = ListSpec(
@@ -46,5 +49,5 @@ def renew_groups(tx: Transaction, workspace_id: int, *which: ColumnElement[bool]
     transactions that use the old members."""
     stale = and_(group.c.workspace_id == workspace_id, group.c.query.is_not(None), *which)
     tx.execute(select(group.c.id).where(stale).order_by(group.c.id).with_for_update())
-    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None, evaluated_after_id=0))
+    tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None, **FROM_BEGINNING))
     tx.wake("groups")

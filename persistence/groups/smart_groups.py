@@ -6,6 +6,7 @@ The query language is loaded by what reads a query: most workspaces have none, a
 commands to run.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import ColumnElement, Executable, case, exists, literal, select, update
 
+from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.campaigns.fires import schedule_contacts
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
@@ -26,6 +28,8 @@ from persistence.workspaces import Workspace, find_workspace
 
 if TYPE_CHECKING:
     from persistence.groups.kept_queries import GroupQueries
+
+logger = logging.getLogger("relayboard.worker")
 
 CONTACTS_PER_STATEMENT = 500
 LOOKED_AT = 2000
@@ -218,6 +222,7 @@ def _update_members(tx: Transaction, workspace: Workspace, queries: "GroupQuerie
 
 
 LEASE = timedelta(minutes=2)
+INCOMPLETE = f"Its members are not complete; saving its name again tries anew. {GIVEN_UP}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,30 +237,34 @@ class LeasedGroup:
 
 def list_evaluated_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a group that waits for its members, or whose worker died; there are few."""
-    due = select(group.c.workspace_id).where(IS_UNREADY, group.c.query.is_not(None), _is_free(tx.now)).distinct()
+    due = select(group.c.workspace_id).where(IS_UNREADY, *_can_be_evaluated(tx.now)).distinct()
     return list(tx.execute(due).scalars())
 
 
 def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
     """Leases the group of a workspace that waits for its members or whose worker left it, and sets it to `evaluating`.
-    A group that was left continues where it stopped; groups that wait longest come first.
+    A group that was left continues where it stopped; groups that wait longest come first. One that was begun too often
+    without getting on is given up with a reason, until it is to be evaluated anew.
     """
     due = (
-        select(group.c.id, group.c.status, group.c.evaluated_after_id)
-        .where(group.c.workspace_id == workspace_id, IS_UNREADY, group.c.query.is_not(None), _is_free(tx.now))
+        select(group.c.id, group.c.status, group.c.evaluated_after_id, group.c.attempts)
+        .where(group.c.workspace_id == workspace_id, IS_UNREADY, *_can_be_evaluated(tx.now))
         .order_by(group.c.evaluated_after_id, group.c.id)
         .limit(1)
         .with_for_update(skip_locked=True, key_share=True)
     )
-    row = tx.execute(due).first()
-    if row is None:
-        return None
-    after_id = 0 if row.status == INITIALIZING else row.evaluated_after_id
-    leased = LeasedGroup(workspace_id, row.id, after_id, tx.now + LEASE)
-    mine = (group.c.workspace_id == workspace_id) & (group.c.id == row.id)
-    values = {"status": EVALUATING, "evaluated_until": leased.until, "evaluated_after_id": after_id}
-    tx.execute(update(group).where(mine).values(**values))
-    return leased
+    while (row := tx.execute(due).first()) is not None:
+        mine = (group.c.workspace_id == workspace_id) & (group.c.id == row.id)
+        if row.attempts >= MOST_ATTEMPTS:
+            logger.error("the members of group %d of workspace %d are not found: %s", row.id, workspace_id, GIVEN_UP)
+            tx.execute(update(group).where(mine).values(error=INCOMPLETE, evaluated_until=None))
+            continue
+        after_id = 0 if row.status == INITIALIZING else row.evaluated_after_id
+        leased = LeasedGroup(workspace_id, row.id, after_id, tx.now + LEASE)
+        values = {"status": EVALUATING, "evaluated_until": leased.until, "evaluated_after_id": after_id}
+        tx.execute(update(group).where(mine).values(attempts=row.attempts + 1, **values))
+        return leased
+    return None
 
 
 def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None:
@@ -273,10 +282,10 @@ def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None
         if chunk is not None and chunk.wrong_ids:
             refresh_some(tx, workspace, leased.group_id, chunk.wrong_ids)
         if chunk is None:
-            tx.execute(update(group).where(_is_held(leased)).values(status=READY, evaluated_until=None))
+            tx.execute(update(group).where(_is_held(leased)).values(status=READY, evaluated_until=None, attempts=0))
             return None
         longer = replace(leased, after_id=chunk.last_id, until=tx.now + LEASE)
-        values = {"evaluated_until": longer.until, "evaluated_after_id": longer.after_id}
+        values = {"evaluated_until": longer.until, "evaluated_after_id": longer.after_id, "attempts": 0}
         return longer if tx.execute(update(group).where(_is_held(leased)).values(**values)).rowcount else None
 
     return database.write(record)
@@ -287,8 +296,10 @@ def leave_group(tx: Transaction, leased: LeasedGroup) -> None:
     tx.execute(update(group).where(_is_held(leased)).values(evaluated_until=None))
 
 
-def _is_free(now: datetime) -> ColumnElement[bool]:
-    return group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= now)
+def _can_be_evaluated(now: datetime) -> tuple[ColumnElement[bool], ...]:
+    """Nobody evaluates it, and it was not given up."""
+    is_free = group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= now)
+    return group.c.query.is_not(None), group.c.error.is_(None), is_free
 
 
 def _is_held(leased: LeasedGroup) -> ColumnElement[bool]:

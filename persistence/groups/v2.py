@@ -13,6 +13,7 @@ GROUP_RECORD = declare_record(
         "status": group.c.status,
         "system": group.c.is_system,
         "count": group.c.member_count,
+        "error": group.c.error,
     }
 )
 GROUPS = ListSpec(

@@ -15,6 +15,7 @@ from persistence.definitions.problems import read_problem
 from persistence.errors import InvalidInput, LimitReached
 from persistence.field_editing import change_field
 from persistence.global_writes import change_global
+from persistence.groups.groups import renew_groups
 from persistence.groups.smart_groups import check_group_query
 from persistence.labels import create_label
 from persistence.move.moves import (
@@ -44,7 +45,7 @@ from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import check_name, free_name, name_key
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
-from persistence.tables.contacts import INITIALIZING, READY, field, group
+from persistence.tables.contacts import READY, field, group
 from persistence.tables.deliveries import resthook, resthook_subscriber
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
@@ -237,16 +238,13 @@ def _read_query(tx: Transaction, move: Move, record: Record) -> tuple[str, str |
 def _follow_query(tx: Transaction, move: Move, group_id: int, query: str) -> None:
     mine = (group.c.workspace_id == move.workspace.id) & (group.c.id == group_id)
     if query and tx.execute(select(group.c.query).where(mine)).scalar_one() != query:
-        tx.execute(update(group).where(mine).values(query=query, status=INITIALIZING))
-        tx.wake("groups")
+        tx.execute(update(group).where(mine).values(query=query))
+        renew_groups(tx, move.workspace.id, group.c.id == group_id)
 
 
 def evaluate_groups(tx: Transaction, move: Move) -> None:
     """Lets the members of all groups with a query of this workspace be found."""
-    own = (group.c.workspace_id == move.workspace.id) & group.c.query.is_not(None)
-    values: dict[str, Any] = {"status": INITIALIZING, "evaluated_until": None, "evaluated_after_id": 0}
-    tx.execute(update(group).where(own).values(**values))
-    tx.wake("groups")
+    renew_groups(tx, move.workspace.id)
 
 
 def write_channels(tx: Transaction, move: Move, records: Sequence[Record]) -> None:

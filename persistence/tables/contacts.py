@@ -118,6 +118,8 @@ class GroupColumns(NamedRecordColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
     evaluated_until: Named[datetime | None] = Column(UtcDateTime)
     evaluated_after_id: Named[int] = Column(BigId, default=0)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
+    error: Named[str | None] = Column(Text)
 
 
 group = numbered_table(
@@ -129,7 +131,8 @@ group = numbered_table(
 )
 
 """`evaluated_until` is the end of the lease with which a worker finds the members of a smart group, in the order of
-contact ids; `evaluated_after_id` is the last contact checked."""
+contact ids; `evaluated_after_id` is the last contact checked, and `attempts` how often one began since it got on. One
+with an `error` was given up."""
 
 
 class GroupMembershipColumns(LinkColumns):

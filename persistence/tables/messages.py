@@ -108,6 +108,7 @@ class GatewaySendColumns(OwnedColumns):
     parts_begun: Named[int] = Column(Integer)
     parts_accepted: Named[int] = Column(Integer)
     error_count: Named[int] = Column(Integer)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
     created_on: Named[datetime] = Column(UtcDateTime)
     due_on: Named[datetime] = Column(UtcDateTime)
 
@@ -120,7 +121,7 @@ gateway_send = numbered_table(
 )
 """`due_on` is when the next part may be sent; a worker leases a part by moving this time into the future, and counts
 it as begun right before it writes the request. An expired lease with more parts begun than accepted means that a worker
-died: it is unknown whether the gateway has that part."""
+died: it is unknown whether the gateway has that part. `attempts` counts the leases since it was begun last."""
 
 
 class LabelColumns(NamedRecordColumns):

@@ -1,7 +1,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, TypedColumns
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, TypedColumns
 
 from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
 from persistence.sql.columns import (
@@ -86,6 +86,7 @@ class InvitationColumns(RecordColumns):
     hash: Named[str] = Column(String(HASH_LENGTH))
     created_on: Named[datetime] = Column(UtcDateTime)
     expires_on: Named[datetime] = Column(UtcDateTime)
+    error: Named[str | None] = Column(Text)
 
 
 invitation = numbered_table(
@@ -95,7 +96,7 @@ invitation = numbered_table(
     Index("ix_invitation_created", "created_on"),
 )
 """`user_id` is the user who invited, null for a command. `is_proof`: the link went only to the mailbox or to an
-operator. The row is deleted when the invitation is accepted."""
+operator. `error` is why the letter with the link was not sent. The row is deleted when the invitation is accepted."""
 
 
 class AccountMailColumns(NumberedColumns):
@@ -103,6 +104,10 @@ class AccountMailColumns(NumberedColumns):
     recipient: Named[str] = Column(String(EMAIL_LENGTH))
     content = sealed_json_column("account_mail", "content")
     attempts: Named[int] = Column(Integer)
+    begun: Named[int] = Column(Integer, default=0, server_default="0")
+    error: Named[str | None] = Column(Text)
+    failed_on: Named[datetime | None] = Column(UtcDateTime)
+    invitation_id: Named[int | None] = Column(BigInteger)
     created_on: Named[datetime] = Column(UtcDateTime)
     due_on: Named[datetime] = Column(UtcDateTime)
     expires_on: Named[datetime] = Column(UtcDateTime)
@@ -115,7 +120,8 @@ account_mail = numbered_table(
     Index("ix_account_mail_expires", "expires_on"),
     Index("ix_account_mail_created", "created_on"),
 )
-"""Letters that workers have to send; their links are secrets."""
+"""Letters that workers have to send; their links are secrets. `begun` counts how often a worker took it since one said
+what came of it, `error` is that. One that failed stays until it expires, without its content."""
 
 
 class SignInWindowColumns(TypedColumns):

@@ -1,7 +1,7 @@
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Time
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, Time
 
 from persistence.sql.columns import (
     BigId,
@@ -28,6 +28,9 @@ class TriggerColumns(RecordColumns):
     days: Named[str | None] = Column(String(7))
     time_of_day: Named[time | None] = Column(Time)
     next_fire_on: Named[datetime | None] = Column(UtcDateTime)
+    attempts: Named[int] = Column(Integer, default=0, server_default="0")
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    error: Named[str | None] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
     modified_on: Named[datetime] = Column(UtcDateTime)
 
@@ -46,7 +49,8 @@ trigger = numbered_table(
     partial_index("ix_trigger_due", "next_fire_on", "id", where="next_fire_on IS NOT NULL"),
 )
 """`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U), `time_of_day` its
-local time in the workspace's time zone; `next_fire_on` is null once it will not fire again."""
+local time in the workspace's time zone; `next_fire_on` is null once it will not fire again. `error` is why it left
+out its last time."""
 
 
 class TriggerGroupColumns(LinkColumns):

@@ -3,11 +3,13 @@ becomes a start, even if a worker dies.
 """
 
 import calendar
+import logging
 from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Select, select, update
+from sqlalchemy import ColumnElement, select, update
 
+from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import Audience
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import TRIGGER, NewStart, create_start
@@ -16,10 +18,12 @@ from persistence.tables.flows import flow
 from persistence.tables.triggers import trigger, trigger_contact, trigger_group
 from persistence.triggers.triggers import SCHEDULE
 
+logger = logging.getLogger("relayboard.worker")
+
 NEVER, DAILY, WEEKLY, MONTHLY = REPEATS = "never", "daily", "weekly", "monthly"
 WEEKDAYS = "MTWRFSU"
 """One letter for each day of the week, beginning with Monday."""
-BATCH = 20
+MISSED = f"A time was left out. {GIVEN_UP}"
 
 
 def list_scheduling_workspaces(tx: Transaction) -> list[int]:
@@ -29,39 +33,48 @@ def list_scheduling_workspaces(tx: Transaction) -> list[int]:
     return list(tx.execute(due.distinct()).scalars())
 
 
-def start_due(tx: Transaction, workspace_id: int) -> bool:
-    """Creates a start for each due schedule of a workspace, one for all the times that it has missed; returns whether
-    there may be more."""
-    found = tx.execute(_find_due(tx, workspace_id).limit(BATCH)).all()
-    for trigger_id, flow_id, due_on, repeat, days, time_of_day, timezone in found:
-        create_start(tx, workspace_id, _describe_start(tx, trigger_id, flow_id))
-        following = None
-        if due_on is not None:
-            following = find_next_due(due_on, repeat or NEVER, days, ZoneInfo(timezone), tx.now, time_of_day)
-        mine = (trigger.c.workspace_id == workspace_id) & (trigger.c.id == trigger_id)
-        tx.execute(update(trigger).where(mine).values(next_fire_on=following))
-    return len(found) == BATCH
+def begin_due(tx: Transaction, workspace_id: int) -> int | None:
+    """The schedule of a workspace that has been due longest, after this was counted as an attempt; None if none is due.
+    One that was begun too often without getting on leaves out this time."""
 
+    def give_up(tx: Transaction, trigger_id: int) -> None:
+        logger.error("schedule %d of workspace %d: %s", trigger_id, workspace_id, MISSED)
+        _move_on(tx, workspace_id, trigger_id, error=MISSED)
 
-def _find_due(
-    tx: Transaction, workspace_id: int
-) -> Select[int, int, datetime | None, str | None, str | None, time | None, str]:
     rows = trigger.c
-    columns = (rows.id, rows.flow_id, rows.next_fire_on, rows.repeat, rows.days, rows.time_of_day)
-    return (
-        select(*columns, workspace.c.timezone)
-        .join(workspace, workspace.c.id == rows.workspace_id)
-        .join(flow, (flow.c.id == rows.flow_id) & (flow.c.workspace_id == rows.workspace_id))
-        .where(
-            rows.workspace_id == workspace_id,
-            rows.next_fire_on.is_not(None),
-            rows.next_fire_on <= tx.now,
-            rows.type == SCHEDULE,
-        )
-        .where(~rows.is_archived, ~flow.c.is_archived)
-        .order_by(rows.next_fire_on, rows.id)
-        .with_for_update(of=trigger, skip_locked=True)
-    )
+    begun = begin_attempt(tx, trigger, _is_due(tx, workspace_id), (rows.next_fire_on, rows.id), give_up)
+    return None if begun is None else begun.id
+
+
+def start_due(tx: Transaction, workspace_id: int, trigger_id: int) -> bool:
+    """Creates a start for a schedule that is due, one for all the times that it has missed; returns whether there may
+    be more."""
+    rows = trigger.c
+    due = select(rows.flow_id).where(_is_due(tx, workspace_id), rows.id == trigger_id)
+    flow_id = tx.execute(due.with_for_update(skip_locked=True)).scalar()
+    if flow_id is not None:
+        create_start(tx, workspace_id, _describe_start(tx, trigger_id, flow_id))
+        _move_on(tx, workspace_id, trigger_id, error=None)
+    return True
+
+
+def _is_due(tx: Transaction, workspace_id: int) -> ColumnElement[bool]:
+    rows = trigger.c
+    living = select(flow.c.id).where(flow.c.workspace_id == workspace_id, ~flow.c.is_archived)
+    mine = (rows.workspace_id == workspace_id) & (rows.type == SCHEDULE) & ~rows.is_archived
+    return mine & rows.next_fire_on.is_not(None) & (rows.next_fire_on <= tx.now) & rows.flow_id.in_(living)
+
+
+def _move_on(tx: Transaction, workspace_id: int, trigger_id: int, error: str | None) -> None:
+    """Stores when a schedule that was due is due next."""
+    rows = trigger.c
+    mine = (rows.workspace_id == workspace_id) & (rows.id == trigger_id)
+    columns = (rows.next_fire_on, rows.repeat, rows.days, rows.time_of_day, workspace.c.timezone)
+    known = select(*columns).join(workspace, workspace.c.id == rows.workspace_id).where(mine)
+    due_on, repeat, days, time_of_day, timezone = tx.execute(known).one()
+    assert due_on is not None, "what is due has a time"
+    following = find_next_due(due_on, repeat or NEVER, days, ZoneInfo(timezone), tx.now, time_of_day)
+    tx.execute(update(trigger).where(mine).values(next_fire_on=following, error=error, **GOT_ON))
 
 
 def _describe_start(tx: Transaction, trigger_id: int, flow_id: int) -> NewStart:

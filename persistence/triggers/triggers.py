@@ -58,6 +58,7 @@ TRIGGER_RECORD = declare_record(
         "days": trigger.c.days,
         "next_fire_on": trigger.c.next_fire_on,
         "archived": trigger.c.is_archived,
+        "error": trigger.c.error,
         "created_on": trigger.c.created_on,
     }
 )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
+from persistence.accounts.mail import read_given_up
 from persistence.archives.writing import list_given_up
 from persistence.backlog import count_phones, list_refused_phones
 from persistence.database import Database
@@ -81,12 +82,16 @@ class DatabaseDoctor:
             self.phones, self.silent_phones = count_phones(tx)
             refused = list_refused_phones(tx)
             given_up = list_given_up(tx)
+            letters, reason = read_given_up(tx)
         yield from _judge_workers(self.workers)
         for uuid, reason in refused:
             yield Finding("phones", WARNING, f"the phone {uuid} calls and is refused: {REFUSALS.get(reason, reason)}")
         for name, archives in given_up:
             sentence = f"{archives} archives of {name} failed several times, and are tried once a day"
             yield Finding("archives", PROBLEM, f"{sentence}: see the logs of the workers")
+        if letters:
+            sentence = f"{letters} letters about accounts were not sent in the last seven days"
+            yield Finding("letters", WARNING, f"{sentence}, the last one because: {reason}")
         yield from self._check_pooler(database)
         yield from self._check_standby(database)
 

@@ -1,5 +1,6 @@
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import select, update
 
 import worker.jobs
@@ -26,6 +27,25 @@ def test_old_deliveries_are_deleted_batch_by_batch(runtime, database, workspace,
 
     with database.reading() as tx:
         assert list(tx.execute(select(delivery.c.uuid)).scalars()) == [kept]
+
+
+def test_a_file_that_cannot_be_removed_keeps_nothing_else_from_being_deleted(
+    runtime, database, workspace, clock, monkeypatch
+):
+    with database.writing() as tx:
+        record_deliveries(tx, workspace.id, [NewDelivery("mo_sms", "http://hooks.example.org/", "text/plain", b"x")])
+        tx.execute(update(delivery).values(status=DELIVERED, finished_on=tx.now))
+    clock.advance(days=8)
+
+    def fail(*_):
+        raise PermissionError("imports/people.csv")
+
+    monkeypatch.setattr(worker.jobs, "remove_old_files", fail)
+    with pytest.raises(ExceptionGroup, match="could not be deleted"):
+        begin_trimming(runtime)()
+
+    with database.reading() as tx:
+        assert tx.execute(select(delivery.c.uuid)).first() is None
 
 
 def test_what_fired_three_months_ago_is_forgotten_and_what_is_scheduled_stays(runtime, database, workspace, clock):
