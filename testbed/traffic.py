@@ -110,10 +110,12 @@ class Traffic:
             thread.join()
 
     def wait_for_rest(self, seconds: float = PATIENCE_SECONDS) -> None:
-        """Until everything has arrived, or the time is over."""
-        deadline = time.monotonic() + seconds
+        """Until everything has arrived, or nothing has for so long: a slow machine has much to catch up with."""
         pause = threading.Event()
-        while self.lost and time.monotonic() < deadline:
+        least, deadline = len(self.lost), time.monotonic() + seconds
+        while (number := len(self.lost)) and time.monotonic() < deadline:
+            if number < least:
+                least, deadline = number, time.monotonic() + seconds
             pause.wait(0.1)
 
     def _run(self, pause_seconds: float) -> None:
