@@ -16,7 +16,7 @@ def run(capsys, monkeypatch, database_url, tmp_path):
         capsys.readouterr()
         status = main(["boundaries", *arguments])
         printed = capsys.readouterr()
-        run_command.complaint = printed.err
+        run_command.complaint = printed.err  # type: ignore[attr-defined]
         return status, json.loads(printed.out) if printed.out else None
 
     return run_command
