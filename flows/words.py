@@ -1,4 +1,5 @@
-"""Words of people's text: splitting text into words, comparing words, deriving keys from names."""
+"""Words of people's text: splitting text into words, comparing words, deriving keys from names, naming
+values in sentences."""
 
 import json
 import unicodedata
@@ -14,6 +15,7 @@ from flows.typed import APOSTROPHES, INVISIBLE, WITHOUT_SPACES, fold_case, same_
 # The words of tests and the names of results are the same for every contact, so they are cached; longer texts are not.
 CACHED_TEXTS = 2048
 CACHED_LENGTH = 100
+TOLD_LENGTH = 40
 
 _TOKEN = regex.compile(r"[\p{L}\p{M}\p{N}_']+|\p{S}")
 # What people type between letters without seeing it, and the apostrophes of other keyboards, belong to the word.
@@ -62,6 +64,22 @@ _ARABIC_VARIANTS = (
         0x0698: "\u0696",  # jeh
     }
 )
+
+
+def told(value: object) -> str:
+    """A value as a sentence names it: a text in quotes, the kind of anything larger.
+
+    >>> told("send_msgs"), told(None), told(3), told([1, 2]), told({})
+    ('"send_msgs"', 'nothing', '3', 'a list', 'an object')
+    """
+    if value is None:
+        return "nothing"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if not isinstance(value, str | bool | int | float):
+        return "an object"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= TOLD_LENGTH else f'{text[:TOLD_LENGTH]}..."'
 
 
 def tokens(text: str) -> list[str]:

@@ -1,8 +1,4 @@
-"""The only error that reading a flow definition raises, and how it tells a value that breaks a rule."""
-
-import json
-
-TOLD_LENGTH = 40
+"""The only error that reading a flow definition raises."""
 
 
 class DefinitionError(ValueError):
@@ -19,19 +15,3 @@ class DefinitionError(ValueError):
         parts = (("flow", flow), ("node", node), ("action", action), ("field", field))
         place = [f"{kind} {value}" for kind, value in parts if value]
         super().__init__(f"{', '.join(place)}: {message}" if place else message)
-
-
-def told(value: object) -> str:
-    """A value as a sentence names it: a text in quotes, the kind of anything larger.
-
-    >>> told("send_msgs"), told(None), told(3), told([1, 2]), told({})
-    ('"send_msgs"', 'nothing', '3', 'a list', 'an object')
-    """
-    if value is None:
-        return "nothing"
-    if isinstance(value, list | tuple):
-        return "a list"
-    if not isinstance(value, str | bool | int | float):
-        return "an object"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= TOLD_LENGTH else f'{text[:TOLD_LENGTH]}..."'

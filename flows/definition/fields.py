@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
-from flows.definition.errors import told
 from flows.definition.raw_parts import is_uuid
 from flows.expressions.decimals import check_range
 from flows.expressions.errors import ExpressionError
+from flows.words import told
 
 NAME_LENGTH, TEXT_LENGTH, VALUE_LENGTH = 64, 10_000, 1000
 QUICK_REPLY_LENGTH, ATTACHMENT_LENGTH = 1000, 2048

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.definition.errors import told
 from flows.definition.fields import CheckFailed
 from flows.definition.model import Flow
 from flows.definition.raw_parts import JsonObject, is_uuid
 from flows.definition.raw_translations import list_translations
 from flows.definition.versions import Version
 from flows.languages import is_language_of_translations
+from flows.words import told
 
 PROPERTY_NAME_LENGTH, MOST_PROPERTIES, MOST_VALUES, VALUE_LENGTH = 20, 10, 10, 10_000
 # From these versions on, translations are limited, and their languages have to exist.

@@ -5,10 +5,11 @@ from typing import Any
 
 from flows.definition import steps_13, steps_14
 from flows.definition.derived_uuids import NewUuid, derive_uuids
-from flows.definition.errors import DefinitionError, told
+from flows.definition.errors import DefinitionError
 from flows.definition.legacy.definitions import is_legacy, migrate_legacy
 from flows.definition.raw_parts import JsonObject, copy_parts, read_text
 from flows.definition.versions import NEWEST, OLDEST, Version, newer_version, read_version, write_version
+from flows.words import told
 
 STEPS: dict[Version, Callable[[JsonObject, NewUuid], None]] = {
     (13, 1, 0): steps_13.name_templating,

@@ -10,13 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from flows.definition.action_types import FLOW_TYPES, action_types, check_action
-from flows.definition.errors import DefinitionError, told
+from flows.definition.errors import DefinitionError
 from flows.definition.fields import NAME_LENGTH, CheckFailed
 from flows.definition.localization import check_localization
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
 from flows.definition.raw_parts import OBJECT, is_larger, is_uuid
 from flows.definition.versions import NEWEST, OLDEST, Version, newer_version, read_version
 from flows.expressions.functions import find_function
+from flows.words import told
 
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
 LANGUAGE, UNDETERMINED = re.compile(r"[a-z]{3}\Z"), "und"

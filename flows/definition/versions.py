@@ -3,7 +3,8 @@
 import re
 from typing import TypeAlias
 
-from flows.definition.errors import DefinitionError, told
+from flows.definition.errors import DefinitionError
+from flows.words import told
 
 Version: TypeAlias = tuple[int, int, int]
 OLDEST: Version = (13, 0, 0)

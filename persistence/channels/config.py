@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flows.definition.errors import told
 from flows.header_values import is_header_value
+from flows.words import told
 from persistence.channels.types import TYPES
 from persistence.channels.types.declaration import Setting
 from persistence.channels.webhooks import Networks, check_webhook_url

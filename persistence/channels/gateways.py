@@ -5,8 +5,8 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from flows.definition.errors import told
 from flows.phones import is_country
+from flows.words import told
 from persistence.channels.channels import create_gateway
 from persistence.channels.config import read_config
 from persistence.channels.settings import new_gateway_secret

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from flows.definition.errors import DefinitionError, told
+from flows.definition.errors import DefinitionError
 from flows.definition.exports.cleaning import clean_names
 from flows.definition.exports.model import (
     FILE_VERSION,
@@ -25,6 +25,7 @@ from flows.definition.legacy.definitions import is_legacy
 from flows.definition.loading import load
 from flows.definition.raw_parts import JsonObject, is_uuid, read_text
 from flows.languages import is_language_of_translations
+from flows.words import told
 
 OLDEST_FILE, NEWEST_FILE = 3, 13
 MOST_FLOWS, NAME_LENGTH, KEY_LENGTH = 1000, 64, 36

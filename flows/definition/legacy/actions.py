@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 
-from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
 from flows.definition.legacy.references import (
     NEW_CONTACT,
@@ -15,6 +14,7 @@ from flows.definition.legacy.references import (
 from flows.definition.legacy.webhooks import write_call
 from flows.definition.raw_parts import JsonObject
 from flows.urns import SCHEMES
+from flows.words import told
 
 # Sets only the first name and keeps the rest of the name.
 REST_OF_NAME = "@(word_slice(contact.name, 1, -1))"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, write_text
 from flows.definition.legacy.references import list_items, write_reference
 from flows.definition.legacy.rules import Routes, migrate_rules
@@ -15,7 +14,7 @@ from flows.definition.legacy.webhooks import write_call
 from flows.definition.raw_parts import JsonObject
 from flows.expressions.syntax import quote_text
 from flows.urns import SCHEMES
-from flows.words import snakify
+from flows.words import snakify, told
 
 INPUT = "@input"
 OR_ITSELF = TemplateOptions(default_to_self=True)

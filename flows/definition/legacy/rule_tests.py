@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
 from flows.definition.legacy.templates import PLAIN, TemplateOptions
+from flows.words import told
 
 PLAIN_TESTS = {
     "date": "has_date",

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flows.definition.errors import told
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
 from flows.definition.legacy.rule_tests import count_days_from_today, migrate_test
 from flows.definition.raw_parts import JsonObject
+from flows.words import told
 
 SECONDS_PER_MINUTE = 60
 # In rule sets of these types the last rule is for failures.
