@@ -284,9 +284,10 @@ def of_letter(ground: Ground) -> Case:
 
     def look() -> tuple[str | None, bool]:
         found = {each["email"]: each["error"] for each in ground.api.results("/api/v2/invitations.json")}
-        told = [each.sentence for each in DatabaseDoctor(ground.settings, has_key=True).check()]
         reason = found[f"{POISON}@example.org"]
-        assert (reason is not None) == any("1 letters about accounts were not sent" in each for each in told)
+        if reason is not None:
+            told = [each.sentence for each in DatabaseDoctor(ground.settings, has_key=True).check()]
+            assert any("1 letters about accounts were not sent" in each for each in told)
         return reason, len(mailbox.envelopes) == 1 and found[f"{OTHER}@example.org"] is None
 
     return Case("worker.mail write_letter", POISON, look, lambda: context.__exit__(None, None, None))
