@@ -33,6 +33,7 @@ from persistence.sql.engines import (
     WRITING,
     create_patient_engine,
     create_pooled_engine,
+    limiting,
     watch_pool,
 )
 from persistence.sql.poolers import READING
@@ -196,7 +197,7 @@ class Database:
         pool_size: int = 5,
         clock: Callable[[], datetime] = utc_now,
         wake: Wake = _no_wake,
-        statement_timeout_seconds: int = 30,
+        statement_timeout_seconds: float = 30,
         keys: KeyRing | None = None,
         is_behind_pooler: bool = False,
         direct_url: str | None = None,
@@ -248,10 +249,8 @@ class Database:
 
     @contextlib.contextmanager
     def glancing(self, timeout_seconds: float) -> Iterator[Transaction]:
-        """A unit of work that only reads what is of one moment; each of its statements gives up after a timeout (on
-        PostgreSQL).
-        """
-        with self.engine.connect() as connection, connection.begin():
+        """A unit of work that only reads what is of one moment; each of its statements gives up after a timeout."""
+        with self.engine.connect() as connection, connection.begin(), limiting(connection, timeout_seconds):
             if not self.sqlite:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {round(timeout_seconds * 1000)}")

@@ -220,7 +220,11 @@ def has_broken(error: DatabaseError) -> bool:
 
 def took_too_long(error: DatabaseError) -> bool:
     """Whether the database canceled a statement because of its timeout."""
-    return isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == QUERY_CANCELED
+    if not isinstance(error, DBAPIError):
+        return False
+    if getattr(error.orig, "pgcode", None) == QUERY_CANCELED:
+        return True
+    return getattr(error.orig, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT
 
 
 def is_temporary(error: DatabaseError) -> bool:

@@ -14,7 +14,7 @@ from persistence.data_jobs import (
     leave,
 )
 from persistence.database import Database
-from persistence.errors import DatabaseError, RuleBroken, is_temporary
+from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too_long
 from persistence.imports.reading import BadFile, ReaderDied
 from persistence.media.store import MediaStore
 from persistence.tables.data_jobs import READING, data_request, export
@@ -64,8 +64,11 @@ class Performer:
             else:
                 give_back(self.database, held)
         except Exception as error:
-            if isinstance(error, DatabaseError) and is_temporary(error):
+            is_dear = isinstance(error, DatabaseError) and took_too_long(error)
+            if isinstance(error, DatabaseError) and is_temporary(error) and not is_dear:
                 leave(self.database, held)
+            elif held.is_last_attempt and is_dear:
+                fail(self.database, held, "This takes the database too long; ask for less at a time.")
             elif held.is_last_attempt:
                 fail(self.database, held, f"An error inside the service ended each attempt: {type(error).__name__}.")
             raise

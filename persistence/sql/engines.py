@@ -3,7 +3,9 @@
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,9 @@ PATIENT, IMPATIENT = "patient", "impatient"
 MAX_OVERFLOW = 5
 LARGEST_TIMEOUT_MS = 2**31 - 1
 IDLE_UNCHECKED_SECONDS = 1.0
+STEPS_BETWEEN_LOOKS = 10_000
+"""After so many steps SQLite asks whether the time of a statement is over: within a millisecond, or a tenth of a second
+if they call functions of ours."""
 TAKEN = "is_counted"
 POSTGRES_SESSION = {
     "lock_timeout": "2s",
@@ -102,6 +107,76 @@ class KnownFile:
         return found.st_dev, found.st_ino
 
 
+class TimedConnection(sqlite3.Connection):
+    """A connection whose statements give up after a time, as they do on PostgreSQL: a query that compares each contact
+    a hundred times would keep all others waiting. What counts is the processor's time of the thread, so that a machine
+    that is busy with others ends nothing.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.limit: StatementLimit | None = None
+
+    def cursor(self, *_: Any) -> Any:
+        return super().cursor(_TimedCursor)
+
+
+@dataclass(slots=True)
+class StatementLimit:
+    """How long the processor may work for a statement, and until when for the present one."""
+
+    seconds: float
+    ends_at: float = 0.0
+
+    def begin(self) -> None:
+        self.ends_at = time.thread_time() + self.seconds
+
+    def is_over(self) -> bool:
+        return time.thread_time() > self.ends_at
+
+
+class _TimedCursor(sqlite3.Cursor):
+    """SQLite works when a statement is executed, and whenever rows are fetched."""
+
+    connection: TimedConnection
+
+
+def _timed(name: str) -> Callable[..., Any]:
+    work = getattr(sqlite3.Cursor, name)
+
+    def timed(self: _TimedCursor, *arguments: Any) -> Any:
+        limit = self.connection.limit
+        if limit is not None:
+            limit.begin()
+        return work(self, *arguments)
+
+    return timed
+
+
+for _name in ("execute", "executemany", "fetchone", "fetchmany", "fetchall"):
+    setattr(_TimedCursor, _name, _timed(_name))
+
+
+def _limit_statements(connection: TimedConnection, _record: ConnectionPoolEntry, seconds: float) -> None:
+    connection.limit = StatementLimit(seconds)
+    connection.set_progress_handler(connection.limit.is_over, STEPS_BETWEEN_LOOKS)
+
+
+@contextmanager
+def limiting(connection: Connection, seconds: float) -> Iterator[None]:
+    """Lets statements of SQLite give up earlier within the block."""
+    driver = connection.connection.dbapi_connection
+    limit = driver.limit if isinstance(driver, TimedConnection) else None
+    if limit is None:
+        yield
+        return
+    usual, limit.seconds = limit.seconds, min(limit.seconds, seconds)
+    try:
+        yield
+    finally:
+        limit.seconds = usual
+
+
 class _HintCompiler(SQLiteCompiler):
     """Writes hints on tables, such as NOT INDEXED, which SQLAlchemy leaves out on SQLite."""
 
@@ -116,7 +191,7 @@ class Busy(Exception):
 def create_pooled_engine(
     url: str,
     pool_size: int,
-    statement_timeout_seconds: int,
+    statement_timeout_seconds: float,
     *,
     is_behind_pooler: bool = False,
     makes_file: bool = True,
@@ -141,12 +216,18 @@ def create_pooled_engine(
         engine = create_engine(
             parsed,
             poolclass=QueuePool,
-            connect_args={"check_same_thread": False, "isolation_level": None, "timeout": statement_timeout_seconds},
+            connect_args={
+                "check_same_thread": False,
+                "isolation_level": None,
+                "timeout": statement_timeout_seconds,
+                "factory": TimedConnection,
+            },
             **options,
         )
         engine.dialect.statement_compiler = _HintCompiler
+        event.listen(engine, "connect", partial(_limit_statements, seconds=statement_timeout_seconds))
         event.listen(engine, "connect", _prepare_sqlite)
-        event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=statement_timeout_seconds * 1000))
+        event.listen(engine, "begin", partial(_begin_sqlite, busy_timeout_ms=round(statement_timeout_seconds * 1000)))
         if parsed.database and not parsed.database.startswith((":memory:", "file:")):
             known = KnownFile(Path(parsed.database))
             event.listen(engine, "do_connect", known.check_before)

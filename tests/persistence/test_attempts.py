@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from sqlalchemy import Table, select
+from sqlalchemy import Table, select, text
+from sqlalchemy.exc import OperationalError
 
 from persistence.archives import writing
 from persistence.attempts import MOST_ATTEMPTS
@@ -14,6 +15,7 @@ from persistence.data_jobs import LEASE, leave, take_next
 from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
+from persistence.performing import Performer
 from persistence.tables.data_jobs import contact_import, data_request, export
 from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import broadcast
@@ -47,6 +49,31 @@ def test_a_job_with_data_whose_worker_died_three_times_fails_and_the_next_is_don
         row = tx.execute(select(table).where(table.c.id == ids[0])).one()
     assert row.status == "failed" and row.finished_on is not None
     assert "attempts" in row.error
+
+
+def test_a_job_that_takes_the_database_too_long_fails_with_that_reason(
+    database_url: str, database: Database, workspace: Workspace, clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with database.writing() as tx:
+        tx.insert(export, workspace_id=workspace.id, created_on=tx.now, **JOBS[export])
+    hurried = Database(database_url, statement_timeout_seconds=0.5)
+
+    def count_for_ever(*_: Any) -> None:
+        with hurried.reading() as tx:
+            tx.execute(text("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"))
+
+    monkeypatch.setattr(Performer, "_perform", count_for_ever)
+    for _ in range(MOST_ATTEMPTS):
+        held = database.write(lambda tx: take_next(tx, workspace.id))
+        assert held is not None
+        with pytest.raises(OperationalError):
+            Performer(database, cast(Any, None)).perform(held)
+        clock.moment += LEASE * 2
+    hurried.close()
+
+    with database.reading() as tx:
+        row = tx.execute(select(export)).one()
+    assert (row.status, row.error) == ("failed", "This takes the database too long; ask for less at a time.")
 
 
 def test_a_worker_that_stops_leaves_no_attempt(database: Database, workspace: Workspace) -> None:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from persistence.database import Database
+from persistence.errors import took_too_long
 from persistence.sql.engines import Busy
 
 
@@ -32,6 +33,18 @@ def test_the_files_of_a_database_are_for_their_owner_only(tmp_path: Path) -> Non
 def test_statements_of_a_glance_give_up_after_its_timeout(database: Database) -> None:
     with database.glancing(1.25) as tx:
         assert tx.execute(text("SHOW statement_timeout")).scalar() == "1250ms"
+
+
+def test_a_statement_that_takes_too_long_ends_and_its_connection_serves_on(database_url: str) -> None:
+    database = Database(database_url, statement_timeout_seconds=1.0, pool_size=1)
+    counting = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT count(*) FROM n"
+    for way in (database.reading, database.writing, lambda: database.glancing(0.5)):
+        with pytest.raises(OperationalError) as raised, way() as tx:
+            tx.execute(text(counting.format(10**9)))
+        assert took_too_long(raised.value)
+        with way() as tx:
+            assert tx.execute(text(counting.format(100))).scalar_one() == 100
+    database.close()
 
 
 @pytest.mark.parametrize("is_behind_pooler", [False, True])

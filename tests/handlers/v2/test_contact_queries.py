@@ -1,14 +1,20 @@
 """`/api/v2/contact_queries.json`, its words, and contacts by `query`, over HTTP."""
 
+from typing import Any
+
 import pytest
 
+from handlers.app import create_app
 from persistence.contacts import query_words
 from persistence.database import Database
 from persistence.groups.smart_groups import create_query_group, evaluate_some, lease_group
 from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
+from relayboard.base.settings import Settings
 from tests.api import Api
+from tests.clients import running_client
 from tests.factories import make_contact, make_field, make_named
+from tests.run_rows import add_people
 
 CHECK = "/api/v2/contact_queries.json"
 WORDS = "/api/v2/contact_query_words.json"
@@ -122,3 +128,20 @@ def test_names_without_spaces_are_found_by_a_part_in_searches_and_smart_groups(
         held = evaluate_some(database, held)
     (made,) = api.results("/api/v2/groups.json", name="Found")
     assert (made["status"], made["count"]) == ("ready", 1)
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # PostgreSQL answers this one by an index
+def test_a_query_that_takes_the_database_too_long_ends_and_the_answer_says_so(
+    database_url: str, settings: Settings, database: Database, workspace: Workspace, administrator: str
+) -> None:
+    add_people(database, workspace, 8000, name="Amina")
+    hurried = Database(database_url, statement_timeout_seconds=0.3)
+    app: Any = create_app(settings, database=hurried, check_responses=True)
+    dear = " OR ".join(f"name~q{number}" for number in range(10, 85))  # each contact is asked all of it
+    with running_client(app) as client:
+        api = Api(client, database, workspace, administrator)
+        answer = api.get(CONTACTS, query=dear)
+    hurried.close()
+
+    assert (answer.status_code, answer.headers.get("Retry-After")) == (503, "60"), answer.text
+    assert answer.json()["detail"] == "This request takes the database too long; ask for less at a time."
