@@ -20,7 +20,7 @@ from sqlalchemy.engine import Dialect, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from persistence.errors import Fault, LostRace, fault_of, lost_a_race, waited_too_long
+from persistence.errors import Fault, LostRace, fault_of, has_broken, lost_a_race, waited_too_long
 from persistence.hooks import BeforeCommit, Watcher
 from persistence.secrets.encrypted_columns import give_keys
 from persistence.secrets.encryption import KeyRing
@@ -284,20 +284,27 @@ class Database:
             self.wake(transaction.woken)
 
     def write(self, work: Callable[[Transaction], Result]) -> Result:
-        """Run `work` in a unit of work; if it loses a race to another transaction, it is run again on the new state."""
+        """Run `work` in a unit of work; if it loses a race to another transaction, it is run again on the new state. So
+        it is if its connection breaks before its end, for example because the server ended the transaction of a process
+        that was frozen: nothing of it is stored.
+        """
         ends = time.monotonic() + LONGEST_WAIT_SECONDS
         races = 0
         while True:
+            is_ending = False
             try:
                 with self.writing(is_repeated=True) as tx:
-                    return work(tx)
+                    result = work(tx)
+                    is_ending = True
+                    return result
             except (DBAPIError, LostRace) as error:
                 if waited_too_long(error):
                     if time.monotonic() >= ends:
                         raise
                     continue
                 races += 1
-                if races == ATTEMPTS or not lost_a_race(error):
+                is_undone = not is_ending and isinstance(error, DBAPIError) and has_broken(error)
+                if races == ATTEMPTS or not (is_undone or lost_a_race(error)):
                     raise
 
     def watch_connections(self, note: Callable[[int], object]) -> int:
