@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Executable, select, update
+from sqlalchemy import Executable, literal_column, select, true, update
 
 from persistence.database import Transaction
 from persistence.messages.states import CIRCLE, OUTGOING
@@ -31,6 +31,8 @@ contact wrote or called."""
 ANSWERS = (GOING_ON, ANEW)
 WITHIN = timedelta(minutes=5)
 MOST_FACTOR = 4
+MOST_READ = 4000
+"""Messages of a contact that are looked at."""
 
 
 @dataclass(slots=True)
@@ -106,20 +108,23 @@ def channels_in_circle(rows: Iterable[Mapping[str, Any]]) -> set[int]:
     return {row["channel_id"] for row in rows if row["failed_reason"] == CIRCLE and row["channel_id"] is not None}
 
 
-def _count(_is_sqlite: bool) -> Executable:
+def _count(is_sqlite: bool) -> Executable:
     rows, owner = message.c, param("owner")
     limit = select(workspace.c.answer_limit).where(workspace.c.id == owner).scalar_subquery()
     recent = (rows.contact_id == contact.c.id) & (rows.created_on > param("since", UtcDateTime))
     sent = recent & (rows.workspace_id == owner) & (rows.direction == OUTGOING)
-    not_in_circle = rows.failed_reason.is_distinct_from(CIRCLE)
-    columns = (contact.c.id, contact.c.answers_stopped_on, limit, rows.automatic, rows.text, rows.id)
+    wanted = sent & rows.failed_reason.is_distinct_from(CIRCLE)
     mine = (contact.c.workspace_id == owner) & among(contact.c.id, "theirs")
-    return (
-        select(*columns)
-        .select_from(contact.outerjoin(message, sent & not_in_circle))
-        .where(mine)
-        .order_by(contact.c.id, rows.created_on.desc(), rows.id.desc())
-    )
+    known = (contact.c.id, contact.c.answers_stopped_on, limit)
+    if is_sqlite:
+        found = select(*known, rows.automatic, rows.text, rows.id).select_from(contact.outerjoin(message, wanted))
+        return found.where(mine).order_by(contact.c.id, rows.created_on.desc(), rows.id.desc())
+    # A seek for each contact: a join may read what all contacts of the workspace got in these minutes.
+    latest = select(rows.automatic, rows.text, rows.id, rows.created_on).where(wanted)
+    latest = latest.order_by(rows.created_on.desc(), rows.id.desc()).limit(literal_column(str(MOST_READ)))
+    seek = latest.correlate(contact).lateral("latest")
+    found = select(*known, seek.c.automatic, seek.c.text, seek.c.id).select_from(contact.outerjoin(seek, true()))
+    return found.where(mine).order_by(contact.c.id, seek.c.created_on.desc(), seek.c.id.desc())
 
 
 _COUNTING = Fixed(_count)
