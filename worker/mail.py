@@ -20,8 +20,20 @@ def begin_mail(runtime: Runtime) -> Callable[[], bool]:
     if server is None:
         return lambda: False
     sender = FlowEmail(runtime, server, lambda: None)
+    sent: list[int] = []
+
+    def finish(tx: Transaction) -> None:
+        for each in sent:
+            finish_letter(tx, each)
+
+    def record() -> None:
+        """Also what could not be recorded when it was sent, because the database was away: nobody gets it twice."""
+        database.write(finish)
+        sent.clear()
 
     def step() -> bool:
+        if sent:
+            record()
         letter_id = database.write(claim_letter)
         if letter_id is None:
             return False
@@ -39,8 +51,9 @@ def begin_mail(runtime: Runtime) -> Callable[[], bool]:
             letters.labels("given_up" if due_on is None else "postponed").inc()
             logger.warning("a letter about an account could not be sent: %s; again at %s", reason, due_on)
         else:
-            database.write(lambda tx: finish_letter(tx, letter_id))
             letters.labels("sent").inc()
+            sent.append(letter_id)
+            record()
         return True
 
     return step

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
-from persistence.database import Database
+from persistence.accounts.mail import finish_letter
+from persistence.database import Database, Transaction
 from persistence.tables.sign_ins import account_mail, sign_in_link
 from persistence.workspaces import Workspace
 from relayboard.base.mail_server import read_mail_server
@@ -22,6 +24,7 @@ from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, Browser, add_person
 from tests.conftest import Clock
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail
 from tests.worker.flows.service_settings import with_settings
+from worker import mail
 from worker.mail import begin_mail
 from worker.runtime import Runtime
 
@@ -140,6 +143,31 @@ def test_a_letter_that_is_not_taken_is_tried_again_until_it_is_too_late(post: Po
     ask(post)
     clock.advance(minutes=16)
     assert post.deliver() == []
+
+
+def test_a_letter_that_was_sent_while_the_database_went_away_is_not_sent_again(
+    post: Post, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = [OperationalError(None, None, Exception("the server closed the connection"))]
+
+    def finish_or_fail(tx: Transaction, letter_id: int) -> None:
+        if away:
+            raise away.pop()
+        finish_letter(tx, letter_id)
+
+    monkeypatch.setattr(mail, "finish_letter", finish_or_fail)
+    assert ask(post) == 204
+    post.mailbox.envelopes.clear()
+    step = begin_mail(post.runtime)
+    with pytest.raises(OperationalError):
+        step()
+    clock.advance(minutes=10)
+    while step():
+        pass
+
+    assert len(post.mailbox.envelopes) == 1
+    with post.runtime.database.reading() as tx:
+        assert tx.execute(select(func.count()).select_from(account_mail)).scalar_one() == 0
 
 
 def test_an_invitation_is_mailed_and_its_letter_is_encrypted_until_then(
