@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,14 @@ from persistence.database import Database
 from persistence.deliveries.ledger import Ledger, count_deliveries
 from persistence.deliveries.outbox import record_channel_event
 from persistence.workspaces import Workspace
+from testbed.gateways import add_gateway, queue_messages, states_of
+from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
 from testbed.servers import start_again, start_postgres
 from tests.channel_rows import add_channel
-from tests.worker.receivers import Receiver, receiving
+from tests.gateways import Parts
+from tests.worker.receivers import Received, Receiver, Reply, receiving
+from worker.channels.sending import FIRST_SLOTS
 
 EVENTS = 300
 RESTARTS_AFTER = (30, 100, 200)
@@ -38,7 +43,7 @@ def server() -> Iterator[Any]:
 @pytest.fixture
 def service(server: Any, tmp_path: Path) -> Iterator[RunningService]:
     url = server.get_uri().replace("postgresql://", "postgresql+psycopg2://", 1)
-    with forked_service(url, tmp_path) as running:
+    with forked_service(url, tmp_path, WEBHOOK_TIMEOUT_SECONDS="60") as running:
         yield running
 
 
@@ -87,3 +92,29 @@ def test_the_api_answers_again_after_a_restart(server: Any, service: RunningServ
     service.wait_until_ready()
 
     assert [each["name"] for each in service.get("/api/v2/labels.json")["results"]] == ["Complaint"]
+
+
+def test_a_restart_between_a_request_and_its_answer_leaves_nothing_uncertain(
+    server: Any, service: RunningService
+) -> None:
+    answers = threading.Event()
+
+    def hold(_request: Received) -> Reply:
+        answers.wait(PATIENCE_SECONDS)
+        return Reply(200)
+
+    def states() -> set[tuple[str, str | None]]:
+        with contextlib.suppress(OperationalError):
+            return set(states_of(service.database, ids))
+        return set()
+
+    parts = Parts(hold)
+    with receiving(parts) as gateway:
+        channel_id = add_gateway(service.database, service.workspace, gateway.url)
+        ids = queue_messages(service.database, service.workspace, channel_id, FIRST_SLOTS)
+        wait_until(lambda: parts.counts.total() == FIRST_SLOTS, "all requests to be on the wire")
+        restart(server)
+        answers.set()
+        wait_until(lambda: states() == {("wired", None)}, "all messages to be wired")
+
+    assert (len(parts.counts), parts.doubled) == (FIRST_SLOTS, [])
