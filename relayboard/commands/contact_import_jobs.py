@@ -6,7 +6,6 @@ import orjson
 
 from persistence.data_jobs import take
 from persistence.imports.contact_imports import CONTACT_IMPORTS, cancel_import
-from persistence.imports.taking_back import count_taking_back, take_back
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.media.opening import open_store
 from persistence.performing import Performer
@@ -38,6 +37,8 @@ def run_cancel(options: Options) -> None:
 
 
 def run_take_back(options: Options) -> None:
+    from persistence.imports.taking_back import count_taking_back, take_back  # noqa: PLC0415  # it loads deletions
+
     if options.dry_run or not options.yes:
         with reading_in(options) as (tx, workspace):
             counts = count_taking_back(tx, workspace, options.uuid)[1]
