@@ -4,11 +4,12 @@ from persistence.boundaries.boundaries import add_alias, read_aliases, remove_al
 from persistence.boundaries.importing import read_features, store_boundaries
 from relayboard.commands.output import opened_database, print_json, writing_in
 from relayboard.commands.progress import show_progress
-from relayboard.flow_tools.files import read_document
 from relayboard.usage.parts import Options
 
 
 def run_import(options: Options) -> None:
+    from relayboard.flow_tools.files import read_document  # noqa: PLC0415  # it loads all of flows
+
     found = read_features(read_document(options.file), options.country)
     with opened_database() as database, database.writing() as tx, show_progress("Storing boundaries"):
         stored = store_boundaries(tx, found)
