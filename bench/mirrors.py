@@ -57,6 +57,8 @@ KINDS: dict[str, str] = {
 }
 NEXT = "Next-Modified-After"
 OF_OTHERS = ("name", "urn", "first_name", "last_name")
+REST_SECONDS = 900.0
+"""A busy machine does what is left later."""
 PAUSES = {"quick": 1.0, "slow": 11.0}
 REFUSED = (400, 404, 409)
 """Another writer was faster."""
@@ -308,13 +310,16 @@ def run(service: RunningService, minutes: float, slow_seconds: float) -> tuple[W
     with ThreadPoolExecutor(8) as threads:
         following = [threads.submit(follow, name) for name in mirrors]
         writing = [threads.submit(write, seed) for seed in range(4)]
-        is_over.wait(minutes * 60)
-        is_over.set()
-        for each in writing:
-            each.result(PATIENCE_SECONDS)
-        wait_until(lambda: _is_at_rest(service), "the worker to come to rest")
-        service.stop("worker")  # which goes on trying to send
-        is_written.set()
+        try:
+            is_over.wait(minutes * 60)
+            is_over.set()
+            for each in writing:
+                each.result(PATIENCE_SECONDS)
+            wait_until(lambda: _is_at_rest(service), "the worker to come to rest", REST_SECONDS)
+            service.stop("worker")  # which goes on trying to send
+        finally:  # otherwise those who follow never end
+            is_over.set()
+            is_written.set()
         for each in following:
             each.result(PATIENCE_SECONDS)
     return writers, mirrors, [f"{name}: {fault}" for name, mirror in mirrors.items() for fault in compare(mirror)]
