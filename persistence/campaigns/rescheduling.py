@@ -19,7 +19,7 @@ logger = logging.getLogger("relayboard.worker")
 BATCH = 500
 UNSCHEDULED = f"Its contacts are not all scheduled; saving it again tries anew. {GIVEN_UP}"
 WAKE = "campaigns"
-PASS_GOT_ON: dict[str, Any] = {"pass_attempts": 0, "pass_until": None}
+PASS_GOT_ON: dict[str, Any] = {"attempts": 0, "pass_until": None}
 
 
 def request_passes(
@@ -34,7 +34,7 @@ def request_passes(
         .where(campaign.c.workspace_id == workspace_id, ~campaign_event.c.is_deleted, *conditions)
     )
     since = func.coalesce(campaign_event.c.scheduling_since, literal(tx.now, UtcDateTime))
-    was_given_up = campaign_event.c.pass_attempts >= MOST_ATTEMPTS
+    was_given_up = campaign_event.c.attempts >= MOST_ATTEMPTS
     values: dict[str, Any] = {"scheduling_since": since, "scheduling_after_id": 0, **PASS_GOT_ON}
     values["error"] = case((was_given_up, null()), else_=campaign_event.c.error)
     if is_retimed:
@@ -62,7 +62,7 @@ def begin_pass(tx: Transaction, workspace_id: int) -> int | None:
 
     due = (columns.workspace_id == workspace_id) & columns.scheduling_since.is_not(None)
     order = (columns.scheduling_since, columns.id)
-    begun = begin_attempt(tx, campaign_event, due, order, give_up, count="pass_attempts", until="pass_until")
+    begun = begin_attempt(tx, campaign_event, due, order, give_up, until="pass_until")
     return None if begun is None else begun.id
 
 

@@ -34,7 +34,6 @@ class CampaignEventColumns(RecordColumns):
     timed_on: Named[datetime] = Column(UtcDateTime)
     scheduling_since: Named[datetime | None] = Column(UtcDateTime)
     scheduling_after_id: Named[int] = Column(BigId, default=0)
-    pass_attempts: Named[int] = Column(Integer, default=0, server_default="0")
     pass_until: Named[datetime | None] = Column(UtcDateTime)
     attempts: Named[int] = Column(Integer, default=0, server_default="0")
     leased_until: Named[datetime | None] = Column(UtcDateTime)
@@ -53,7 +52,7 @@ campaign_event = numbered_table(
 """`relative_to` is the key of a date field, which cannot be deleted while events use it, or of a date that every
 contact has. `timed_on` is when the time settings were last changed. An event with `scheduling_since` waits for a
 pass over its contacts; `scheduling_after_id` is the last contact done,
-`pass_attempts` how often a part was begun without getting on. Times before `scheduling_since` are past."""
+`attempts` how often a part was begun without getting on. Times before `scheduling_since` are past."""
 
 LIVING = "NOT is_archived"
 

@@ -18,7 +18,6 @@ TIME = sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")
 COUNTS = {
     "contact_group": "attempts",
     "trigger": "attempts",
-    "campaign_event": "pass_attempts",
     "account_mail": "begun",
     "gateway_send": "attempts",
 }
