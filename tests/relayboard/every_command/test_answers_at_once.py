@@ -65,8 +65,12 @@ NEEDS: dict[Leaf, set[str]] = {
     ("contact", "create"): NUMBER,
     ("contact", "show"): NUMBER,
     ("contact", "change"): NUMBER,
+    ("contact", "answer"): NUMBER,
+    ("contact", "take-back-import"): {"persistence.contacts.deletion"},
     ("contact", "delete"): NUMBER | MESSAGES | {"persistence.contacts.deletion"},
     ("message", "send"): NUMBER | MESSAGES,
+    ("message", "resend"): NUMBER | MESSAGES,
+    ("boundaries", "import"): {"flows.definition", "flows.expressions"},
     ("user", "password"): {"argon2", "pyotp"},
     ("workspace", "change"): NUMBER,
     ("workspace", "create"): {"babel"},
@@ -86,7 +90,8 @@ NEEDS: dict[Leaf, set[str]] = {
     ("export",): {"flows.queries"},
 }
 """What a command cannot do without: an expression in a text, a phone number that is typed, the query of a group that
-follows tickets or may name the field, the country of a time zone, conversations and times of what was changed."""
+follows tickets or may name the field, the country of a time zone, conversations and times of what was changed, the
+bounded reader of files."""
 LIGHT = [words for words in GOOD if words not in READ_DEFINITIONS | CALL_SERVERS | DO_JOBS | {("completion",)}]
 
 
