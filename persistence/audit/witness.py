@@ -275,9 +275,10 @@ def _own_id(tx: Transaction, row: Row) -> int:
 
 
 def _named(tx: Transaction, rule: Audited, row: Row, workspace_id: int) -> dict[str, Any]:
-    """A row that belongs to a user: it is called by the user's address unless it has a name."""
+    """A row that belongs to a user: it is called by the user's address unless it has a name, and named by the user's
+    UUID unless it has one of its own.
+    """
     of_user = select(user.c.uuid, user.c.email).where(user.c.id == row["user_id"])
     uuid, email = tx.connection.execute(of_user).first() or (None, "")
     name = email if rule.name in (None, "email") and rule.resource != "invitations" else str(row.get(rule.name or ""))
-    own = row.get("uuid") if rule.resource in ("sessions", "invitations") else uuid
-    return {"workspace_id": workspace_id, "record_uuid": own, "record_name": name}
+    return {"workspace_id": workspace_id, "record_uuid": row.get("uuid") or uuid, "record_name": name}

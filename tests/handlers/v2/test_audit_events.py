@@ -141,6 +141,22 @@ def test_deleted_contacts_and_messages_are_told_one_by_one(head: Api) -> None:
     assert {each["record"]["uuid"] for each in head.results(PATH)} == set(made)
 
 
+def test_what_somebody_asked_for_is_found_by_its_own_uuid(head: Api) -> None:
+    contact = head.post("/api/v2/contacts.json", {"name": "Amina"}).json()["uuid"]
+    people = b"Phone\n+250788000001\n"
+    asked = {
+        "contact_imports": head.upload("/api/v2/contact_imports.json", "people.csv", people, "text/csv"),
+        "exports": head.post("/api/v2/exports.json", {"type": "contacts", "format": "csv"}),
+        "data_requests": head.post("/api/v2/data_requests.json", {"contact": contact, "type": "copy"}),
+    }
+    body = {"import": asked["contact_imports"].json()["uuid"], "action": "cancel"}
+    assert head.post("/api/v2/contact_import_actions.json", body).status_code == 200
+
+    found = {name: told(head, record=answer.json()["uuid"]) for name, answer in asked.items()}
+    assert {name: {each[0] for each in events} for name, events in found.items()} == {name: {name} for name in asked}
+    assert [each[1] for each in found["contact_imports"]] == ["created", "changed"]
+
+
 def test_each_kind_of_change_through_the_api_is_told(head: Api, database: Database) -> None:
     """A new, a changed and a deleted record of each resource that the API changes."""
     made: dict[str, Any] = {}
