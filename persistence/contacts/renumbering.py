@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import select, update
 
 from flows.phones import country_of, is_possible
 from persistence.audit.witness import CHANGED, tell_deed
-from persistence.contacts.urns import hold_in_order
+from persistence.contacts.urns import Move, find_moves, hold_in_order, move_numbers
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.smart_groups import find_followers, follow_contacts
@@ -55,7 +54,7 @@ class Report:
 
 def renumber(database: Database, workspace_id: int, rule: Renumbering, *, writes: bool) -> Report:
     """Gives all numbers that a rule concerns their new form, in batches that each are complete; without `writes` only
-    tells what would be done. Numbers whose new form somebody has stay, and are counted as taken: see `doubles`.
+    tells what would be done. Numbers whose new form another contact has stay, and are counted as taken: see `doubles`.
     To do it again changes nothing more.
     """
     report, after = Report(), 0
@@ -84,38 +83,33 @@ def renumber_some(
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")
     begins = rows.path.startswith(rule.old, autoescape=True)
-    some = select(rows.id, rows.path, rows.contact_id).where(mine, begins, rows.id > after).order_by(rows.id)
+    theirs = mine & begins & rows.contact_id.is_not(None) & (rows.id > after)
+    some = select(rows.id, rows.path, rows.contact_id).where(theirs).order_by(rows.id)
     found = tx.execute(some.limit(BATCH)).all()
     wanted = {row.id: changed for row in found if (changed := rule.apply(row.path))}
-    known = select(rows.path).where(mine, rows.path.in_(set(wanted.values())))
-    taken = set(tx.execute(known).scalars()) if wanted else set()
-    report, moves, owners = Report(untouched=len(found) - len(wanted)), [], set()
+    moves = find_moves(tx, workspace_id, found, wanted)
+    report, moving = Report(untouched=len(found) - len(wanted)), {each.urn_id for each in moves}
     for row in found:
         if row.id not in wanted:
             continue
         example = {"old": row.path, "new": wanted[row.id]}
-        if wanted[row.id] in taken:
+        if row.id in moving:
+            report.renumbered += 1
+            report.examples.append(example)
+        else:
             report.taken += 1
             report.taken_examples.append(example)
-            continue
-        taken.add(wanted[row.id])
-        report.renumbered += 1
-        report.examples.append(example)
-        moves.append({"urn_id": row.id, "old_path": row.path, "new_path": wanted[row.id]})
-        owners |= {row.contact_id} - {None}
     if writes and moves:
-        _move(tx, workspace_id, moves, sorted(owners))
+        _move(tx, workspace_id, moves)
         tell_deed(tx, workspace_id, "contacts", CHANGED, None, rule.told, {"renumbered": [None, report.renumbered]})
     return (found[-1].id if len(found) == BATCH else 0), report
 
 
-def _move(tx: Transaction, workspace_id: int, moves: Sequence[dict[str, Any]], owners: Sequence[int]) -> None:
-    rows = contact_urn.c
+def _move(tx: Transaction, workspace_id: int, moves: Sequence[Move]) -> None:
+    owners = sorted({each.contact_id for each in moves})
     hold_in_order(tx, workspace_id, owners)
-    mine = (rows.id == bindparam("urn_id")) & (rows.path == bindparam("old_path"))
-    tx.execute(update(contact_urn).where(mine).values(path=bindparam("new_path")), list(moves))
-    if owners:
-        theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(owners)
-        followers = find_followers(tx, workspace_id, owners)
-        tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
-        follow_contacts(tx, workspace_id, owners, followers)
+    move_numbers(tx, workspace_id, moves)
+    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(owners)
+    followers = find_followers(tx, workspace_id, owners)
+    tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
+    follow_contacts(tx, workspace_id, owners, followers)

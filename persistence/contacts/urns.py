@@ -1,8 +1,8 @@
 """Contacts by URN: finds the owners of URNs, and creates contacts for new URNs."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, bindparam, case, select, update
 
@@ -21,6 +21,8 @@ from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
 
 FIRST_PRIORITY = 0
+FREED: dict[str, Any] = {"contact_id": None, "channel_id": None, "former_contact_id": contact_urn.c.contact_id}
+"""What makes a URN free for others."""
 
 
 def ensure_owners(
@@ -160,28 +162,98 @@ _HOLDING, _PREFERRING = Fixed(_hold), Fixed(_prefer)
 _SEEING = {revives: Fixed(partial(_see, revives=revives)) for revives in (False, True)}
 
 
-def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
-    """Bring numbers without `+` to E.164 form with the country; a number that another contact has is not changed.
-    Returns how many changed. Two or three statements for any number of them.
+class Move(NamedTuple):
+    """A number of a contact that becomes another one. `present_id` is the row of the new one, if there is one: nobody
+    has it any more, or this contact has both.
+    """
+
+    urn_id: int
+    contact_id: int
+    old_path: str
+    new_path: str
+    present_id: int | None = None
+
+
+def find_moves(tx: Transaction, workspace_id: int, numbers: Iterable[Any], wanted: Mapping[int, str]) -> list[Move]:
+    """What becomes of numbers (rows with id, path and contact) whose new forms are `wanted`, by id. One whose new form
+    another contact has stays, and so does the second one with the same new form.
     """
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")
+    known: dict[str, Any] = {}
+    for some in split(sorted(set(wanted.values()))):
+        there = select(rows.path, rows.id, rows.contact_id).where(mine, rows.path.in_(some))
+        known |= {row.path: row for row in tx.execute(there)}
+    moves: dict[str, Move] = {}
+    for row in numbers:
+        new = wanted.get(row.id)
+        present = known.get(new or "")
+        is_free = present is None or present.contact_id in (None, row.contact_id)
+        if new is not None and new not in moves and is_free:
+            moves[new] = Move(row.id, row.contact_id, row.path, new, present.id if present is not None else None)
+    return list(moves.values())
+
+
+def move_numbers(tx: Transaction, workspace_id: int, moves: Sequence[Move]) -> None:
+    """Gives contacts their new numbers, each at the place and for the channel of the old one. Raises LostRace if a new
+    one was taken meanwhile.
+    """
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & (rows.id == bindparam("urn_id"))
+    renamed = [
+        {"urn_id": each.urn_id, "old_path": each.old_path, "new_path": each.new_path}
+        for each in moves
+        if each.present_id is None
+    ]
+    if renamed:
+        renaming = update(contact_urn).where(mine, rows.path == bindparam("old_path"))
+        tx.execute(renaming.values(path=bindparam("new_path")), renamed)
+    _take_over(tx, workspace_id, {each.present_id: each for each in moves if each.present_id is not None})
+
+
+def _take_over(tx: Transaction, workspace_id: int, moves: Mapping[int, Move]) -> None:
+    """Numbers whose new form has a row, by its id: the contact gets that one, and the old one becomes free."""
+    if not moves:
+        return
+    rows = contact_urn.c
+    mine = rows.workspace_id == workspace_id
+    old = {each.urn_id for each in moves.values()}
+    columns = (rows.id, rows.contact_id, rows.priority, rows.channel_id, rows.display)
+    these = select(*columns).where(mine, rows.id.in_({*moves, *old})).order_by(rows.id)
+    held = {row.id: row for row in tx.execute(these.with_for_update())}
+    given = []
+    for present_id, each in moves.items():
+        present, before = held[present_id], held[each.urn_id]
+        if before.contact_id != each.contact_id or present.contact_id not in (None, each.contact_id):
+            raise LostRace
+        has_both = present.contact_id is not None
+        values = {
+            "contact_id": each.contact_id,
+            "priority": min(before.priority, present.priority) if has_both else before.priority,
+            "channel_id": (present.channel_id if has_both else None) or before.channel_id,
+            "display": (present.display if has_both else None) or before.display,
+        }
+        given.append({"urn_id": present_id, **{f"new_{name}": value for name, value in values.items()}})
+    names = ("contact_id", "priority", "channel_id", "display")
+    giving = update(contact_urn).where(mine, rows.id == bindparam("urn_id"))
+    tx.execute(giving.values({name: bindparam(f"new_{name}") for name in names}), given)
+    tx.execute(update(contact_urn).where(mine, rows.id.in_(old)).values(**FREED))
+
+
+def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
+    """Bring numbers without `+` to E.164 form with the country; a number that another contact has is not changed.
+    Returns how many changed. A constant number of statements for any number of them.
+    """
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel") & rows.contact_id.is_not(None)
     local = tx.execute(select(rows.id, rows.path, rows.contact_id).where(mine, ~rows.path.startswith("+"))).all()
     wanted = {urn_id: normalize_number(path, country) for urn_id, path, _ in local}
-    changed = {urn_id: path for urn_id, path in wanted.items() if path.startswith("+")}
-    if not changed:
-        return 0
-    taken = set(tx.execute(select(rows.path).where(mine, rows.path.in_(set(changed.values())))).scalars())
-    moves = []
-    for urn_id, path in changed.items():
-        if path not in taken:
-            taken.add(path)
-            moves.append({"urn_id": urn_id, "new_path": path})
+    moves = find_moves(
+        tx, workspace_id, local, {urn_id: path for urn_id, path in wanted.items() if path.startswith("+")}
+    )
     if moves:
-        statement = update(contact_urn).where(rows.id == bindparam("urn_id")).values(path=bindparam("new_path"))
-        tx.execute(statement, moves)
-        moved = {move["urn_id"] for move in moves}
-        for some in split(sorted({row.contact_id for row in local if row.id in moved and row.contact_id})):
+        move_numbers(tx, workspace_id, moves)
+        for some in split(sorted({each.contact_id for each in moves})):
             theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
             tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
     return len(moves)

@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, Executable, literal_column, select, update
 
 from flows.urns import Urn
 from persistence.contacts.owners import find_owners
+from persistence.contacts.urns import FREED
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
@@ -21,8 +22,6 @@ from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
-FREED: dict[str, Any] = {"contact_id": None, "channel_id": None, "former_contact_id": contact_urn.c.contact_id}
-"""What makes a URN free for others."""
 TAKEN_URN = "This URN belongs to another contact."
 
 

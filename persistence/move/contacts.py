@@ -10,8 +10,8 @@ from sqlalchemy import and_, bindparam, delete, insert, or_, select, update
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.campaigns.fires import schedule_contacts
 from persistence.contacts.owners import is_one_of
+from persistence.contacts.urns import FREED
 from persistence.contacts.values import LEVELS, read_place_values, read_value
-from persistence.contacts.writes import FREED
 from persistence.database import Transaction
 from persistence.groups.members import touch_contacts
 from persistence.groups.smart_groups import refresh_contacts

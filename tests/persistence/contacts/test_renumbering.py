@@ -1,15 +1,17 @@
 """Numbers that change by a rule."""
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from flows.phones import read_old_form
 from flows.urns import parse
+from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.renumbering import Renumbering, renumber
-from persistence.contacts.urns import ensure_owners
+from persistence.contacts.urns import ensure_owners, normalize_numbers
 from persistence.database import Database
 from persistence.tables.contacts import contact_urn
 from persistence.workspaces import Workspace
+from tests.factories import id_of, make_contact
 
 BENIN = Renumbering("+229", "+22901", "BJ")
 
@@ -73,3 +75,51 @@ def test_old_forms_are_told_for_what_they_are(number: str, new: str | None) -> N
     known = read_old_form(number)
 
     assert (known and known[0]) == new
+
+
+def numbers_of(database: Database, workspace: Workspace, contact: str) -> list[str]:
+    rows = contact_urn.c
+    mine = select(rows.path).where(rows.workspace_id == workspace.id, rows.contact_id == id_of(database, contact))
+    with database.reading() as tx:
+        return list(tx.execute(mine.order_by(rows.priority)).scalars())
+
+
+def test_a_number_that_nobody_has_any_more_stands_in_no_way(database: Database, workspace: Workspace) -> None:
+    gone = make_contact(database, workspace, "+2290197000001")
+    old = make_contact(database, workspace, "+22997000001")
+    with database.writing() as tx:
+        delete_contacts(tx, workspace.id, [id_of(database, gone)])
+
+    told = renumber(database, workspace.id, BENIN, writes=False)
+    done = renumber(database, workspace.id, BENIN, writes=True)
+
+    assert (told.renumbered, told.taken) == (done.renumbered, done.taken) == (1, 0)
+    assert numbers_of(database, workspace, old) == ["+2290197000001"]
+
+
+def test_a_contact_with_both_forms_keeps_the_new_one_in_the_first_place(
+    database: Database, workspace: Workspace
+) -> None:
+    contact = make_contact(database, workspace, "+22997000001")
+    with database.writing() as tx:
+        mine = {"workspace_id": workspace.id, "contact_id": id_of(database, contact), "scheme": "tel"}
+        for place, path in enumerate(("+250788000111", "+2290197000001"), 1):
+            tx.execute(insert(contact_urn).values(**mine, path=path, priority=place))
+
+    report = renumber(database, workspace.id, BENIN, writes=True)
+
+    assert (report.renumbered, report.taken) == (1, 0)
+    assert numbers_of(database, workspace, contact) == ["+2290197000001", "+250788000111"]
+
+
+def test_local_numbers_become_international_beside_those_that_nobody_has(
+    database: Database, workspace: Workspace
+) -> None:
+    gone = make_contact(database, workspace, "+250788000111")
+    local = make_contact(database, workspace, "0788000111")
+    with database.writing() as tx:
+        delete_contacts(tx, workspace.id, [id_of(database, gone)])
+        changed = normalize_numbers(tx, workspace.id, "RW")
+
+    assert changed == 1
+    assert numbers_of(database, workspace, local) == ["+250788000111"]
