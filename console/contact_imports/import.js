@@ -18,9 +18,9 @@ import { isGoing, TONES } from "./page.js";
 
 const SCHEMES = ["tel", "whatsapp", "telegram", "facebook", "mailto"];
 const TYPES = ["text", "number", "datetime", "state", "district", "ward"];
-const ENCODINGS = /** @type {const} */ (["utf-8", "utf-16", "cp1252", "cp1250", "cp1254", "mac_roman", "cp850", "cp1251", "koi8-r", "cp866", "cp1253", "cp1255", "cp1256", "cp874", "gb18030", "big5", "cp949", "cp932"]);
+const ENCODINGS = /** @type {const} */ (["utf-8", "utf-16", "cp1252", "cp1250", "cp1254", "cp1257", "mac_roman", "cp850", "cp1251", "koi8-r", "iso-8859-5", "cp866", "cp1253", "cp1255", "cp1256", "cp874", "gb18030", "big5", "cp949", "cp932", "euc-jp", "iso-8859-2", "iso-8859-7", "koi8-u", "cp1258"]);
 /** Whose lists are written so, where the name of an encoding says nothing to people. @type {Record<string, string>} */
-const WRITTEN_IN = { cp1250: "pol", cp1254: "tur", cp1251: "rus", "koi8-r": "rus", cp866: "rus", cp1253: "ell", cp1255: "heb", cp1256: "ara", cp874: "tha", gb18030: "zho", big5: "zho", cp949: "kor", cp932: "jpn" };
+const WRITTEN_IN = { cp1250: "pol", cp1254: "tur", cp1257: "lit", cp1251: "rus", "koi8-r": "rus", "iso-8859-5": "rus", cp866: "rus", cp1253: "ell", cp1255: "heb", cp1256: "ara", cp874: "tha", gb18030: "zho", big5: "zho", cp949: "kor", cp932: "jpn", "euc-jp": "jpn", "iso-8859-2": "pol", "iso-8859-7": "ell", "koi8-u": "ukr", cp1258: "vie" };
 const STYLES = /** @type {const} */ (["day_first", "month_first", "year_first"]);
 const SIGNS = /** @type {const} */ ([".", ","]);
 const UNREAD = /** @type {const} */ (["keep", "reject", "refuse"]);

@@ -199,12 +199,14 @@ LATIN = {
     "cp1252": "éèàâçêëîïôùûüöäßñáíóúãõåæø",
     "cp1250": "ąęłńóśźżčšžřěůýáíéúőűăţşâîćđ",
     "cp1254": "ışğçöüİŞâÇÖÜ",
+    "cp1257": "ąčęėįšųūžāēģīķļņõäöüé",
     "mac_roman": "éèàâçêëîïôùûüöäßñáíóúãõ",
     "cp850": "éèàâçêëîïôùûüöäßñáíóúãõ",
 }
 OTHER = {
     "cp1251": "оеаинтсрвлкмдпу",
     "koi8-r": "оеаинтсрвлкмдпу",
+    "iso-8859-5": "оеаинтсрвлкмдпу",
     "cp866": "оеаинтсрвлкмдпу",
     "cp1253": "αοιετσνηυρπκςάίόέή",
     "cp1255": "יוהלאתשרמבנעחדקכםןףסטפצ",
@@ -214,9 +216,19 @@ OTHER = {
 """The letters that are usual in the languages of an encoding: they tell it from others that make letters of all."""
 FINAL = "ךםןףץ"
 """Letters that only end words."""
-LARGE = {"gb18030": (0xB0, 0xD7), "big5": (0xA4, 0xC6), "cp949": (0xB0, 0xC8), "cp932": (0x82, 0x97)}
+LARGE = {
+    "gb18030": (0xB0, 0xD7),
+    "big5": (0xA4, 0xC6),
+    "cp949": (0xB0, 0xC8),
+    "cp932": (0x82, 0x97),
+    "euc-jp": (0xA4, 0xCF),
+}
 """Encodings with two bytes for a letter, and with which bytes the usual ones begin."""
-ENCODINGS = ("utf-8", "utf-16", *LATIN, *OTHER, *LARGE)
+KANA = (0xA4, 0xA5)
+"""With which bytes letters begin in EUC-JP that only Japanese has: the others look like Chinese."""
+GUESSED = (*LATIN, *OTHER, *LARGE)
+ENCODINGS = ("utf-8", "utf-16", *GUESSED, "iso-8859-2", "iso-8859-7", "koi8-u", "cp1258")
+"""Those that a person can choose: files in the last ones are rare, and would be taken for others."""
 SAMPLE_BYTES = 1 << 17
 WORD = re.compile(rb"[A-Za-z\x80-\xff]{1,64}")
 LARGE_WORD = re.compile(rb"[\x40-\x7e\x80-\xff]+")
@@ -254,7 +266,7 @@ def _guess_encoding(file: BinaryIO, beginning: bytes, frames: Frames) -> str:
         return "utf-8"
     scores = {
         encoding: _score(bytes((large_sample if encoding in LARGE else sample)[:SAMPLE_BYTES]), encoding)
-        for encoding in ENCODINGS[2:]
+        for encoding in GUESSED
     }
     best = max(scores, key=lambda encoding: scores[encoding])
     return best if scores[best] > float("-inf") else "cp1252"
@@ -289,6 +301,8 @@ def _score_letter(letter: str, before: str, encoding: str) -> float:
         low, high = LARGE[encoding]
         code = letter.encode(encoding)
         is_usual = len(code) == 2 and low <= code[0] <= high and (encoding != "gb18030" or code[1] > 0xA0)
+        if is_usual and encoding == "euc-jp":
+            return 2.0 if code[0] in KANA else 1.2
         return (1.5 if encoding == "gb18030" else 1.7) if is_usual else -1.0
     category = unicodedata.category(letter)
     if category[0] not in "LM":

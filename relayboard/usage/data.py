@@ -12,8 +12,9 @@ EXPORT_TYPES = ("contacts", "messages", "runs", "tickets")
 FOLDERS = ("inbox", "flows", "archived", "outbox", "incoming", "sent", "failed")
 FILE = click.Path(path_type=Path)
 ENCODINGS = (
-    *("utf-8", "utf-16", "cp1252", "cp1250", "cp1254", "mac_roman", "cp850", "cp1251", "koi8-r", "cp866", "cp1253"),
-    *("cp1255", "cp1256", "cp874", "gb18030", "big5", "cp949", "cp932"),
+    *("utf-8", "utf-16", "cp1252", "cp1250", "cp1254", "cp1257", "mac_roman", "cp850", "cp1251", "koi8-r"),
+    *("iso-8859-5", "cp866", "cp1253", "cp1255", "cp1256", "cp874", "gb18030", "big5", "cp949", "cp932"),
+    *("euc-jp", "iso-8859-2", "iso-8859-7", "koi8-u", "cp1258"),
 )
 
 CONTACT_IMPORT = Action(

@@ -399,6 +399,10 @@ def test_a_file_that_is_no_table_is_told_what_it_is(desks: tuple[Desk, Desk], co
         ("gbk", "gb18030", ["王小明", "张伟"]),
         ("big5", "big5", ["陳大文", "林志玲"]),
         ("euc_kr", "cp949", ["김철수", "이영희"]),
+        ("euc_jp", "euc-jp", ["さとう はなこ", "山田タロウ"]),
+        ("cp1257", "cp1257", ["Rūta Čepaitė", "Jānis Bērziņš"]),
+        ("iso8859_5", "iso-8859-5", ["Иванов Пётр", "Ольга Смирнова"]),
+        ("koi8_r", "koi8-r", ["Иванов Пётр", "Ольга Смирнова"]),
         ("utf-32", "utf-32", ["Žofie", "Иван"]),
     ],
 )
@@ -462,16 +466,22 @@ def test_the_name_of_a_new_field_is_cleaned_from_its_header(
     )
 
 
-def test_a_file_is_read_again_with_the_encoding_that_people_choose(desks: tuple[Desk, Desk]) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [("cp1250", "Łucja"), ("cp1257", "Agnė"), ("euc-jp", "山田太郎"), ("koi8-u", "Їжак"), ("iso-8859-2", "Łukasz")],
+)
+def test_a_file_is_read_again_with_the_encoding_that_people_choose(
+    desks: tuple[Desk, Desk], encoding: str, name: str
+) -> None:
     desk, _ = desks
-    uuid = desk.upload("Phone;Name\n+250788000111;Łucja".encode("cp1250"))
+    uuid = desk.upload(f"Phone;Name\n+250788000111;{name}".encode(encoding))
     with desk.database.writing() as tx:
-        read_again(tx, desk.workspace, uuid, [], {"encoding": "cp1250"})
+        read_again(tx, desk.workspace, uuid, [], {"encoding": encoding})
     desk.work()
 
     shown = desk.show(uuid)
-    assert (shown["status"], shown["reading"]["encoding"]) == ("ready", "cp1250")
-    assert shown["columns"][1]["examples"] == ["Łucja"]
+    assert (shown["status"], shown["reading"]["encoding"]) == ("ready", encoding)
+    assert shown["columns"][1]["examples"] == [name]
 
 
 def test_all_encodings_can_be_chosen_everywhere() -> None:
