@@ -5,7 +5,8 @@ that after a crash the next worker continues with the others.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from sqlalchemy import Text, bindparam, delete, select, tuple_, union, update
 
@@ -18,6 +19,8 @@ from persistence.groups.members import lock_contacts, remove_members, touch_cont
 from persistence.groups.smart_groups import follow_contacts
 from persistence.imports.contact_imports import hold_import
 from persistence.sql.columns import JsonIndexed, is_uuid
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.index_choice import beside_index
 from persistence.sql.names import must_exist
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import (
@@ -49,7 +52,40 @@ TRACES = (
 
 rows = contact_import.c
 records = imported_contact.c
+own = contact.c
+urns = contact_urn.c
+said = message.c
 Address = tuple[str, str]
+_OWNER = param("owner")
+# With the ids in lists of their own length, to compile the statements took longer than to run them.
+_WRITTEN = Fixed(
+    lambda _: (
+        select(records.contact_id, records.is_new, records.changes)
+        .where(records.import_id == param("import"), among(records.contact_id, "ids"))
+        .order_by(records.id)
+    )
+)
+_CONTACTS = Fixed(
+    lambda _: select(own.id, own.name, own.language, own.fields, own.status, own.timezone, own.last_seen_on).where(
+        beside_index(own.workspace_id) == _OWNER, among(own.id, "ids"), ~own.is_deleted
+    )
+)
+_URNS = Fixed(
+    lambda _: select(urns.contact_id, urns.scheme, urns.path).where(
+        beside_index(urns.workspace_id) == _OWNER, among(urns.contact_id, "ids")
+    )
+)
+_GROUPS = Fixed(
+    lambda _: (
+        select(group_membership.c.contact_id, group_membership.c.group_id)
+        .join(group, group.c.id == group_membership.c.group_id)
+        .where(among(group_membership.c.contact_id, "ids"), group.c.query.is_(None), ~group.c.is_system)
+    )
+)
+_TRACED = Fixed(lambda _: union(*(select(each.c.contact_id).where(among(each.c.contact_id, "ids")) for each in TRACES)))
+_ADDRESSED = Fixed(
+    lambda _: select(said.contact_id, said.urn).where(among(said.contact_id, "ids"), said.urn.is_not(None)).distinct()
+)
 
 
 def take_back(tx: Transaction, workspace: Workspace, uuid: str) -> int:
@@ -174,11 +210,20 @@ class _Plan:
         return {"removed": len(self.removed), "restored": len(self.restored), "kept": len(self.kept)}
 
 
+class _Contact(NamedTuple):
+    name: str | None
+    language: str | None
+    fields: Mapping[str, Any]
+    status: str
+    timezone: str | None
+    last_seen_on: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class _Now:
     """What is stored now about some contacts, by their ids."""
 
-    contacts: Mapping[int, Any]
+    contacts: Mapping[int, _Contact]
     fields: set[str]
     urns: Mapping[int, set[Address]]
     groups: Mapping[int, set[int]]
@@ -194,9 +239,7 @@ class _Now:
 
 def _plan(tx: Transaction, workspace: Workspace, row: Any, ids: Sequence[int]) -> _Plan:
     written: dict[int, _Written] = {each: _Written() for each in ids}
-    mine = (records.import_id == row.id) & records.contact_id.in_(ids)
-    found = select(records.contact_id, records.is_new, records.changes).where(mine).order_by(records.id)
-    for contact_id, is_new, changes in tx.execute(found):
+    for contact_id, is_new, changes in _WRITTEN.rows(tx, {"import": row.id, "ids": ids}):
         written[contact_id].add(is_new, changes)
     now = _look(tx, workspace.id, ids)
     plan = _Plan(_find_group(tx, workspace.id, row.group_uuid))
@@ -255,32 +298,21 @@ def _plan_values(plan: _Plan, contact_id: int, written: _Written, now: _Now) -> 
 
 
 def _look(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> _Now:
-    own = contact.c
-    columns = (own.id, own.name, own.language, own.fields, own.status, own.timezone, own.last_seen_on)
-    there = (own.workspace_id == workspace_id) & own.id.in_(ids) & ~own.is_deleted
+    theirs = {"owner": workspace_id, "ids": ids}
     fields = select(contact_field.c.uuid).where(contact_field.c.workspace_id == workspace_id)
-    urns: dict[int, set[Address]] = {}
-    theirs = (contact_urn.c.workspace_id == workspace_id) & contact_urn.c.contact_id.in_(ids)
-    for each in tx.execute(select(contact_urn.c.contact_id, contact_urn.c.scheme, contact_urn.c.path).where(theirs)):
-        urns.setdefault(each.contact_id, set()).add((each.scheme, each.path))
+    addresses: dict[int, set[Address]] = {}
+    for contact_id, scheme, path in _URNS.rows(tx, theirs):
+        addresses.setdefault(contact_id, set()).add((scheme, path))
     groups: dict[int, set[int]] = {}
-    manual = (
-        select(group_membership.c.contact_id, group_membership.c.group_id)
-        .join(group, group.c.id == group_membership.c.group_id)
-        .where(group_membership.c.contact_id.in_(ids), group.c.query.is_(None), ~group.c.is_system)
-    )
-    for contact_id, group_id in tx.execute(manual):
+    for contact_id, group_id in _GROUPS.rows(tx, {"ids": ids}):
         groups.setdefault(contact_id, set()).add(group_id)
-    traces = union(*(select(each.c.contact_id).where(each.c.contact_id.in_(ids)) for each in TRACES))
-    said = message.c
-    addressed = select(said.contact_id, said.urn).where(said.contact_id.in_(ids), said.urn.is_not(None)).distinct()
     return _Now(
-        contacts={each.id: each for each in tx.execute(select(*columns).where(there))},
+        contacts={row[0]: _Contact(*row[1:]) for row in _CONTACTS.rows(tx, theirs)},
         fields=set(tx.execute(fields).scalars()),
-        urns=urns,
+        urns=addresses,
         groups=groups,
-        traced=set(tx.execute(traces).scalars()),
-        addressed={(contact_id, str(urn)) for contact_id, urn in tx.execute(addressed)},
+        traced={contact_id for (contact_id,) in _TRACED.rows(tx, {"ids": ids})},
+        addressed={(contact_id, str(urn)) for contact_id, urn in _ADDRESSED.rows(tx, {"ids": ids})},
     )
 
 
@@ -294,13 +326,14 @@ def _carry_out(tx: Transaction, workspace: Workspace, plan: _Plan) -> None:
     if plan.removed:
         delete_contacts(tx, workspace.id, plan.removed)
     if plan.changed:
-        own = ("name", "language")
         changes = [
             {
                 "which": contact_id,
                 "new_name": values["name"],
                 "new_language": values["language"],
-                "new_fields": {key: value for key, value in values.items() if key not in own and value is not None},
+                "new_fields": {
+                    key: value for key, value in values.items() if key not in ("name", "language") and value is not None
+                },
             }
             for contact_id, values in plan.changed.items()
         ]
@@ -313,9 +346,8 @@ def _carry_out(tx: Transaction, workspace: Workspace, plan: _Plan) -> None:
         tx.execute(update(contact).where(mine).values(**new), changes)
     if plan.freed:
         named = [(contact_id, *address) for contact_id, some in plan.freed.items() for address in some]
-        urn = contact_urn.c
-        which = tuple_(urn.contact_id, urn.scheme, urn.path).in_(named)
-        free_urns(tx, (urn.workspace_id == workspace.id) & which)
+        which = tuple_(urns.contact_id, urns.scheme, urns.path).in_(named)
+        free_urns(tx, (urns.workspace_id == workspace.id) & which)
     if plan.leaving and plan.group_id is not None:
         remove_members(tx, workspace.id, plan.group_id, plan.leaving)
     touched = sorted({*plan.changed, *plan.freed})
