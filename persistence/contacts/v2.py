@@ -1,11 +1,13 @@
 """Contacts as v2 shows them: the record, and the list with its filters."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import orjson
 from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_column, null, select, type_coerce
 
+from flows.moments import in_whole_minutes
 from persistence.contacts.addresses import read_lookup
 from persistence.contacts.filters import of_members
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
@@ -62,6 +64,8 @@ def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
     )
 
 
+SIGNS = ("+", "-")
+"""They stand there in `+00:44:30`, as offsets before standard time were stored once."""
 Known = dict[str, tuple[str, str]]
 """The fields of a workspace by UUID: their key and type."""
 
@@ -103,7 +107,9 @@ def _show_values(stored: Mapping[str, Mapping[str, str]] | None, known: Known, n
             name, kind = known[uuid]
         except KeyError:  # the field was deleted
             continue
-        shown[name] = value.get(kind)
+        shown[name] = found = value.get(kind)
+        if kind == "datetime" and found is not None and found[-9:-8] in SIGNS:
+            shown[name] = in_whole_minutes(datetime.fromisoformat(found)).isoformat()
     return orjson.dumps(shown).decode()
 
 

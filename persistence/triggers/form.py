@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Table, select
@@ -97,7 +97,11 @@ def read_keywords(given: Sequence[str]) -> tuple[str, ...]:
 def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict[str, Any]:
     if form.at is None:
         raise InvalidInput.on("at", "A schedule needs a time.")
-    local = form.at.replace(tzinfo=workspace.zone) if form.at.tzinfo is None else form.at.astimezone(workspace.zone)
+    try:
+        local = form.at.replace(tzinfo=workspace.zone) if form.at.tzinfo is None else form.at.astimezone(workspace.zone)
+        local.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInput.on("at", "This time is not in the calendar of the workspace's time zone.") from error
     if local <= now:
         raise InvalidInput.on("at", "This time is in the past.")
     if form.repeat not in REPEATS:

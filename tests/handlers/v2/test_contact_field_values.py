@@ -1,5 +1,6 @@
 """Values of contact fields as `/api/v2/contacts.json` takes and shows them."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -75,6 +76,36 @@ def test_dates_before_standard_time_and_without_an_end_are_told_and_found(
     again = api.post("/api/v2/contacts.json", {"fields": {"dob": shown}}, uuid=made["uuid"]).json()
     assert again["fields"]["dob"] == shown
     assert [each["uuid"] for each in api.results("/api/v2/contacts.json", query=query)] == [made["uuid"]]
+
+
+@pytest.mark.parametrize("generation", ["v1", "v2"])
+def test_an_offset_with_seconds_that_an_older_version_stored_is_told_without(
+    api: Api, database: Database, workspace: Workspace, generation: str
+) -> None:
+    make_field(database, workspace, "DOB", "datetime")
+    uuid = make_contact(database, workspace)
+    with database.writing() as tx:
+        old = {"text": "1899-06-15", "datetime": "1899-06-15T00:00:00-00:44:30"}
+        tx.execute(update(contact).values(fields={tx.execute(select(field.c.uuid)).scalar_one(): old}))
+
+    (shown,) = api.results(f"/api/{generation}/contacts.json", uuid=uuid)
+    again = api.post("/api/v2/contacts.json", {"fields": {"dob": "1899-06-15T00:00:00-00:44:30"}}, uuid=uuid).json()
+
+    assert shown["fields"]["dob"] == "1899-06-15T00:00:30-00:44"
+    assert datetime.fromisoformat(again["fields"]["dob"]) == datetime.fromisoformat(old["datetime"])
+
+
+@pytest.mark.parametrize("generation", ["v1", "v2"])
+@pytest.mark.parametrize(("text", "year"), [("13/3/26", "2026"), ("13/3/27", "1927"), ("13/03/69", "1969")])
+def test_the_answer_tells_as_which_year_two_digits_were_read(api: Api, text: str, year: str, generation: str) -> None:
+    """The clock of tests is in 2026."""
+    path = f"/api/{generation}/contacts.json"
+    api.post("/api/v2/fields.json", {"name": "Due", "type": "datetime"})
+
+    made = api.post(path, {"urns": ["tel:+250788000111"], "fields": {"due": text}}).json()
+    changed = api.post(PATH, {"fields": {"due": text}}, uuid=made["uuid"]).json()
+
+    assert made["fields"]["due"][:10] == changed["fields"]["due"][:10] == f"{year}-03-13"
 
 
 @pytest.mark.parametrize(("value", "number"), [(27.5, "27.5"), (1.234, "1.234"), (1234.5, "1234.5"), ("1.234", "1234")])

@@ -12,6 +12,7 @@ from relayboard.move.reading import (
     read_event,
     read_field,
     read_message,
+    read_moment,
     read_run,
     read_start,
     read_template,
@@ -128,3 +129,8 @@ def test_tickets_and_templates_of_current_servers() -> None:
 
     assert (ticket["assignee"], ticket["opened_by"], ticket["status"]) == ("a@example.org", None, "open")
     assert template["translations"][0]["content"] == "Hi\n{{1}}, come"
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00", "yesterday", "", None])
+def test_what_is_no_time_of_the_calendar_is_none(text: str | None) -> None:
+    assert read_moment(text) is None

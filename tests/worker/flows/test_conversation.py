@@ -1,16 +1,46 @@
 """A conversation from start to end: messages, answers, results, runs (flow format, around the engine)."""
 
+import json
+import re
+import shutil
+import zipfile
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import update
+
+from persistence.archives.reading import read_lines
+from persistence.contacts.v2 import CONTACTS
+from persistence.data_jobs import take_next
+from persistence.database import Database
+from persistence.lists import ListQuery, read_list
+from persistence.media.opening import open_store
+from persistence.performing import Performer
 from persistence.relayers.relayers import release_channels
+from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.subscribers import create_subscriber
+from persistence.rights.requests import COPY, create_request
+from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
+from persistence.workspace_files.reading import read_workspace
+from persistence.workspace_files.writing import write_workspace
+from persistence.workspaces import find_workspace_by_uuid
+from relayboard.base.settings import Settings
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
+from testbed.tokens import KEYS
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.worker.flows.conftest import Stage
+from tests.worker.receivers import receiving
+from worker.jobs import begin_archiving
+from worker.webhooks.dispatcher import begin_webhooks
 
 AMINA, BEN = "+254722000111", "+254722000222"
 SURVEY = definition(
@@ -124,3 +154,82 @@ def test_generation_1_lists_the_answers_of_all_visits_oldest_first(stage: Stage,
     assert run["values"] == sorted(run["values"], key=lambda value: value["time"])
     (newer,) = api.results("/api/v2/runs.json")
     assert newer["values"]["word"]["input"] == "stop"
+
+
+DAYS = {"born": "1899-06-15", "first": "0001-01-03", "last": "9999-12-31"}
+MONROVIA = "Africa/Monrovia"  # UTC-00:44:30 in 1899
+RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
+
+
+def test_a_date_is_the_same_moment_at_every_door(
+    stage: Stage, api: Api, settings: Settings, sqlite_template: Path, tmp_path: Path
+) -> None:
+    store = open_store(settings)
+    with stage.database.writing() as tx:
+        tx.execute(update(workspaces).values(timezone=MONROVIA))
+    for name in DAYS:
+        api.post("/api/v2/fields.json", {"name": name, "type": "datetime"})
+    made = api.post("/api/v2/contacts.json", {"urns": [f"tel:{AMINA}"], "fields": DAYS}).json()
+    amina = stage.rows(contact)[0].id
+    texts = {name: f"@fields.{name}" for name in DAYS}
+    with receiving() as receiver:
+        call = {"type": "call_webhook", "method": "POST", "url": receiver.url, "body": json.dumps(texts)}
+        results = [{"type": "set_run_result", "name": name, "value": text} for name, text in texts.items()]
+        resthook = {"type": "call_resthook", "resthook": "registration"}
+        deeds = [each | {"uuid": uuid_of(f"deed {n}")} for n, each in enumerate([call, *results, resthook])]
+        with stage.database.writing() as tx:
+            ensure_resthook(tx, stage.workspace.id, "registration")
+            allowed = settings.webhook_allowed_networks
+            create_subscriber(tx, stage.workspace.id, "registration", receiver.url, allowed_networks=allowed)
+        stage.start(store_flow(stage.database, stage.workspace, definition("Survey", [node("all", deeds)])), amina)
+        stage.work()
+        deliver = begin_webhooks(stage.runtime)
+        while len(receiver.received) < 2:
+            deliver()
+    called, subscribed = (json.loads(each.body) for each in receiver.received)
+    told = {"create": made["fields"], "webhook": called, "resthook": values_in(subscribed["results"])}
+    told |= {kind: api.results(f"/api/{kind}/contacts.json")[0]["fields"] for kind in ("v1", "v2")}
+    told["runs"] = values_in(api.results("/api/v2/runs.json")[0]["values"])
+
+    with stage.database.writing() as tx:
+        create_request(tx, stage.workspace, COPY, amina, None, "ann@example.org")
+    held = stage.database.write(lambda tx: take_next(tx, stage.workspace.id))
+    assert held is not None
+    Performer(stage.database, store).perform(held)
+    (place,) = store.list_names()
+    copied = store.open(place)
+    assert copied is not None
+    with copied.stream, zipfile.ZipFile(copied.stream) as packed:
+        told["copy"] = json.loads(packed.read("contact.jsonl"))["fields"]
+        told["runs of the copy"] = values_in(json.loads(packed.read("runs.jsonl"))["values"])
+
+    write_workspace(stage.database, KEYS, store, stage.workspace, tmp_path / "w.zip", "")
+    shutil.copy(sqlite_template, tmp_path / "there.db")
+    there = Database(f"sqlite:///{tmp_path / 'there.db'}", keys=KEYS)
+    uuid, *_ = read_workspace(there, store, tmp_path / "w.zip", "")
+    with there.reading() as tx:
+        moved = find_workspace_by_uuid(tx, uuid)
+        assert moved is not None
+        told["workspace file"] = json.loads(read_list(ListQuery(tx, moved), CONTACTS)[0])["fields"]
+    there.close()
+
+    stage.clock.advance(days=125)
+    step = begin_archiving(stage.runtime)
+    while step():
+        pass
+    (archived,) = (each for each in store.list_names() if each.endswith("jsonl.gz"))
+    told["archive"] = values_in(json.loads(next(iter(read_lines(store, archived))))["values"])
+
+    zone = ZoneInfo(MONROVIA)
+    moments = {name: datetime.combine(date.fromisoformat(day), time(), zone) for name, day in DAYS.items()}
+    for door, values in told.items():
+        assert all(RFC_3339.fullmatch(text) for text in values.values()), (door, values)
+        assert {name: datetime.fromisoformat(text) for name, text in values.items()} == moments, door
+    for values in told.values():
+        assert (
+            api.post("/api/v2/contacts.json", {"fields": values}, uuid=made["uuid"]).json()["fields"] == made["fields"]
+        )
+
+
+def values_in(results: dict[str, Any]) -> dict[str, str]:
+    return {name: result["value"] for name, result in results.items()}
