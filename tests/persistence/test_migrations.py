@@ -6,7 +6,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Index, Table, UniqueConstraint, inspect, text
+from sqlalchemy import Index, Table, UniqueConstraint, inspect, select, text
 
 from persistence.database import Database
 from persistence.migrations import (
@@ -21,6 +21,8 @@ from persistence.migrations import (
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.part_indexes import PART_INDEX_NAMES
 from persistence.tables.conditions import metadata
+from persistence.tables.data_jobs import FAILED, PENDING, RUNNING, contact_import
+from persistence.workspace_setup import create_workspace
 from testbed.servers import postgres_database
 
 GLOBAL = {
@@ -110,6 +112,22 @@ def test_downgrading_to_the_beginning_leaves_no_table(empty_database: Database) 
     downgrade(empty_database.engine)
 
     assert set(inspect(empty_database.engine).get_table_names()) <= {"alembic_version"}
+
+
+def test_an_import_that_is_being_taken_back_ends_on_the_way_to_a_version_that_cannot(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+    rows = contact_import.c
+    with empty_database.writing() as tx:
+        owner = create_workspace(tx, "Clinic").id
+        job = {"workspace_id": owner, "filename": "people.csv", "columns": [], "created_on": tx.now}
+        tx.insert(contact_import, **job, status=RUNNING, taken_back_on=tx.now, leased_until=tx.now)
+        tx.insert(contact_import, **job, status=PENDING)
+
+    downgrade(empty_database.engine, "0014")
+
+    with empty_database.reading() as tx:
+        found = tx.execute(select(rows.status, rows.leased_until, rows.finished_on.is_(None)).order_by(rows.id)).all()
+    assert [tuple(row) for row in found] == [(FAILED, None, False), (PENDING, None, True)]
 
 
 def test_revisions_are_known_by_their_files_in_the_order_in_which_alembic_finds_them() -> None:

@@ -1,7 +1,7 @@
 """Imports keep what they changed of contacts, so that they can be taken back.
 
-Older programs work with it: their imports keep nothing. A job that takes an import back and that one of them gets fails,
-and can be asked for again.
+Older programs work with it: their imports keep nothing. One that gets a job that takes an import back cannot do it, and
+leaves it to the newer ones; on the way back such a job ends.
 """
 
 import sqlalchemy as sa
@@ -42,7 +42,12 @@ def upgrade() -> None:
         op.add_column("contact_import", sa.Column(name, sa.Integer(), server_default="0", nullable=False))
 
 
+ENDING = """UPDATE contact_import SET status = 'failed', error = 'An older version cannot take imports back.',
+finished_on = taken_back_on, leased_until = NULL WHERE taken_back_on IS NOT NULL AND status IN ('pending', 'running')"""
+
+
 def downgrade() -> None:
+    op.execute(ENDING)
     for name in (*reversed(COUNTS), "taken_back_on"):
         op.drop_column("contact_import", name)
     op.drop_table("imported_contact")
