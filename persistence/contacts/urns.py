@@ -195,36 +195,35 @@ def find_moves(tx: Transaction, workspace_id: int, numbers: Iterable[Any], wante
 
 
 def move_numbers(tx: Transaction, workspace_id: int, moves: Sequence[Move]) -> None:
-    """Gives contacts their new numbers, each at the place and for the channel of the old one. Raises LostRace if a new
-    one was taken meanwhile.
+    """Gives contacts their new numbers, each at the place and for the channel of the old one. Raises LostRace if an old
+    one was changed, or a new one taken, meanwhile.
     """
     rows = contact_urn.c
-    mine = (rows.workspace_id == workspace_id) & (rows.id == bindparam("urn_id"))
-    renamed = [
-        {"urn_id": each.urn_id, "old_path": each.old_path, "new_path": each.new_path}
-        for each in moves
-        if each.present_id is None
-    ]
-    if renamed:
-        renaming = update(contact_urn).where(mine, rows.path == bindparam("old_path"))
-        tx.execute(renaming.values(path=bindparam("new_path")), renamed)
-    _take_over(tx, workspace_id, {each.present_id: each for each in moves if each.present_id is not None})
+    mine = rows.workspace_id == workspace_id
+    renaming = update(contact_urn).where(mine, rows.id == bindparam("urn_id")).values(path=bindparam("new_path"))
+    columns = (rows.id, rows.path, rows.contact_id, rows.priority, rows.channel_id, rows.display)
+    for some in split(moves):
+        ids = {each.urn_id for each in some} | {each.present_id for each in some if each.present_id is not None}
+        these = select(*columns).where(mine, rows.id.in_(ids)).order_by(rows.id).with_for_update()
+        held = {row.id: row for row in tx.execute(these)}
+        for each in some:
+            before = held.get(each.urn_id)
+            if before is None or (before.path, before.contact_id) != (each.old_path, each.contact_id):
+                raise LostRace
+        renamed = [{"urn_id": each.urn_id, "new_path": each.new_path} for each in some if each.present_id is None]
+        if renamed:
+            tx.execute(renaming, renamed)
+        _take_over(tx, workspace_id, [each for each in some if each.present_id is not None], held)
 
 
-def _take_over(tx: Transaction, workspace_id: int, moves: Mapping[int, Move]) -> None:
-    """Numbers whose new form has a row, by its id: the contact gets that one, and the old one becomes free."""
+def _take_over(tx: Transaction, workspace_id: int, moves: Sequence[Move], held: Mapping[int, Any]) -> None:
+    """Numbers whose new form has a row: the contact gets that one, and the old one becomes free."""
     if not moves:
         return
-    rows = contact_urn.c
-    mine = rows.workspace_id == workspace_id
-    old = {each.urn_id for each in moves.values()}
-    columns = (rows.id, rows.contact_id, rows.priority, rows.channel_id, rows.display)
-    these = select(*columns).where(mine, rows.id.in_({*moves, *old})).order_by(rows.id)
-    held = {row.id: row for row in tx.execute(these.with_for_update())}
     given = []
-    for present_id, each in moves.items():
-        present, before = held[present_id], held[each.urn_id]
-        if before.contact_id != each.contact_id or present.contact_id not in (None, each.contact_id):
+    for each in moves:
+        present, before = held[each.present_id or 0], held[each.urn_id]
+        if present.contact_id not in (None, each.contact_id):
             raise LostRace
         has_both = present.contact_id is not None
         values = {
@@ -233,16 +232,18 @@ def _take_over(tx: Transaction, workspace_id: int, moves: Mapping[int, Move]) ->
             "channel_id": (present.channel_id if has_both else None) or before.channel_id,
             "display": (present.display if has_both else None) or before.display,
         }
-        given.append({"urn_id": present_id, **{f"new_{name}": value for name, value in values.items()}})
+        given.append({"urn_id": each.present_id, **{f"new_{name}": value for name, value in values.items()}})
+    rows = contact_urn.c
+    mine = rows.workspace_id == workspace_id
     names = ("contact_id", "priority", "channel_id", "display")
     giving = update(contact_urn).where(mine, rows.id == bindparam("urn_id"))
     tx.execute(giving.values({name: bindparam(f"new_{name}") for name in names}), given)
-    tx.execute(update(contact_urn).where(mine, rows.id.in_(old)).values(**FREED))
+    tx.execute(update(contact_urn).where(mine, rows.id.in_([each.urn_id for each in moves])).values(**FREED))
 
 
 def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
     """Bring numbers without `+` to E.164 form with the country; a number that another contact has is not changed.
-    Returns how many changed. A constant number of statements for any number of them.
+    Returns how many changed. A few statements for a thousand of them.
     """
     rows = contact_urn.c
     mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel") & rows.contact_id.is_not(None)

@@ -7,8 +7,9 @@ from flows.phones import read_old_form
 from flows.urns import parse
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.renumbering import Renumbering, renumber
-from persistence.contacts.urns import ensure_owners, normalize_numbers
+from persistence.contacts.urns import ensure_owners, find_moves, move_numbers, normalize_numbers
 from persistence.database import Database
+from persistence.errors import LostRace
 from persistence.tables.contacts import contact_urn
 from persistence.workspaces import Workspace
 from tests.factories import id_of, make_contact
@@ -123,3 +124,15 @@ def test_local_numbers_become_international_beside_those_that_nobody_has(
 
     assert changed == 1
     assert numbers_of(database, workspace, local) == ["+250788000111"]
+
+
+def test_of_two_who_renumber_at_once_one_has_to_look_again(database: Database, workspace: Workspace) -> None:
+    add(database, workspace, "tel:+22997000001")
+    rows = contact_urn.c
+    with database.reading() as tx:
+        found = tx.execute(select(rows.id, rows.path, rows.contact_id).where(rows.workspace_id == workspace.id)).all()
+        moves = find_moves(tx, workspace.id, found, {found[0].id: "+2290197000001"})
+    renumber(database, workspace.id, BENIN, writes=True)
+
+    with pytest.raises(LostRace), database.writing() as tx:
+        move_numbers(tx, workspace.id, moves)
