@@ -144,7 +144,8 @@ async def answer_http(request: ConnexionRequest, error: ProblemException | HTTPE
 
 async def answer_database(request: ConnexionRequest, error: DatabaseError) -> ConnexionResponse:
     status, text, headers = explain_database(error)
-    if took_too_long(error):
+    # A phone or a gateway cannot ask for less: it comes again soon.
+    if took_too_long(error) and (request.method == "GET" or request.url.path.startswith("/api/")):
         text, headers = "This request takes the database too long; ask for less at a time.", {"Retry-After": "60"}
     if status == 500 and names_unknown(error):
         try:

@@ -56,6 +56,11 @@ REASONS = [
         r"(?:GET /api/v2/(?:contacts|conversations|contact_queries)\.json.*"
         r"|POST /api/v2/(?:broadcasts|broadcast_previews|exports)\.json query)",
     ),
+    Reason(
+        "a rule that changes nothing",
+        r"The new numbers begin like the old ones\.",
+        r"POST \S+/contact_renumberings\.json new",
+    ),
     Reason("a time in the future", r"A time in the future, within a year, is required\.", r"POST \S+ scheduled_on"),
     Reason("a name that is taken", r"This name is already taken\."),
     Reason("a name that is taken", r"Another (?:field|global) has the key made from this name\."),

@@ -38,12 +38,12 @@ def test_a_round_counts_requests_and_finds_nothing(tmp_path):
 
 
 def test_a_round_of_spoiled_requests_reaches_what_answers_named_and_finds_nothing(tmp_path):
-    one = Round(0, 16, "v2", "SQLite", "administrator", "", 0, MUTATIONS, 120)
+    one = Round(0, 16, "v2", "SQLite", "administrator", "", 0, MUTATIONS, 240)
 
     result = run_round(one, tmp_path, serve=forked_service)
 
     assert result.found == []
-    assert sum(result.requests.values()) == sum(result.statuses.values()) == 120
+    assert sum(result.requests.values()) == sum(result.statuses.values()) == 240
     assert result.requests["spoiled"] > result.requests["whole"] > 5
     assert {"200", "400", "404"} <= result.statuses.keys()
 

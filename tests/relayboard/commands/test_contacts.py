@@ -151,4 +151,4 @@ def test_the_tokens_of_one_user_are_listed_and_revoked(line: Line) -> None:
     assert {each["email"] for each in own} == {"ann@example.org"} and len(own) == 2
     assert line.run("token", "revoke", "--email", "ann@example.org") == {"revoked": [each["public"] for each in own]}
     assert {each["email"] for each in line.run("token", "list")} == {"bob@example.org"}
-    assert "is not a user" in line.run("token", "revoke", "--email", "eve@example.org", status=1)
+    assert 'there is no user "eve@example.org"' in line.run("token", "revoke", "--email", "eve@example.org", status=1)
