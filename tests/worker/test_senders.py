@@ -158,7 +158,10 @@ def test_a_worker_has_a_sender_where_the_database_lets_it_work_beside_the_jobs()
     assert choose_senders("sqlite:///x.db") == 0
 
 
-def test_little_and_much_are_done_and_every_job_by_somebody(real_database, start_worker):
+def test_little_and_much_are_done_and_every_job_by_somebody(real_database, start_worker, environment):
+    environment["RELAYBOARD_WEBHOOK_TIMEOUT_SECONDS"] = (
+        "60"  # a gateway that is called too late is called after minutes
+    )
     kinds = {job.kind for job in JOBS_OF_A_WORKER}
     assert set(BEHIND) < kinds
     assert set(CALLING) < set(SHARED) < set(BEHIND)
