@@ -57,7 +57,7 @@ def test_a_ticket_is_nobodys_when_its_assignee_leaves_and_its_history_says_so(so
     (kept,) = clinic.service.get(TICKETS, uuid=ticket)["results"]
     assert (kept["topic"]["name"], kept["assignee"]) == ("Handed over", None)
     choice.select_option("agent@example.org")
-    expect(page.locator(".event", has_text="ticket assigned to Joel Agent")).to_be_visible()
+    expect(page.locator(".event", has_text="ticket assigned · Joel Agent")).to_be_visible()
     expect(choice).to_have_value("agent@example.org")
     expect(choice.locator(f"option[value='{leaver}']")).to_have_count(0)
 

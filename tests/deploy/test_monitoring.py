@@ -94,7 +94,14 @@ def series(text: str) -> dict[str, set[str]]:
 
 def declared() -> dict[str, set[str]]:
     """What counts things that seldom happen, with the labels that its samples will have."""
-    rare = (of_worker.attempts, of_worker.switched_off, of_worker.failures, of_api.requests, deliveries)
+    rare = (
+        of_worker.attempts,
+        of_worker.letters,
+        of_worker.switched_off,
+        of_worker.failures,
+        of_api.requests,
+        deliveries,
+    )
     calls = {f"{store_calls._name}_{end}": set(store_calls._labelnames) for end in ("bucket", "sum", "count")}
     return calls | {f"{each._name}_total": set(each._labelnames) for each in rare}
 
