@@ -100,7 +100,7 @@ class TestNames:
         )
         assert constants
         words = set(constants) - {"ED25519", "UCS2"}  # names of a signature and of an alphabet
-        encodings = {name for name in words if re.fullmatch(r"(BIG|CP|GB|ISO|KOI|UTF)(_?\d+)+(_R)?", name)}
+        encodings = {name for name in words if re.fullmatch(r"(BIG|CP|GB|ISO|KOI|UTF)(_?\d+)+(_[RU])?", name)}
         assert [name for name in words - encodings if re.search(r"VALUE_|\d", name)] == []
 
     def test_every_module_can_be_imported(self, package: ModuleType) -> None:
