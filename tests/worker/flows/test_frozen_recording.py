@@ -1,12 +1,11 @@
 """A worker that is frozen, or whose network is cut, while it records its answers: each contact is answered once."""
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from persistence.contacts.leases import LEASE
@@ -16,6 +15,7 @@ from persistence.tables.flows import flow
 from persistence.triggers.triggers import CATCH_ALL
 from persistence.triggers.writes import NewTrigger, create_trigger
 from testbed.flow_rows import definition, node, say, store_flow
+from testbed.running import wait_until
 from tests.conftest import Clock
 from tests.worker.flows.conftest import Stage
 from worker.flows import recording
@@ -61,6 +61,11 @@ def test_who_never_heard_of_the_commit_does_not_answer_again(
     assert stage.sent_to(contact) == ["Welcome!"]
 
 
+def is_connected(stage: Stage, pid: int) -> bool:
+    with stage.database.reading() as tx:
+        return bool(tx.execute(text("SELECT 1 FROM pg_stat_activity WHERE pid = :pid"), {"pid": pid}).first())
+
+
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("has_other", [True, False])
 def test_whose_transaction_was_ended_answers_unless_another_worker_has(
@@ -74,7 +79,8 @@ def test_whose_transaction_was_ended_answers_unless_another_worker_has(
             frozen.clear()
             tx.flush()
             tx.connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = '100ms'")
-            time.sleep(1)  # the server ends the transaction, and with it what it had locked
+            mine = tx.connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()
+            wait_until(lambda: not is_connected(stage, mine), "the server to end the transaction")
             if has_other:
                 clock.advance(seconds=LEASE.total_seconds() + 1)
                 other()
