@@ -28,8 +28,8 @@ READABLE = 10
 
 GAP = 3
 """Blanks between columns of a list."""
-LONGEST_WORD = 36
-"""Longer words are shortened like texts."""
+LONGEST_WORD = 35
+"""Longer words are shortened like texts, and so are UUIDs of records without a name."""
 
 COLUMNS: Mapping[str, Sequence[str]] = {
     "audit": ("created_on", "user", "action", "resource", "name"),
@@ -43,7 +43,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "global": ("key", "name", "value", "modified_on"),
     "group": ("name", "count", "query", "status", "error"),
     "media": ("created_on", "content_type", "size", "filename"),
-    "message": ("created_on", "direction", "contact", "status", "text"),
+    "message": ("created_on", "direction", "text", "status", "contact"),
     "start": ("created_on", "flow", "status", "groups", "contacts"),
     "template": ("name", "translations", "modified_on"),
     "ticket": ("opened_on", "contact", "topic", "assignee", "status"),
