@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 from persistence.database import Database
 from persistence.deliveries.ledger import Ledger, count_deliveries
 from persistence.deliveries.outbox import record_channel_event
+from persistence.errors import DatabaseError
 from persistence.workspaces import Workspace
 from testbed.gateways import add_gateway, queue_messages, states_of
 from testbed.patience import PATIENCE_SECONDS
@@ -67,7 +67,7 @@ def record_events(database: Database, workspace: Workspace, url: str) -> set[str
 
 
 def is_all_delivered(database: Database, workspace: Workspace) -> bool:
-    with contextlib.suppress(OperationalError), database.reading() as tx:
+    with contextlib.suppress(DatabaseError), database.reading() as tx:
         return count_deliveries(tx, workspace.id) == Ledger(pending=0, delivered=EVENTS, failed=0)
     return False
 
@@ -104,7 +104,7 @@ def test_a_restart_between_a_request_and_its_answer_leaves_nothing_uncertain(
         return Reply(200)
 
     def states() -> set[tuple[str, str | None]]:
-        with contextlib.suppress(OperationalError):
+        with contextlib.suppress(DatabaseError):
             return set(states_of(service.database, ids))
         return set()
 
