@@ -37,4 +37,4 @@ class AudienceTables:
 
 
 OF_BROADCAST = AudienceTables(broadcast, broadcast_contact, broadcast_group, "broadcast_id")
-OF_START = AudienceTables(flow_start, flow_start_contact, flow_start_group, "start_id")
+OF_START: AudienceTables = AudienceTables(flow_start, flow_start_contact, flow_start_group, "start_id")

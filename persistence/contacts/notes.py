@@ -30,7 +30,9 @@ NOTE_FIELDS: dict[str, ColumnElement[Any]] = {
     "text": rows.text,
     "created_on": rows.created_on,
 }
-SOURCE = contact_note.join(contact, contact.c.id == rows.contact_id).outerjoin(user, user.c.id == rows.user_id)
+SOURCE: FromClause = contact_note.join(contact, contact.c.id == rows.contact_id).outerjoin(
+    user, user.c.id == rows.user_id
+)
 
 CONTACT_NOTES = ListSpec(
     contact_note,

@@ -2,8 +2,9 @@
 the same contacts as `flows.queries.evaluate`; both are tested on the same cases.
 """
 
+import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, String, and_, case, cast, exists, false, not_, or_, select, true
@@ -41,7 +42,7 @@ class SearchScope:
 
     resolver: Resolver
     environment: Environment
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock = dataclasses.field(default_factory=SystemClock)
 
 
 def find_matches(workspace_id: int, query: Query | None, scope: SearchScope) -> Clause:

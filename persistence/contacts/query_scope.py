@@ -1,8 +1,8 @@
 """What contact queries of a workspace may refer to, read from the database."""
 
+import typing
 from dataclasses import replace
 from functools import cached_property
-from typing import cast
 
 from sqlalchemy import ColumnElement, Table, select
 
@@ -75,7 +75,7 @@ class WorkspaceResolver:
         columns = (field.c.key, field.c.name, field.c.type, field.c.uuid)
         statement = select(*columns).where(field.c.workspace_id == self._workspace_id)
         rows = self._tx.execute(statement.where(field.c.agent_access != "none") if self._for_agent else statement)
-        return {key: FieldReference(key, name, cast(ValueType, kind), uuid) for key, name, kind, uuid in rows}
+        return {key: FieldReference(key, name, typing.cast(ValueType, kind), uuid) for key, name, kind, uuid in rows}
 
     @cached_property
     def _groups(self) -> dict[str, NamedReference]:

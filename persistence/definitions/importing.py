@@ -245,16 +245,16 @@ def _import_flows(
     flows = [_link(assets, one, f"flows[{index}]") for index, one in enumerate(placed)]
     free_old_names(tx, workspace.id, placed)
     ids = [
-        one.flow_id if one.flow_id is not None else create_flow(tx, workspace.id, one.uuid, flow)
-        for one, flow in zip(placed, flows, strict=True)
+        one.flow_id if one.flow_id is not None else create_flow(tx, workspace.id, one.uuid, linked)
+        for one, linked in zip(placed, flows, strict=True)
     ]
-    for index, flow in enumerate(flows):
-        _make_needs(tx, workspace, assets, flow, f"flows[{index}]")
+    for index, linked in enumerate(flows):
+        _make_needs(tx, workspace, assets, linked, f"flows[{index}]")
     saved = []
-    for one, flow, flow_id in zip(placed, flows, ids, strict=True):
-        inspection = inspect(flow, assets)
-        inspected(flow, inspection)
-        saved.append(_save(tx, workspace, one, flow, flow_id, inspection))
+    for one, linked, flow_id in zip(placed, flows, ids, strict=True):
+        inspection = inspect(linked, assets)
+        inspected(linked, inspection)
+        saved.append(_save(tx, workspace, one, linked, flow_id, inspection))
         report("Importing flows", len(saved), len(placed))
     return saved
 

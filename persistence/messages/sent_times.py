@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Integer, func, literal_column, select
 
 from persistence.database import Transaction
+from persistence.lists import Condition
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.json_sql import Template
 from persistence.tables.messages import SENT_APART, message
@@ -22,8 +23,6 @@ SENT_ON = func.coalesce(message.c.sent_on, message.c.created_on, type_=UtcDateTi
 """As an expression: for the column alone PostgreSQL would look through all sent messages, in their order, for the first
 that fits.
 """
-
-Condition = ColumnElement[bool]
 
 
 class _IsSentApart(Template, sqlite=SENT_APART["sqlite"], postgresql=SENT_APART["postgresql"], kind=Integer()):

@@ -1,7 +1,8 @@
 """Changes of contacts by flows, for many contacts at once."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import bindparam, select, update
@@ -16,8 +17,7 @@ from persistence.groups.members import add_members, leave_all_groups, remove_mem
 from persistence.messages.outgoing import fail_waiting
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
-from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, group
-from persistence.tables.contacts import field as field_table
+from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, field, group
 
 
 @dataclass(slots=True)
@@ -26,8 +26,8 @@ class ContactDelta:
     are stored values by key, None if a field was cleared. `urns` is the whole new list.
     """
 
-    values: dict[str, str] = field(default_factory=dict)
-    fields: dict[str, dict[str, str] | None] = field(default_factory=dict)
+    values: dict[str, str] = dataclasses.field(default_factory=dict)
+    fields: dict[str, dict[str, str] | None] = dataclasses.field(default_factory=dict)
     urns: list[Urn] | None = None
     status: str | None = None
 
@@ -88,7 +88,7 @@ def _merge(row: LeasedContact, delta: ContactDelta, uuids: Mapping[str, str]) ->
 
 
 def _find_field_uuids(tx: Transaction, workspace_id: int, keys: set[str]) -> dict[str, str]:
-    rows = field_table.c
+    rows = field.c
     if not keys:
         return {}
     statement = select(rows.key, rows.uuid).where(rows.workspace_id == workspace_id, rows.key.in_(sorted(keys)))

@@ -21,6 +21,7 @@ from sqlalchemy import (
     Integer,
     Null,
     Numeric,
+    String,
     any_,
     case,
     func,
@@ -30,7 +31,6 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
-from sqlalchemy.types import String
 
 from persistence.sql.columns import JsonIndexed, UuidText
 from persistence.sql.json_sql import (
