@@ -10,16 +10,10 @@ from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_list, find_named, find_record, read_record
 from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
-from relayboard.commands.kinds.kind import Kind, Write, Writes
+from relayboard.commands.kinds.kind import Kind, Write, Writes, kind_of
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.commands.printing import print_json
 from relayboard.usage.parts import Options
-
-
-def kind_of(noun: str) -> Kind:
-    """The kind of the records of a noun; loads nothing of the others."""
-    kind: Kind = import_module(f"relayboard.commands.kinds.{noun}s").KIND
-    return kind
 
 
 def writes_of(noun: str) -> Writes:

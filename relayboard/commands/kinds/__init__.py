@@ -1,2 +1,2 @@
-"""The kinds of records that have the commands `list`, `show`, `create`, `change` and `delete`: a module for each, named
-by its noun in the plural and loaded only by its own commands, with a `KIND`."""
+"""The kinds of records that have the commands `list`, `show`, `create`, `change` and `delete`: a table, of which each
+command loads only its own kind."""

@@ -1,7 +1,8 @@
-"""What the commands of one kind of record do."""
+"""What the commands of one kind of record do: the table of the kinds, and the parts of their writes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec
@@ -19,6 +20,43 @@ class Kind:
 
     spec: ListSpec
     key: str = "uuid"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Where the list of a kind of record is declared, and what names a record."""
+
+    module: str
+    name: str
+    key: str = "uuid"
+
+
+KINDS = {
+    "broadcast": Listed("persistence.broadcasts.v2", "BROADCASTS"),
+    "campaign": Listed("persistence.campaigns.v2", "CAMPAIGNS"),
+    "classifier": Listed("persistence.classifiers", "CLASSIFIERS"),
+    "contact": Listed("persistence.contacts.v2", "CONTACTS"),
+    "field": Listed("persistence.fields", "FIELDS", "key"),
+    "flow": Listed("persistence.flows.v2", "FLOWS"),
+    "global": Listed("persistence.globals", "GLOBALS", "key"),
+    "group": Listed("persistence.groups.v2", "GROUPS"),
+    "label": Listed("persistence.labels", "LABELS"),
+    "message": Listed("persistence.messages.v2", "MESSAGES"),
+    "optin": Listed("persistence.optins", "OPTINS"),
+    "resthook": Listed("persistence.resthooks.resthooks", "RESTHOOKS", "slug"),
+    "start": Listed("persistence.flow_starts.v2", "STARTS"),
+    "template": Listed("persistence.templates", "TEMPLATES"),
+    "ticketer": Listed("persistence.ticketers", "TICKETERS"),
+    "ticket": Listed("persistence.tickets.tickets", "TICKETS"),
+    "topic": Listed("persistence.topics", "TOPICS"),
+    "trigger": Listed("persistence.triggers.triggers", "TRIGGERS"),
+}
+
+
+def kind_of(noun: str) -> Kind:
+    """The kind of the records of a noun; loads nothing of the others."""
+    listed = KINDS[noun]
+    return Kind(getattr(import_module(listed.module), listed.name), listed.key)
 
 
 @dataclass(frozen=True, slots=True)
