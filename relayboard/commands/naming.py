@@ -9,8 +9,8 @@ from persistence.resthooks.subscribers import SUBSCRIBERS
 from persistence.sql.columns import is_uuid
 from persistence.users import find_members_called
 from persistence.workspaces import Workspace, list_workspaces
+from relayboard.commands.kinds.kind import kind_of
 from relayboard.commands.output import CommandFailed, opened_database, workspace_named
-from relayboard.commands.records import kind_of
 from relayboard.usage.parts import LISTS, Options
 
 USER, RECEIVER = "user", "receiver"
