@@ -75,16 +75,20 @@ def _check_names(properties: Mapping[str, Any], place: str) -> None:
     # No property ever had a longer name, so this is right for the oldest definitions too.
     for name in properties:
         if len(name) > PROPERTY_NAME_LENGTH:
-            raise CheckFailed(f"has a name longer than {PROPERTY_NAME_LENGTH} characters", f"{place}.{name}")
+            raise CheckFailed(
+                f"its name has {len(name)} characters; at most {PROPERTY_NAME_LENGTH} are possible", f"{place}.{name}"
+            )
 
 
 def _check_properties(properties: Mapping[str, Any], place: str) -> None:
     if len(properties) > MOST_PROPERTIES:
-        raise CheckFailed(f"has more than {MOST_PROPERTIES} properties", place)
+        raise CheckFailed(f"has {len(properties)} properties; at most {MOST_PROPERTIES} are possible", place)
     for name, values in properties.items():
         if not isinstance(values, list):
             continue
         if len(values) > MOST_VALUES:
-            raise CheckFailed(f"has more than {MOST_VALUES} values", f"{place}.{name}")
-        if any(isinstance(value, str) and len(value) > VALUE_LENGTH for value in values):
-            raise CheckFailed(f"has a value longer than {VALUE_LENGTH} characters", f"{place}.{name}")
+            raise CheckFailed(f"has {len(values)} values; at most {MOST_VALUES} are possible", f"{place}.{name}")
+        for at, value in enumerate(values):
+            if isinstance(value, str) and len(value) > VALUE_LENGTH:
+                many = f"has {len(value)} characters; at most {VALUE_LENGTH} are possible"
+                raise CheckFailed(many, f"{place}.{name}[{at}]")

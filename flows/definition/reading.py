@@ -91,7 +91,7 @@ class _FlowReader:
             revision=self._integer(definition, "revision", 0),
             expire_after_minutes=self._integer(definition, "expire_after_minutes", 0),
             localization=self._object(definition, "localization"),
-            nodes=tuple(self._node(node, flow_type) for node in nodes),
+            nodes=tuple(self._node(node, flow_type, f"nodes[{at}]") for at, node in enumerate(nodes)),
             raw=definition,
         )
         self._check_destinations(flow)
@@ -110,41 +110,44 @@ class _FlowReader:
             raise self.fail(f"{told(language)} is not a language: three small letters, such as eng", "language")
         return UNDETERMINED
 
-    def _node(self, node: object, flow_type: str) -> Node:
+    def _node(self, node: object, flow_type: str, place: str) -> Node:
         self.node_uuid = ""
         if not isinstance(node, OBJECT):
-            raise self.fail(f"a node is an object, not {told(node)}", "nodes")
-        self.node_uuid = self._new_uuid(node)
-        exits = tuple(self._exit(each) for each in self._list(node, "exits", MOST_EXITS))
+            raise self.fail(f"a node is an object, not {told(node)}", place)
+        self.node_uuid = self._new_uuid(node, f"{place}.")
+        listed = enumerate(self._list(node, "exits", MOST_EXITS))
+        exits = tuple(self._exit(each, f"exits[{at}]") for at, each in listed)
         if not exits:
             raise self.fail("a node needs at least one exit", "exits")
-        actions = tuple(self._action(each, flow_type) for each in self._list(node, "actions", MOST_ACTIONS))
+        listed = enumerate(self._list(node, "actions", MOST_ACTIONS))
+        actions = tuple(self._action(each, flow_type, f"actions[{at}]") for at, each in listed)
         router = node.get("router")
         routed = None if router is None else self._router(router, {each.uuid for each in exits}, flow_type)
         return Node(self.node_uuid, actions, routed, exits)
 
-    def _exit(self, given: object) -> Exit:
+    def _exit(self, given: object, place: str) -> Exit:
         if not isinstance(given, OBJECT):
-            raise self.fail(f"an exit is an object, not {told(given)}", "exits")
+            raise self.fail(f"an exit is an object, not {told(given)}", place)
         destination = given.get("destination_uuid")
         has_none = destination is None or destination == ""
-        return Exit(self._new_uuid(given), None if has_none else self._uuid(given, "destination_uuid", "exits."))
+        within = f"{place}."
+        return Exit(self._new_uuid(given, within), None if has_none else self._uuid(given, "destination_uuid", within))
 
-    def _action(self, given: object, flow_type: str) -> Action:
+    def _action(self, given: object, flow_type: str, place: str) -> Action:
         if not isinstance(given, OBJECT):
-            raise self.fail(f"an action is an object, not {told(given)}", "actions")
+            raise self.fail(f"an action is an object, not {told(given)}", place)
         name = given.get("type")
         kind = action_types().get(name) if isinstance(name, str) else None
         if kind is None:
-            raise self.fail(f"{told(name)} is not a type of action{_similar(name, action_types())}", "actions.type")
+            raise self.fail(f"{told(name)} is not a type of action{_similar(name, action_types())}", f"{place}.type")
         if flow_type not in kind.allowed_in:
-            raise self.fail(f"{kind.name} is not allowed in a flow of type {flow_type}", "actions.type")
-        uuid = self._new_uuid(given)
+            raise self.fail(f"{kind.name} is not allowed in a flow of type {flow_type}", f"{place}.type")
+        uuid = self._new_uuid(given, f"{place}.")
         self.action_uuid = uuid
         try:
             check_action(kind, given, self.longest_name)
         except CheckFailed as failed:
-            raise self.fail(failed.message, f"actions.{failed.path}") from None
+            raise self.fail(failed.message, f"{place}.{failed.path}") from None
         self.action_uuid = ""
         return Action(kind.name, uuid, given)
 
@@ -152,9 +155,8 @@ class _FlowReader:
         if not isinstance(given, OBJECT) or given.get("type") not in ("switch", "random"):
             kind = given.get("type") if isinstance(given, OBJECT) else given
             raise self.fail(f"{told(kind)} is not a type of router; there are random and switch", "router.type")
-        categories = tuple(
-            self._category(each, exit_uuids) for each in self._list(given, "categories", MOST_CATEGORIES, "router.")
-        )
+        listed = enumerate(self._list(given, "categories", MOST_CATEGORIES, "router."))
+        categories = tuple(self._category(each, exit_uuids, f"router.categories[{at}]") for at, each in listed)
         if not categories:
             raise self.fail("a router needs at least one category", "router.categories")
         known = {category.uuid for category in categories}
@@ -175,34 +177,35 @@ class _FlowReader:
             default_category_uuid=str(default) if default else None,
         )
 
-    def _category(self, given: object, exit_uuids: set[str]) -> Category:
+    def _category(self, given: object, exit_uuids: set[str], place: str) -> Category:
         if not isinstance(given, OBJECT):
-            raise self.fail(f"a category is an object, not {told(given)}", "router.categories")
+            raise self.fail(f"a category is an object, not {told(given)}", place)
         exit_uuid = given.get("exit_uuid")
         if not _is_one_of(exit_uuid, exit_uuids):
             category = f"the category {told(given.get('name'))}" if given.get("name") else "a category"
-            raise self.fail(f"{category}: {told(exit_uuid)} names no exit of this node", "router.categories.exit_uuid")
-        name = self._text(given, "name", self.longest_name, "router.categories.", required=self.requires_category_names)
-        return Category(self._uuid(given, "uuid", "router.categories."), name or "Match", str(exit_uuid))
+            raise self.fail(f"{category}: {told(exit_uuid)} names no exit of this node", f"{place}.exit_uuid")
+        name = self._text(given, "name", self.longest_name, f"{place}.", required=self.requires_category_names)
+        return Category(self._uuid(given, "uuid", f"{place}."), name or "Match", str(exit_uuid))
 
     def _cases(self, given: Mapping[str, Any], known: set[str]) -> tuple[Case, ...]:
-        return tuple(self._case(each, known) for each in self._list(given, "cases", MOST_CASES, "router."))
+        listed = enumerate(self._list(given, "cases", MOST_CASES, "router."))
+        return tuple(self._case(each, known, f"router.cases[{at}]") for at, each in listed)
 
-    def _case(self, given: object, known: set[str]) -> Case:
+    def _case(self, given: object, known: set[str], place: str) -> Case:
         if not isinstance(given, OBJECT):
-            raise self.fail(f"a case is an object, not {told(given)}", "router.cases")
+            raise self.fail(f"a case is an object, not {told(given)}", place)
         if not _is_one_of(given.get("category_uuid"), known):
             named = f"the case {told(given.get('type'))}: {told(given.get('category_uuid'))}"
-            raise self.fail(f"{named} names no category of this router", "router.cases.category_uuid")
-        arguments = self._list(given, "arguments", MOST_ARGUMENTS, "router.cases.")
-        wrong = next((argument for argument in arguments if not isinstance(argument, str)), "")
-        if wrong != "":
-            raise self.fail(f"the arguments of a case are texts, not {told(wrong)}", "router.cases.arguments")
-        kind = self._text(given, "type", NAME_LENGTH, "router.cases.")
+            raise self.fail(f"{named} names no category of this router", f"{place}.category_uuid")
+        arguments = self._list(given, "arguments", MOST_ARGUMENTS, f"{place}.")
+        for at, argument in enumerate(arguments):
+            if not isinstance(argument, str):
+                raise self.fail(f"the arguments of a case are texts, not {told(argument)}", f"{place}.arguments[{at}]")
+        kind = self._text(given, "type", NAME_LENGTH, f"{place}.")
         if not kind.lower().startswith("has_") or find_function(kind) is None:
             tests = "their names begin with has_, such as has_any_word"
-            raise self.fail(f"{told(kind)} is not a test; {tests}", "router.cases.type")
-        uuid = self._uuid(given, "uuid", "router.cases.") if given.get("uuid") else ""
+            raise self.fail(f"{told(kind)} is not a test; {tests}", f"{place}.type")
+        uuid = self._uuid(given, "uuid", f"{place}.") if given.get("uuid") else ""
         return Case(uuid, kind, tuple(arguments), str(given["category_uuid"]))
 
     def _wait(self, given: object, known: set[str], flow_type: str) -> Wait:
@@ -244,16 +247,16 @@ class _FlowReader:
     def _check_destinations(self, flow: Flow) -> None:
         known = {node.uuid for node in flow.nodes}
         for node in flow.nodes:
-            for each in node.exits:
+            for at, each in enumerate(node.exits):
                 if each.destination_uuid is not None and each.destination_uuid not in known:
                     self.node_uuid = node.uuid
                     named = told(each.destination_uuid)
-                    raise self.fail(f"{named} names no node of this flow", "exits.destination_uuid")
+                    raise self.fail(f"{named} names no node of this flow", f"exits[{at}].destination_uuid")
 
-    def _new_uuid(self, given: Mapping[str, Any]) -> str:
-        uuid = self._uuid(given, "uuid")
+    def _new_uuid(self, given: Mapping[str, Any], within: str) -> str:
+        uuid = self._uuid(given, "uuid", within)
         if uuid in self.seen:
-            raise self.fail(f"{uuid} is used twice", "uuid")
+            raise self.fail(f"{uuid} is used twice", f"{within}uuid")
         self.seen.add(uuid)
         return uuid
 

@@ -106,7 +106,7 @@ def test_a_fault_of_an_action_is_refused_and_its_place_named(kind: str, name: st
     with pytest.raises(DefinitionError) as caught:
         load_action({"type": kind, **GOOD[kind], name: value})
 
-    assert (caught.value.node, caught.value.action, caught.value.field) == (ASK, SEND, f"actions.{field}")
+    assert (caught.value.node, caught.value.action, caught.value.field) == (ASK, SEND, f"actions[0].{field}")
     assert f"action {SEND}" in str(caught.value)
 
 
@@ -120,7 +120,7 @@ def test_removal_from_all_groups_names_none_beside_them() -> None:
     with pytest.raises(DefinitionError) as caught:
         load_action({"type": "remove_contact_groups", "groups": groups, "all_groups": True})
 
-    assert caught.value.field == "actions.groups"
+    assert caught.value.field == "actions[0].groups"
     load_action({"type": "remove_contact_groups", "groups": groups, "all_groups": False})
     load_action({"type": "remove_contact_groups", "groups": [], "all_groups": True})
 
@@ -130,7 +130,7 @@ def test_a_message_needs_something_in_it(kind: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         load_action({"type": kind, "text": ""})
 
-    assert caught.value.field == "actions.text"
+    assert caught.value.field == "actions[0].text"
     load_action({"type": kind, "text": "", "attachments": ["image:@input"]})
 
 
@@ -155,7 +155,7 @@ def test_an_unknown_test_is_refused(kind: str) -> None:
     with pytest.raises(DefinitionError) as caught:
         load(make_flow(make_node(router=make_router("@input", make_case(kind)))))
 
-    assert caught.value.field == "router.cases.type"
+    assert caught.value.field == "router.cases[0].type"
 
 
 def test_a_router_needs_something_to_test() -> None:
@@ -182,7 +182,7 @@ def test_a_flow_has_a_language_since_13_2_and_an_undetermined_one_before(languag
         ({"spa": {SEND: {"x" * 21: ["a"]}}}, f"localization.spa.{SEND}.{'x' * 21}"),
         ({"spa": {SEND: {f"p{number}": ["a"] for number in range(11)}}}, f"localization.spa.{SEND}"),
         ({"spa": {SEND: {"text": ["a"] * 11}}}, f"localization.spa.{SEND}.text"),
-        ({"spa": {SEND: {"text": ["a" * 10_001]}}}, f"localization.spa.{SEND}.text"),
+        ({"spa": {SEND: {"text": ["a" * 10_001]}}}, f"localization.spa.{SEND}.text[0]"),
     ],
 )
 def test_translations_that_cannot_be_used_are_refused(localization: Json, field: str) -> None:

@@ -117,7 +117,7 @@ def test_a_translation_that_is_too_long_for_its_place_is_refused() -> None:
     with pytest.raises(DefinitionError) as caught:
         change_base_language(flow, "spa")
 
-    assert caught.value.field == "router.categories.name"
+    assert caught.value.field == "router.categories[0].name"
 
 
 @pytest.mark.parametrize("language", ["", "en", "vvv", "english"])

@@ -28,7 +28,7 @@ def test_a_definition_that_is_refused_has_one_finding_with_the_place_of_the_faul
         "flow_uuid": FLOW,
         "node_uuid": ASK,
         "action_uuid": SEND,
-        "field": "actions.status",
+        "field": "actions[0].status",
         "language": "",
     }
 
