@@ -27,6 +27,7 @@ from persistence.move.setup import (
 )
 from persistence.move.tickets import write_tickets
 from relayboard.move import reading
+from relayboard.move.source import SourceFailed
 
 Record = dict[str, Any]
 Write = Callable[[Transaction, Move, Sequence[Record]], None]
@@ -52,6 +53,13 @@ class Kind:
     moment: str | None = None
     people: tuple[str, ...] = ()
     is_newest_first: bool = False
+
+    def records(self, page: Sequence[reading.Raw]) -> list[Record]:
+        """The records of a page. Raises SourceFailed for one that has another shape than all servers give it."""
+        try:
+            return [record for each in page if (record := self.read(each))["reference"]]
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise SourceFailed(f"the other server gives a record in its list of {self.title} another shape") from error
 
     @property
     def overlap(self) -> timedelta:

@@ -24,7 +24,7 @@ from persistence.move.setup import evaluate_groups
 from persistence.sql.columns import new_uuid, time_text
 from relayboard.move.kinds import BY_NAME, KINDS, Kind, people_of, writing
 from relayboard.move.progress import Progress
-from relayboard.move.reading import Raw, read_contact, read_moment, read_reference
+from relayboard.move.reading import Raw, read_moment, read_reference
 from relayboard.move.source import CursorLost, FilterRefused, ListRefused, NotThere, Source, SourceFailed
 
 Record = dict[str, Any]
@@ -75,7 +75,7 @@ class Mover:
         following: str | None = path
         while following:
             page, following = self.source.read_page(following)
-            records += [BY_NAME[CAMPAIGN].read(each) for each in page]
+            records += BY_NAME[CAMPAIGN].records(page)
         for record in records:
             if not record["archived"]:
                 self._import_definitions([record], CAMPAIGN)
@@ -170,7 +170,7 @@ class Mover:
                 page, path = self.source.read_page(path)
             except (FilterRefused, CursorLost, NotThere, ListRefused):
                 return
-            found = [each["reference"] for each in map(read_contact, filter(_is_deleted, page)) if each["reference"]]
+            found = [each["reference"] for each in BY_NAME[CONTACT].records([*filter(_is_deleted, page)])]
             with self.database.reading() as tx:
                 living = find_living(tx, self.move, found)
             gone = [uuid for uuid in living if not self._lists("contacts", uuid)]
@@ -218,7 +218,7 @@ class Mover:
         return last is not None and "since" in state and last < datetime.fromisoformat(state["since"])
 
     def _carry_page(self, kind: Kind, state: dict[str, Any], page: Sequence[Raw], following: str | None) -> None:
-        records = [record for each in page if (record := kind.read(each))["reference"]]
+        records = kind.records(page)
         if kind.moment is None:
             self._seen.update(each["reference"] for each in records)
         self._ensure_people(kind, records)
@@ -253,7 +253,7 @@ class Mover:
         for uuid in missing:
             path = self.source.list_url("contacts", uuid=uuid)
             found, _ = self._fetcher.submit(self.source.read_page, path).result()
-            people = [read_contact(each) for each in found]
+            people = BY_NAME[CONTACT].records(found)
 
             def keep(tx: Transaction, people: Sequence[Record] = people, uuid: str = uuid) -> None:
                 write_contacts(tx, self.move, people, is_first=False)

@@ -1,33 +1,52 @@
-"""The other server over HTTP: pages of its lists, with its limits honoured and its failures waited out."""
+"""The other server over HTTP: pages of its lists, with its limits honoured and its failures waited out. What it answers
+is bounded: its bytes, also unpacked, the time for the whole answer, and how deep it nests."""
 
 import json
 import socket
 import threading
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, BinaryIO
-from urllib.parse import SplitResult, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit
 
 import orjson
 import requests
+from requests.adapters import HTTPAdapter
+from urllib3 import HTTPConnectionPool, HTTPResponse, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from handlers.asgi.strict_json import StrictJsonError, check_nesting
 from relayboard.base.certificates import explain_tls
 from relayboard.base.version import program_version
 from relayboard.refusal import CommandFailed
+from worker.http.deadlines import Deadline, Watchdog
 
 CONNECT_SECONDS, READ_SECONDS = 15, 180
+ANSWER_SECONDS, FILE_SECONDS = 600, 7200
+"""For a whole answer, and for a whole file: a server may send a byte now and then for ever."""
+ANSWER_BYTES, FILE_BYTES = 64 << 20, 8 << 30
+"""Of an answer, after it was unpacked, and of a file. Pages have about 1 MiB, definitions of flows several."""
+NESTING = 100
+REDIRECTS = 5
 ATTEMPTS = 12
 EARLY_ATTEMPTS = 3
 """How often a server is asked that has not answered this command yet: its address may be wrong."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 120.0
 UNSAID_PAUSE_SECONDS = 60.0
 """How long to wait after a 429 that does not say how long."""
-PIECE_BYTES = 1 << 20
+LONGEST_SAID_SECONDS = 2 * 3600.0
+LIMITED_SECONDS = 24 * 3600.0
+"""How long one request waits for the end of a limit in all."""
+PIECE_BYTES = 1 << 16
 URL_LENGTH = 255
 DEFAULT_PORTS = {"http": 80, "https": 443}
 WORKSPACES = ("/api/v2/workspace.json", "/api/v2/org.json")
 BROKEN = (500, 502, 503, 504, 520, 521, 522, 523, 524)
+
+UNREACHED = (requests.exceptions.ConnectionError, requests.exceptions.Timeout)
 
 Answer = tuple[requests.Response, Any]
 Wait = Callable[[float], object]
@@ -54,6 +73,57 @@ class CursorLost(Exception):
     """The other server no longer knows this position in a list."""
 
 
+class AnswerBroken(Exception):
+    """An answer that cannot be used, which may be better the next time; the message says what is wrong with it."""
+
+
+_WATCHDOG = Watchdog()
+
+
+class _Timed:
+    """The status and the headers come within the time of an answer, however slowly each byte comes."""
+
+    spoken: socket.socket | None = None
+
+    def getresponse(self) -> HTTPResponse:
+        # A connection that ends with its answer forgets its socket, which the body still comes from.
+        self.spoken = self.sock  # type: ignore[attr-defined]
+        with _limit(self.spoken, ANSWER_SECONDS) as limit:
+            response: HTTPResponse = super().getresponse()  # type: ignore[misc]  # of the connection beside it
+        if limit.has_expired:
+            raise TimeoutError
+        return response
+
+
+class _TimedHttp(_Timed, HTTPConnection):  # type: ignore[misc]
+    """Without TLS."""
+
+
+class _TimedHttps(_Timed, HTTPSConnection):  # type: ignore[misc]
+    """With TLS."""
+
+
+class _HttpPool(HTTPConnectionPool):
+    ConnectionCls = _TimedHttp
+
+
+class _HttpsPool(HTTPSConnectionPool):
+    ConnectionCls = _TimedHttps
+
+
+class _Adapter(HTTPAdapter):
+    def init_poolmanager(self, *args: Any, **options: Any) -> None:
+        super().init_poolmanager(*args, **options)
+        self.poolmanager.pool_classes_by_scheme = {"http": _HttpPool, "https": _HttpsPool}
+
+
+def _limit(spoken: socket.socket | None, seconds: float) -> Deadline:
+    limit = Deadline(_WATCHDOG, seconds)
+    if spoken is not None:
+        limit.watch(spoken)
+    return limit
+
+
 class Source:
     """A server with the public API. `wait` and `tell` are called when it asks to wait, or fails for a while."""
 
@@ -75,7 +145,11 @@ class Source:
         self._tell = tell
         self._now: datetime | None = None
         self._session = requests.Session()
-        self._session.headers["User-Agent"] = f"relayboard-move/{program_version()}"
+        self._session.headers.update({"User-Agent": f"relayboard-move/{program_version()}", "Accept-Encoding": "gzip"})
+        self._session.max_redirects = REDIRECTS
+        for scheme in DEFAULT_PORTS:
+            self._session.mount(f"{scheme}://", _Adapter())
+        self._walked: dict[str, set[str]] = {}
         self._token = token
 
     @property
@@ -100,9 +174,9 @@ class Source:
         if response.status_code in (401, 403) and not path.startswith(WORKSPACES):
             raise ListRefused
         if response.status_code in (401, 403):
-            raise SourceFailed(f"{self.url} does not accept the token: {_sentence(response)}")
+            raise SourceFailed(f"{self.url} does not accept the token: {_sentence(document)}")
         if response.status_code != 200:
-            raise SourceFailed(f"{self.url} answers {response.status_code} to {path}: {_sentence(response)}")
+            raise SourceFailed(f"{self.url} answers {response.status_code} to {path}: {_sentence(document)}")
         if not isinstance(document, dict):
             raise SourceFailed(f"{self.url} answers {path} with something else than an object")
         return document
@@ -144,14 +218,27 @@ class Source:
 
     def read_page(self, path: str) -> tuple[list[Mapping[str, Any]], str | None]:
         """The records of a page, and the path of the next one. Links may name another host, as behind a proxy: only
-        their path and query are used."""
+        their path and query are used. Raises SourceFailed, also for pages that lead in a circle."""
+        name, cursors = _place_in_list(path)
+        walked = self._walked.setdefault(name, set())
+        if not cursors:
+            walked.clear()
         document = self.read(path)
-        results: list[Mapping[str, Any]] = [each for each in document.get("results") or () if isinstance(each, dict)]
-        following = document.get("next")
-        return results, self._relative(following) if following else None
+        listed, following = document.get("results"), document.get("next")
+        if not isinstance(listed, list) or not isinstance(following, str | None):
+            raise SourceFailed(f"{self.url} answers {path} with something else than a page of a list")
+        results: list[Mapping[str, Any]] = [each for each in listed if isinstance(each, dict)]
+        walked.add(path)
+        following = self._relative(following) if following else None
+        if following in walked:
+            raise SourceFailed(f"{self.url} leads from one page of its list {name} to another in a circle")
+        return results, following
 
     def _relative(self, link: str) -> str:
-        parts = urlsplit(link)
+        try:
+            parts = urlsplit(link)
+        except ValueError as error:
+            raise SourceFailed(f"{self.url} names a next page that is no URL: {link[:200]}") from error
         base = urlsplit(self.url).path
         path = parts.path.removeprefix(base) if base and parts.path.startswith(base + "/") else parts.path
         return f"{path}?{parts.query}" if parts.query else path
@@ -165,57 +252,94 @@ class Source:
             if response.status_code != 200:
                 raise SourceFailed(f"{urlsplit(address).netloc} answers {response.status_code}")
             size = 0
-            # Undecoded: archives are stored packed, and some storages unpack them on the way.
-            for piece in response.raw.stream(PIECE_BYTES, decode_content=False):
-                size += len(piece)
-                file.write(piece)
+            try:
+                # Undecoded: archives are stored packed, and some storages unpack them on the way.
+                for piece in _pieces(response, FILE_SECONDS):
+                    size += len(piece)
+                    if size > FILE_BYTES:
+                        raise SourceFailed(f"its file is larger than {FILE_BYTES >> 30} GiB")
+                    file.write(piece)
+            except AnswerBroken as error:
+                raise SourceFailed(f"{urlsplit(address).netloc} {error}") from error
             return size
 
     def _get(self, url: str, *, stream: bool = False, is_ours: bool = True) -> Answer:
         """Asks until there is an answer that is not a failure of the moment; with its document, unless it is a stream.
         Raises SourceFailed."""
-        pause, problem = FIRST_PAUSE_SECONDS, ""
+        pause, problem, limited = FIRST_PAUSE_SECONDS, "", 0.0
         attempt, attempts = 0, ATTEMPTS
         while attempt < attempts:
             if self.stopped.is_set():
                 raise SourceFailed("the move was stopped")
             try:
-                response = self._ask(url, stream=stream, is_ours=is_ours)
+                response = self._ask(url, is_ours=is_ours)
                 problem, attempts = "", ATTEMPTS
                 self._has_answered = True
                 if response.status_code == 429:
-                    self._pause(_retry_after(response) or UNSAID_PAUSE_SECONDS, "the other server's limit is reached")
+                    response.close()
+                    seconds = _retry_after(response) or UNSAID_PAUSE_SECONDS
+                    limited += seconds
+                    if limited > LIMITED_SECONDS:
+                        break
+                    self._pause(seconds, "the other server's limit is reached")
                     continue
                 if response.status_code not in BROKEN:
-                    return response, None if stream or response.status_code != 200 else _parse(response.content)
+                    return response, None if stream and response.status_code == 200 else self._read_answer(response)
+                response.close()
                 problem = f"answers {response.status_code}"
                 pause = max(pause, _retry_after(response) or 0.0)
-            except (requests.exceptions.RequestException, ValueError) as error:
+            except (requests.exceptions.RequestException, AnswerBroken) as error:
                 problem = _describe(error)
-                if not self._has_answered and isinstance(error, requests.exceptions.ConnectionError):
+                if not self._has_answered and isinstance(error, UNREACHED):
                     attempts = EARLY_ATTEMPTS
             attempt += 1
             if attempt < attempts:
                 self._pause(pause, f"the other server {problem}")
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        if limited > LIMITED_SECONDS:
+            raise SourceFailed(f"{self.url} has had its limit reached for a day; run the command again to go on")
         if not self._has_answered:
             raise SourceFailed(
                 f"{self.url} {problem}: look at its address and whether it runs, then run the command again"
             )
         raise SourceFailed(f"{self.url} {problem}, {ATTEMPTS} times in a row; run the command again to go on")
 
-    def _ask(self, url: str, *, stream: bool, is_ours: bool) -> requests.Response:
+    def _ask(self, url: str, *, is_ours: bool) -> requests.Response:
         self.requests += 1
         headers = {"Authorization": f"Token {self._token}"} if is_ours else {}
         # No redirect elsewhere: the token would go with it.
         response = self._session.get(
-            url, headers=headers, timeout=(CONNECT_SECONDS, READ_SECONDS), stream=stream, allow_redirects=not is_ours
+            url, headers=headers, timeout=(CONNECT_SECONDS, READ_SECONDS), stream=True, allow_redirects=not is_ours
         )
         if is_ours and response.is_redirect:
+            response.close()
             raise SourceFailed(f"{self.url} is elsewhere: use {response.headers.get('Location', 'its new address')}")
-        if "Date" in response.headers:
-            self._now = parsedate_to_datetime(response.headers["Date"])
+        self._now = _moment(response.headers.get("Date", "")) or self._now
         return response
+
+    def _read_answer(self, response: requests.Response) -> Any:
+        """The document of an answer; whatever a refusal says. Raises SourceFailed for an answer that will not be better
+        the next time, AnswerBroken for others."""
+        is_refusal = response.status_code != 200
+        with response:
+            kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()[:60]
+            if not is_refusal and kind and "json" not in kind:
+                raise AnswerBroken(f"answers with {kind} instead of JSON")
+            content = bytearray()
+            for piece in _unpacked(response, _pieces(response, ANSWER_SECONDS)):
+                content += piece
+                if len(content) > ANSWER_BYTES:
+                    raise SourceFailed(
+                        f"{self.url} answers with more than {ANSWER_BYTES >> 20} MiB: no server of this API does"
+                    )
+        try:
+            return _parse(bytes(content))
+        except StrictJsonError as error:
+            raise SourceFailed(f"{self.url} answers with JSON that nests deeper than {NESTING} levels") from error
+        except ValueError as error:
+            if is_refusal:
+                return None
+            raise AnswerBroken("answers with something that is not JSON") from error
 
     def _pause(self, seconds: float, reason: str) -> None:
         count = round(seconds)
@@ -249,8 +373,51 @@ def _addresses(host: str) -> set[str]:
         return set()
 
 
+def _place_in_list(path: str) -> tuple[str, list[str]]:
+    """What is read page by page, and the position in it."""
+    parts = urlsplit(path)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    cursors = [value for name, value in query if name == "cursor"]
+    others = urlencode(sorted(pair for pair in query if pair[0] != "cursor"))
+    return parts.path + (f"?{others}" if others else ""), cursors
+
+
+def _pieces(response: requests.Response, seconds: float) -> Iterator[bytes]:
+    """The bytes of an answer as they come, for so long at most. Raises AnswerBroken."""
+    with _limit(getattr(response.raw.connection, "spoken", None), seconds) as limit:
+        try:
+            while piece := response.raw.read1(PIECE_BYTES, decode_content=False):
+                yield piece
+        except (HTTPError, OSError, ValueError) as error:
+            late = limit.has_expired or isinstance(error, TimeoutError | ReadTimeoutError)
+            raise AnswerBroken("does not answer in time" if late else "breaks off its answer") from error
+    if limit.has_expired:  # its end looks like one of the other server
+        raise AnswerBroken("does not answer in time")
+
+
+def _unpacked(response: requests.Response, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The bytes of the document, a limited number at a time, however well they are packed. Raises AnswerBroken."""
+    coding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if coding in ("identity", ""):
+        yield from pieces
+        return
+    if coding not in ("gzip", "x-gzip"):
+        raise AnswerBroken(f"packs its answers as {coding[:60]}, which nobody asked for")
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        for piece in pieces:
+            while piece and not unpacking.eof:
+                yield unpacking.decompress(piece, PIECE_BYTES)
+                piece = unpacking.unconsumed_tail
+    except zlib.error as error:
+        raise AnswerBroken("breaks off its answer") from error
+    if not unpacking.eof:
+        raise AnswerBroken("breaks off its answer")
+
+
 def _parse(content: bytes) -> Any:
     """The document of an answer. Halves of characters, which no database stores, are replaced. Raises ValueError."""
+    check_nesting(content, NESTING)
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError:
@@ -259,33 +426,38 @@ def _parse(content: bytes) -> Any:
 
 
 def _retry_after(response: requests.Response) -> float | None:
-    """The seconds that a response asks to wait, given as a number or as a time."""
+    """The seconds that a response asks to wait, given as a number or as a time: from one to some hours."""
     given = response.headers.get("Retry-After", "").strip()
-    if not given:
-        return None
     try:
-        return max(0.0, float(given))
+        seconds = float(given)
     except ValueError:
-        pass
+        moment = _moment(given)
+        seconds = (moment - datetime.now(UTC)).total_seconds() if moment else 0.0
+    return min(max(1.0, seconds), LONGEST_SAID_SECONDS) if seconds > 0 else None
+
+
+def _moment(given: str) -> datetime | None:
+    """A time of a header; None for what is none."""
     try:
-        return max(0.0, (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds())
-    except (TypeError, ValueError):
+        moment = parsedate_to_datetime(given)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _sentence(response: requests.Response) -> str:
-    try:
-        document = response.json()
-    except ValueError:
-        return "no reason is given"
+def _sentence(document: Any) -> str:
     found = document.get("detail") if isinstance(document, dict) else None
-    return str(found or document)[:200]
+    return str(found or document)[:200] if document else "no reason is given"
 
 
 def _describe(error: Exception) -> str:
+    if isinstance(error, AnswerBroken):
+        return str(error)
     if isinstance(error, requests.exceptions.Timeout):
         return "does not answer in time"
+    if isinstance(error, requests.exceptions.TooManyRedirects):
+        return f"redirects more than {REDIRECTS} times"
     if isinstance(error, requests.exceptions.ConnectionError):
         why = explain_tls(error)
         return f"cannot be reached: {why}" if why else "cannot be reached"
-    return "answers with something that is not JSON" if isinstance(error, ValueError) else "breaks off its answer"
+    return "breaks off its answer"

@@ -138,7 +138,7 @@ class Verifier:
                 page, following = self.source.read_page(following)
             except (NotThere, ListRefused):
                 return found
-            records = {record["reference"]: record for each in page if (record := kind.read(each))["reference"]}
+            records = {record["reference"]: record for record in kind.records(page)}
             if kind.name in LISTED_ALWAYS:
                 seen.update(records)
             with self.database.reading() as tx:

@@ -8,16 +8,12 @@ from ipaddress import ip_network
 import pytest
 import requests
 import trustme
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 
 from relayboard.base.certificates import explain_tls
 from relayboard.base.settings import load_settings
 from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import KEY, by_name
+from tests.certificates import self_signed
 from tests.worker.receivers import Reply, answering_with, receiving
 from worker.http.errors import SendFailed
 from worker.http.requests import URL_LENGTH, check_url
@@ -220,20 +216,6 @@ class TestLimits:
             assert door.post(receiver.url, b"", {}).status == 200
 
         assert len(asked) == 2
-
-
-def self_signed(folder):
-    """The files of a certificate that nobody else signed, and of its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    now = datetime.now(UTC)
-    made = made.serial_number(1).not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=9))
-    signed = made.sign(key, hashes.SHA256())
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
-    (folder / "certificate.pem").write_bytes(signed.public_bytes(Encoding.PEM))
-    (folder / "key.pem").write_bytes(private)
-    return folder / "certificate.pem", folder / "key.pem"
 
 
 class TestCertificates:
