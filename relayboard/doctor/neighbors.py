@@ -1,23 +1,22 @@
 """What else the service needs: its queue, its own address as clients see it, the mail server, phones."""
 
 import contextlib
-import smtplib
-import ssl
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 import requests
 
+from flows.engine.services import ServiceError
 from persistence.channels.states import LOST_AFTER
 from persistence.heartbeats import Heartbeat
 from relayboard.base.certificates import explain_tls
-from relayboard.base.mail_server import STARTTLS, TLS, MailServer
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings
 from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
 from worker.app import OTHER_QUEUE, SAME_QUEUE, check_queue, look_for_other_queues
 from worker.errors import QueueError
+from worker.flows.services.email import check_mail_server
 
 SECONDS = 10.0
 LOST_MINUTES = round(LOST_AFTER.total_seconds() / 60)
@@ -153,30 +152,16 @@ def check_mail(settings: Settings) -> Findings:
         return
     server = settings.smtp_url
     try:
-        _sign_in(server)
-    except (OSError, smtplib.SMTPException) as error:
+        check_mail_server(server, SECONDS)
+    except ServiceError as error:
         yield Finding(
             "mail",
             PROBLEM,
-            f"the mail server {server.host}:{server.port} cannot be used ({_short(error)}): start it, or correct "
+            f"the mail server {server.host}:{server.port} cannot be used ({error}): start it, or correct "
             "RELAYBOARD_SMTP_URL",
         )
     else:
         yield Finding("mail", OK, f"{server.host}:{server.port} takes mail from {server.sender}")
-
-
-def _sign_in(server: MailServer) -> None:
-    context = ssl.create_default_context()
-    if server.security == TLS:
-        connection: smtplib.SMTP = smtplib.SMTP_SSL(server.host, server.port, timeout=SECONDS, context=context)
-    else:
-        connection = smtplib.SMTP(server.host, server.port, timeout=SECONDS)
-    with connection:
-        if server.security == STARTTLS:
-            connection.starttls(context=context)
-        if server.user:
-            connection.login(server.user, server.password)
-        connection.noop()
 
 
 def check_push(phones: int | None, silent: int) -> Findings:
@@ -199,7 +184,7 @@ def check_push(phones: int | None, silent: int) -> Findings:
 
 def _short(error: Exception) -> str:
     """The innermost reason, without addresses of objects."""
-    while isinstance(error.__context__, Exception) and not isinstance(error, smtplib.SMTPException):
+    while isinstance(error.__context__, Exception):
         error = error.__context__
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return " ".join(text.split())[:200] or type(error).__name__
