@@ -19,8 +19,8 @@ class OperationRules:
     """One operation, compiled from its YAML. One that `changes_credentials` changes what each request of the workspace
     begins with: its settings, or who may do what in it. If it `runs_itself`, its handler opens its transactions;
     if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key. If it `tells_reading`, the
-    audit log is told who reads, in a unit of work that writes. If it `may_be_dry`, its body may ask for a `dry_run`,
-    which only reads."""
+    audit log is told who reads, in a unit of work that writes. A request whose body has what `may_be_dry` names
+    only reads; what is absent counts as false."""
 
     id: str
     generation: str
@@ -43,7 +43,7 @@ class OperationRules:
     is_stream: bool
     runs_itself: bool
     keeps_no_answer: bool
-    may_be_dry: bool
+    may_be_dry: Mapping[str, bool]
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
 
     @property
@@ -53,7 +53,12 @@ class OperationRules:
 
 def only_reads(rules: OperationRules, body: Any) -> bool:
     """Whether a request with this body needs no unit of work that writes, which others would wait for."""
-    return not rules.is_writing or (rules.may_be_dry and isinstance(body, Mapping) and body.get("dry_run") is True)
+    if not rules.is_writing:
+        return True
+    dry = rules.may_be_dry
+    return (
+        bool(dry) and isinstance(body, Mapping) and all(body.get(name, False) is is_on for name, is_on in dry.items())
+    )
 
 
 def handler_name(generation: str, operation: Mapping[str, Any]) -> str:
@@ -115,7 +120,7 @@ def _compile(
         changes_credentials=bool(operation.get("x-changes-credentials")),
         tells_reading=bool(operation.get("x-tells-reading")),
         keeps_no_answer=bool(operation.get("x-keeps-no-answer")),
-        may_be_dry=bool(operation.get("x-may-be-dry")),
+        may_be_dry=operation.get("x-may-be-dry", {}),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,
         is_stream=EVENT_STREAM in operation["responses"].get("200", {}).get("content", {}),

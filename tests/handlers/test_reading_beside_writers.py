@@ -3,9 +3,11 @@
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 
+from handlers.contract.operations import load_contract, only_reads
 from persistence.tokens import list_tokens
 from testbed.running import wait_until
 from testbed.tokens import make_token
@@ -31,6 +33,36 @@ def test_every_get_is_answered_while_another_process_writes(api: Api, locked: Lo
 
     assert len(GETS) > 40
     assert set(statuses.values()) == {200}, statuses
+
+
+def test_a_request_that_only_tells_what_it_would_do_is_answered_while_another_process_writes(
+    api: Api, locked: Locked
+) -> None:
+    """The examples of the contract; the import that one of them names is not there."""
+    said = {}
+    with locked():
+        for name, rules in load_contract("v2").items():
+            if not rules.may_be_dry:
+                continue
+            bodies = [each["value"] for each in examples_of(rules.path) if only_reads(rules, each["value"])]
+            assert bodies, f"{name} has no example of a request that only reads"
+            said |= {(rules.path, str(body)): api.post(rules.path, body).status_code for body in bodies}
+
+    by_path = {path: status for (path, _), status in said.items()}
+    assert by_path == {
+        "/api/v2/contact_doubles.json": 200,
+        "/api/v2/contact_renumberings.json": 200,
+        "/api/v2/contact_import_actions.json": 400,
+    }, said
+
+
+def examples_of(path: str) -> list[dict[str, Any]]:
+    (found,) = (
+        each.body["requestBody"]["content"]["application/json"]["examples"]
+        for each in token_operations()
+        if each.method == "post" and f"/api/{each.generation}{each.path}" == path
+    )
+    return list(found.values())
 
 
 def test_the_first_use_of_a_token_is_noted_once_the_writer_has_ended(api: Api, locked: Locked) -> None:
