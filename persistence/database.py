@@ -283,10 +283,11 @@ class Database:
         if transaction.woken:
             self.wake(transaction.woken)
 
-    def write(self, work: Callable[[Transaction], Result]) -> Result:
+    def write(self, work: Callable[[Transaction], Result], *, may_repeat: bool = False) -> Result:
         """Run `work` in a unit of work; if it loses a race to another transaction, it is run again on the new state. So
         it is if its connection breaks before its end, for example because the server ended the transaction of a process
-        that was frozen: nothing of it is stored.
+        that was frozen: nothing of it is stored. If it breaks at the commit nobody knows; then only work that
+        `may_repeat`, because to do it twice is to do it once, is run again.
         """
         ends = time.monotonic() + LONGEST_WAIT_SECONDS
         races = 0
@@ -303,7 +304,7 @@ class Database:
                         raise
                     continue
                 races += 1
-                is_undone = not is_ending and isinstance(error, DBAPIError) and has_broken(error)
+                is_undone = (may_repeat or not is_ending) and isinstance(error, DBAPIError) and has_broken(error)
                 if races == ATTEMPTS or not (is_undone or lost_a_race(error)):
                     raise
 

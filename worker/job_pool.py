@@ -1,12 +1,16 @@
 """Runs jobs in one process: each in a limited number of threads, and once more if it was woken while running."""
 
+import logging
 import threading
 from collections.abc import Iterable
 
+from persistence.errors import DatabaseError, is_temporary, reason_of, took_too_long
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.jobs import Job, Step
 from worker.metrics import measuring_step
 from worker.runtime import Runtime
+
+logger = logging.getLogger("relayboard.worker")
 
 SHORTEST_SECONDS = 0.01
 """Steps that end sooner are not in traces: they have looked, and found nothing or hardly anything."""
@@ -19,10 +23,18 @@ class JobPool:
         self._runners = {job.kind: _JobRunner(job, job.begin(runtime), runtime.stopping) for job in jobs}
 
     def run(self, kind: str) -> None:
-        """Runs a job in this thread; returns at once if other threads are running it. Raises what the job raises."""
+        """Runs a job in this thread; returns at once if other threads are running it. Raises what the job raises, but
+        not what the database may do at any time: the next sweep tries again.
+        """
         runner = self._runners.get(kind)
-        if runner is not None:  # another version of the program may know more jobs
+        if runner is None:  # another version of the program may know more jobs
+            return
+        try:
             runner.run()
+        except DatabaseError as error:
+            if not (is_temporary(error) or took_too_long(error)):
+                raise
+            logger.warning("the job %s is tried again later: %s", kind, " ".join(reason_of(error).split()))
 
 
 class _JobRunner:

@@ -17,7 +17,7 @@ from persistence.data_jobs import remove_old_files
 from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
 from persistence.deliveries.records import trim_deliveries
-from persistence.errors import DatabaseError, is_away
+from persistence.errors import DatabaseError, is_away, took_too_long
 from persistence.flows.upkeep import list_counting_workspaces, show_counts
 from persistence.groups.smart_groups import (
     LeasedGroup,
@@ -175,14 +175,15 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
         return False
 
     def forget_limits() -> bool:
-        database.write(lambda tx: forget_windows(tx, tx.now - period))
+        database.write(lambda tx: forget_windows(tx, tx.now - period), may_repeat=True)
         return False
 
     works: list[Step] = [
         finish_uploads,
         lambda: remove_old_files(database, store, REMOVED_AT_ONCE) >= REMOVED_AT_ONCE,
         *(partial(_trim, database, trim) for trim in TRIMMERS),
-        lambda: database.write(lambda tx: trim_accounts(tx, ages, TRIMMED_AT_ONCE)) >= TRIMMED_AT_ONCE,
+        partial(_trim, database, partial(trim_accounts, ages=ages)),
+        lambda: trim_calls(database, TRIMMED_AT_ONCE),
         forget_limits,
     ]
 
@@ -257,7 +258,7 @@ BATCH = 1000
 
 CHUNKS_IN_TURN = 5
 
-Trimmer = Callable[[Transaction, int], int]
+Trimmer = Callable[..., int]
 TRIMMERS: tuple[Trimmer, ...] = (
     trim_deliveries,
     trim_resthook_events,
@@ -265,7 +266,6 @@ TRIMMERS: tuple[Trimmer, ...] = (
     trim_answers,
     trim_syncs,
     trim_alarms,
-    trim_calls,
     trim_registrations,
     trim_forgotten,
     trim_heartbeats,
@@ -275,8 +275,18 @@ TRIMMERS: tuple[Trimmer, ...] = (
 
 
 def _trim(database: Database, trim: Trimmer) -> bool:
-    return database.write(lambda tx: trim(tx, TRIMMED_AT_ONCE)) >= TRIMMED_AT_ONCE
+    """Deletes a batch; a smaller one where the database is too slow for its time limit. Who deletes what is old may do
+    so twice."""
+    limit = TRIMMED_AT_ONCE
+    while True:
+        try:
+            return database.write(partial(trim, limit=limit), may_repeat=True) >= limit
+        except DatabaseError as error:
+            if not took_too_long(error) or limit == 1:
+                raise
+            limit = max(limit // TIMES_SMALLER, 1)
 
 
 TRIMMED_AT_ONCE = 1000
+TIMES_SMALLER = 10
 REMOVED_AT_ONCE = 100

@@ -4,12 +4,13 @@ by a number for each channel."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import orjson
 from sqlalchemy import ColumnElement, delete, func, insert, null, select
 
-from persistence.database import Transaction
+from persistence.database import Database, Transaction
 from persistence.deliveries.hiding import HIDDEN
 from persistence.lists import ListSpec, belongs_to, equals
 from persistence.sql.columns import split
@@ -96,11 +97,14 @@ def record_calls(tx: Transaction, calls: Sequence[GatewayCall]) -> None:
         )
 
 
-def trim_calls(tx: Transaction, limit: int) -> int:
+def trim_calls(database: Database, limit: int) -> bool:
     """Deletes calls older than KEPT_FOR, and of each channel those before its latest KEPT_CALLS, at most so many of
-    each channel; returns the number of the channel with most.
+    each channel and of each kind, in a unit of work of its own; whether there may be more.
     """
-    return max((_trim_channel(tx, channel_id, limit) for channel_id in _list_channels(tx)), default=0)
+    with database.reading() as tx:
+        due = [channel_id for channel_id in _list_channels(tx) if _find_old(tx, channel_id, 1)]
+    gone = (database.write(partial(_trim_channel, channel_id=each, limit=limit), may_repeat=True) for each in due)
+    return max(gone, default=0) >= limit
 
 
 def _list_channels(tx: Transaction) -> list[int]:
@@ -112,12 +116,17 @@ def _list_channels(tx: Transaction) -> list[int]:
     return list(tx.execute(select(found.c.id).where(found.c.id.is_not(None))).scalars())
 
 
-def _trim_channel(tx: Transaction, channel_id: int, limit: int) -> int:
+def _find_old(tx: Transaction, channel_id: int, limit: int) -> set[int]:
     rows = gateway_call.c
     its = select(rows.id).where(rows.channel_id == channel_id)
     old = its.where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on, rows.id).limit(limit)
     surplus = its.order_by(rows.created_on.desc(), rows.id.desc()).offset(KEPT_CALLS).limit(limit)
-    gone = {each for chosen in (old, surplus) for each in tx.execute(chosen).scalars()}
+    return {each for chosen in (old, surplus) for each in tx.execute(chosen).scalars()}
+
+
+def _trim_channel(tx: Transaction, channel_id: int, limit: int) -> int:
+    rows = gateway_call.c
+    gone = _find_old(tx, channel_id, limit)
     for some in split(sorted(gone)):
         tx.execute(delete(gateway_call).where(rows.channel_id == channel_id, rows.id.in_(some)))
     return len(gone)

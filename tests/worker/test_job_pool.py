@@ -2,6 +2,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from relayboard.base.settings import load_settings
 from relayboard.base.tracing import caused_by, causes, tracing
@@ -10,6 +11,7 @@ from testbed.set_by_name import KEY
 from tests.relayboard.test_traces import collecting
 from worker.job_pool import JobPool
 from worker.jobs import Job
+from worker.metrics import failures
 
 
 @pytest.fixture
@@ -112,6 +114,29 @@ def test_an_error_is_told_and_does_not_block_the_kind(runtime):
     pool.run("digging")
 
     assert results == []
+
+
+def test_what_a_database_may_do_at_any_time_is_one_line_of_the_log_and_counted(runtime, caplog):
+    results = [False]
+    before = failures.labels("digging")._value.get()
+
+    def step():
+        if not results:
+            cause = Exception("server closed the connection unexpectedly\n\tThis probably means it ended\n")
+            raise OperationalError(None, None, cause, connection_invalidated=True)
+        return results.pop()
+
+    pool = pool_of(runtime, step)
+    pool.run("digging")
+    pool.run("digging")
+    results.append(False)
+    pool.run("digging")
+
+    (line,) = caplog.records
+    assert line.getMessage() == (
+        "the job digging is tried again later: server closed the connection unexpectedly This probably means it ended"
+    )
+    assert (line.exc_info, results, failures.labels("digging")._value.get() - before) == (None, [], 1)
 
 
 def test_nothing_more_is_begun_once_the_process_stops(runtime):
