@@ -1,10 +1,14 @@
-"""`python -m bench.frozen`: what others wait for while a worker is frozen in the middle of a transaction.
+"""`python -m bench.frozen`: what others wait for while a process is frozen in the middle of a transaction.
 
 Contacts write all the time, and a flow answers them by a gateway with a rate limit, whose row all workers lock. Of two
 workers one is stopped (SIGSTOP) when it has a transaction open, and goes on after a while (SIGCONT); in each
 round the other one in turn. Prints JSON: the longest time in which no reply reached the gateway, and what was lost or
 came twice. What was not sent and says so (`uncertain`) is not lost. Fails (status 1) if that pause is ten seconds or
 longer, or if anything was lost or doubled. On PostgreSQL.
+
+`--process api` freezes one of two API processes instead. Clients of both send messages to one contact, whose row all
+requests lock; who gets no answer sends the same request again, with its Idempotency-Key. The pause is the longest one
+in which the other process answered no request, and each message has to be there once.
 """
 
 import argparse
@@ -17,9 +21,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import requests
@@ -42,6 +47,14 @@ OPEN = """SELECT count(*) FROM pg_stat_activity
 WHERE application_name = :name AND xact_start IS NOT NULL AND state LIKE 'idle in transaction%'"""
 
 
+Pause = Callable[[float, float], float]
+
+
+def longest_pause(times: Sequence[float], begin: float, end: float) -> float:
+    inside = [begin, *(each for each in times if begin <= each <= end), end]
+    return max(later - earlier for earlier, later in itertools.pairwise(inside))
+
+
 class Replies:
     """When the gateway got replies, and how many for each contact."""
 
@@ -56,8 +69,7 @@ class Replies:
             self.times.append(time.monotonic())
 
     def longest_pause(self, begin: float, end: float) -> float:
-        inside = [begin, *(each for each in list(self.times) if begin <= each <= end), end]
-        return max(later - earlier for earlier, later in itertools.pairwise(inside))
+        return longest_pause(list(self.times), begin, end)
 
 
 class Writers:
@@ -93,10 +105,14 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=60.0, help="how long a worker is frozen (default 60)")
     parser.add_argument("--per-second", type=float, default=10.0, help="messages of contacts per second")
+    parser.add_argument("--process", choices=("worker", "api"), default="worker", help="which one is frozen")
     options = parser.parse_args(arguments)
     if options.rounds < 1 or min(options.seconds, options.per_second) <= 0:
         parser.error("--rounds, --seconds and --per-second must be greater than 0")
-    result = measure(options.rounds, options.seconds, options.per_second)
+    if options.process == "api":
+        result = measure_api(options.rounds, options.seconds)
+    else:
+        result = measure(options.rounds, options.seconds, options.per_second)
     print(json.dumps(result, indent=1))
     is_fine = max(result["pauses"]) < LONGEST_PAUSE_SECONDS and not result["lost"] and not result["doubled"]
     return 0 if is_fine else 1
@@ -117,7 +133,9 @@ def measure(rounds: int, seconds: float, per_second: float) -> dict[str, Any]:
         with writers.writing():
             wait_until(lambda: len(replies.times) > per_second, "the first replies", PATIENCE_SECONDS)
             for number in range(rounds):
-                pauses.append(round(freeze(running, WORKERS[number % 2], replies, seconds), 2))
+                name = WORKERS[number % 2]
+                frozen = running.processes[name].pid
+                pauses.append(round(freeze(running, frozen, _mark(name), replies.longest_pause, seconds), 2))
         wait_until(
             lambda: count_outgoing(running, tenant, "wired") >= writers.counts.total(), "all replies", PATIENCE_SECONDS
         )
@@ -138,18 +156,118 @@ def measure(rounds: int, seconds: float, per_second: float) -> dict[str, Any]:
         }
 
 
+class Node:
+    """An API process of its own, and a client that sends through it one message after another."""
+
+    def __init__(self, running: RunningService, name: str, contact: str) -> None:
+        self.name = name
+        self.sent = 0
+        self.times: list[float] = []
+        self.refused: Counter[str] = Counter()
+        url = _marked(running.database_url, name)
+        environment = {**running.environment, "RELAYBOARD_DATABASE_URL": url}
+        folder = running.folder / _mark(name)
+        folder.mkdir()
+        self.service = replace(running, folder=folder, environment=environment, processes={})
+        self.service.start("api")
+        self.service.wait_until_ready()
+        self._contact = contact
+        self._headers = {"Authorization": f"Token {running.token}"}
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        self._thread.start()
+        try:
+            yield
+        finally:
+            self._ending.set()
+            self._thread.join()
+
+    def _run(self) -> None:
+        session = requests.Session()
+        while not self._ending.is_set():
+            text = f"{_mark(self.name)} {self.sent}"
+            while not self._is_taken(session, text):
+                self._ending.wait(0.1)
+            self.sent += 1
+            self.times.append(time.monotonic())
+
+    def _is_taken(self, session: requests.Session, text: str) -> bool:
+        headers = {**self._headers, "Idempotency-Key": text.replace(" ", "-")}
+        body = {"contact": self._contact, "text": text}
+        try:
+            url = f"{self.service.url}/api/v2/messages.json"
+            status = session.post(url, json=body, headers=headers, timeout=PATIENCE_SECONDS).status_code
+        except requests.RequestException as error:
+            self.refused[type(error).__name__] += 1
+            return False
+        if status != 201:
+            self.refused[str(status)] += 1
+        return status == 201
+
+
+def measure_api(rounds: int, seconds: float) -> dict[str, Any]:
+    with service("postgresql") as running:
+        running.stop("worker")
+        contact = running.post("/api/v2/contacts.json", {"name": "Amina", "urns": ["tel:+250788123123"]})["uuid"]
+        nodes = [Node(running, name, contact) for name in ("node one", "node two")]
+        try:
+            pauses = []
+            with nodes[0].sending(), nodes[1].sending():
+                for number in range(rounds):
+                    frozen, other = nodes[number % 2], nodes[(number + 1) % 2]
+                    wait_until(partial(_has_begun, frozen), "the first answers", PATIENCE_SECONDS)
+                    pid = frozen.service.processes["api"].pid
+                    between = partial(_pause_of, other)
+                    pauses.append(round(freeze(running, pid, _mark(frozen.name), between, seconds), 2))
+            with running.database.reading() as tx:
+                found = Counter(tx.execute(select(message.c.text).where(message.c.direction == "out")).scalars())
+        finally:
+            for node in nodes:
+                node.service.kill("api")
+        wanted = Counter(f"{_mark(node.name)} {number}" for node in nodes for number in range(node.sent))
+        return {
+            "process": "api",
+            "rounds": rounds,
+            "frozen_seconds": seconds,
+            "messages": wanted.total(),
+            "pauses": pauses,
+            "longest_pause": max(pauses),
+            "lost": (wanted - found).total(),
+            "doubled": (found - wanted).total(),
+            "sent_again_after": dict(sum((node.refused for node in nodes), Counter[str]())),
+        }
+
+
+def _has_begun(node: Node) -> bool:
+    return len(node.times) > 10
+
+
+def _pause_of(node: Node, begin: float, end: float) -> float:
+    return longest_pause(list(node.times), begin, end)
+
+
 def start_named(running: RunningService, name: str) -> None:
     """A worker whose connections bear its name."""
     usual = running.environment["RELAYBOARD_DATABASE_URL"]
-    mark = "&" if "?" in usual else "?"
-    running.environment["RELAYBOARD_DATABASE_URL"] = f"{usual}{mark}application_name={name.replace(' ', '_')}"
+    running.environment["RELAYBOARD_DATABASE_URL"] = _marked(usual, name)
     running.start(name)
     running.environment["RELAYBOARD_DATABASE_URL"] = usual
 
 
-def freeze(running: RunningService, name: str, replies: Replies, seconds: float) -> float:
-    """Stops a worker in an open transaction for a while; the longest pause of the others meanwhile."""
-    group = os.getpgid(running.processes[name].pid)
+def _mark(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def _marked(url: str, name: str) -> str:
+    return f"{url}{'&' if '?' in url else '?'}application_name={_mark(name)}"
+
+
+def freeze(running: RunningService, pid: int, mark: str, pause_between: Pause, seconds: float) -> float:
+    """Stops a process in an open transaction for a while; the longest pause of the others meanwhile."""
+    group = os.getpgid(pid)
     ends = time.monotonic() + HITTING_SECONDS
     while True:
         os.killpg(group, signal.SIGSTOP)
@@ -157,14 +275,14 @@ def freeze(running: RunningService, name: str, replies: Replies, seconds: float)
         # What it has just sent is answered first; then it is the worker's turn, which does nothing.
         time.sleep(0.05)
         with running.database.reading() as tx:
-            if tx.execute(text(OPEN), {"name": name.replace(" ", "_")}).scalar_one():
+            if tx.execute(text(OPEN), {"name": mark}).scalar_one():
                 break
         os.killpg(group, signal.SIGCONT)
         if time.monotonic() > ends:
-            raise AssertionError(f"{name} was in no open transaction for {HITTING_SECONDS:g} s")
+            raise AssertionError(f"{mark} was in no open transaction for {HITTING_SECONDS:g} s")
         time.sleep(0.013)
     time.sleep(seconds)
-    pause = replies.longest_pause(began, time.monotonic())
+    pause = pause_between(began, time.monotonic())
     os.killpg(group, signal.SIGCONT)
     return pause
 

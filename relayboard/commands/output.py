@@ -11,7 +11,7 @@ from persistence.migrations import check_schema
 from persistence.secrets.encryption import KeyRing
 from persistence.secrets.renewal import confirm_secret_key
 from persistence.sql.columns import is_uuid
-from persistence.workspaces import Workspace, find_workspace_by_uuid
+from persistence.workspaces import Workspace, find_workspace_by_uuid, list_workspaces
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.printing import print_json as print_json
 from relayboard.commands.printing import print_record as print_record
@@ -55,9 +55,16 @@ def writing_in(options: Options) -> Iterator[tuple[Transaction, Workspace]]:
         yield tx, workspace_named(tx, options.workspace)
 
 
-def workspace_named(tx: Transaction, uuid: str) -> Workspace:
-    """The workspace with this UUID; raises CommandFailed if there is none."""
-    workspace = find_workspace_by_uuid(tx, uuid) if is_uuid(uuid) else None
-    if workspace is None:
-        raise CommandFailed(f"there is no workspace {uuid}")
-    return workspace
+def workspace_named(tx: Transaction, text: str) -> Workspace:
+    """The workspace with this UUID or name; raises CommandFailed if there is none, or if several have the name."""
+    if is_uuid(text):
+        workspace = find_workspace_by_uuid(tx, text)
+        found = [] if workspace is None else [workspace]
+    else:
+        found = [each for each in list_workspaces(tx) if each.name.casefold() == text.strip().casefold()]
+    if not found:
+        raise CommandFailed(f"there is no workspace {text}")
+    if len(found) > 1:
+        uuids = ", ".join(each.uuid for each in found)
+        raise CommandFailed(f'several have the name "{text}", say which workspace by its UUID: {uuids}')
+    return found[0]

@@ -47,7 +47,10 @@ def _listed() -> str | None:
     context = click.get_current_context(silent=True)
     if context is None or context.params.get("wide") is not False:
         return None
-    return "" if context.parent is None else context.parent.command.name or ""
+    if context.parent is None:
+        return ""
+    noun, verb = context.parent.command.name or "", context.command.name
+    return noun if verb == "list" else f"{noun} {verb}"
 
 
 def as_json(value: object) -> str:

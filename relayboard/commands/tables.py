@@ -32,18 +32,23 @@ LONGEST_WORD = 35
 """Longer words are shortened like texts, and so are UUIDs of records without a name."""
 
 COLUMNS: Mapping[str, Sequence[str]] = {
-    "audit": ("created_on", "user", "action", "resource", "name"),
+    "audit": ("created_on", "user", "action", "resource", "record", "via"),
     "broadcast": ("created_on", "status", "text", "groups", "contacts"),
     "campaign": ("name", "group", "created_on", "archived"),
+    "channel alarms": ("opened_on", "channel", "kind", "closed_on"),
+    "channel calls": ("created_on", "outcome", "message", "part", "response", "error"),
     "channel": ("name", "type", "address", "last_seen"),
+    "contact imports": ("filename", "status", "uuid", "done", "row_count", "created_on"),
     "contact": ("name", "urns", "groups", "language", "last_seen_on"),
     "delivery": ("created_on", "event", "status", "attempts", "receiver", "contact"),
     "field": ("key", "name", "type", "agent_access"),
     "flow": ("name", "type", "archived", "labels", "modified_on"),
     "global": ("key", "name", "value", "modified_on"),
     "group": ("name", "count", "query", "status", "error"),
+    "invitation": ("email", "role", "uuid", "expires_on"),
     "media": ("created_on", "content_type", "size", "filename"),
     "message": ("created_on", "direction", "text", "status", "contact"),
+    "session": ("last_seen_on", "user_agent", "uuid", "address", "method"),
     "start": ("created_on", "flow", "status", "groups", "contacts"),
     "template": ("name", "translations", "modified_on"),
     "ticket": ("opened_on", "contact", "topic", "assignee", "status"),
@@ -53,7 +58,8 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "webhook": ("receiver", "channel", "url", "is_on", "format"),
     "workspace": ("name", "country", "timezone", "languages"),
 }
-"""What a line of a list shows; for others the first that have values, without UUIDs."""
+"""What a line of a list shows, and those that are not called `list`; for others the first that have values, without
+UUIDs."""
 MOST_COLUMNS = 6
 
 
@@ -81,11 +87,15 @@ def make_tables(value: Any, width: int, noun: str | None = None) -> list[Table |
 def make_list(records: Sequence[Mapping[str, Any]], key: str | None, width: int, noun: str) -> Table:
     """A line for each record, with the columns that people look for. A UUID is added where there is room for it."""
     keys = [name for name in dict.fromkeys(name for each in records for name in each) if name not in ("uuid", "id")]
-    chosen = [name for name in COLUMNS.get(noun, ()) if name in keys] or keys
+    chosen = [name for name in COLUMNS.get(noun, ()) if name in (*keys, "uuid")] or keys
     columns = {name: [_one_line(each.get(name)) for each in records] for name in chosen}
     shown = {name: column for name, column in columns.items() if any(column)} or dict(list(columns.items())[:1])
     widths = _fit(dict(list(shown.items())[:MOST_COLUMNS]), width)
-    if any(each.get("uuid") for each in records) and width - sum(widths.values()) - GAP * len(widths) >= UUID_WIDTH:
+    if (
+        "uuid" not in widths
+        and any(each.get("uuid") for each in records)
+        and width - sum(widths.values()) - GAP * len(widths) >= UUID_WIDTH
+    ):
         shown["uuid"] = [str(each.get("uuid") or "") for each in records]
         widths["uuid"] = max(map(cell_len, shown["uuid"]))
     table = Table(title=_heading(key) if key else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
@@ -108,7 +118,7 @@ def _fit(columns: Mapping[str, Sequence[str]], width: int) -> dict[str, int]:
         for name, column in columns.items()
     }
     for name, column in columns.items():
-        if any(SHOWN_MOMENT.fullmatch(text) for text in column):
+        if name == "uuid" or any(SHOWN_MOMENT.fullmatch(text) for text in column):
             least[name] = wanted[name]
     while len(least) > 1 and sum(least.values()) + GAP * len(least) > width:
         least.popitem()

@@ -7,17 +7,17 @@ import click
 from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from persistence.channels.types.declaration import Setting
 from relayboard.usage.choices import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY
-from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, text_or_file, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, this, workspace
 from relayboard.usage.people import IN
 from relayboard.usage.values import Number, WholeNumber
 
 PACE = Number(SLOWEST_GATEWAY, FASTEST_GATEWAY)
 ID = "0c9f7d56-3f1e-4c0e-8a34-6f1f5e2b9a10"
-THIS = f"--channel {ID}"
+THIS = ID
 
 
-def channel() -> click.Option:
-    return option("--channel", "the channel, as `relayboard channel list` names it", required=True, metavar="UUID")
+def channel() -> OneOf:
+    return this("channel", "--channel", "the UUID, name or address of the channel")
 
 
 def pace(text: str) -> click.Option:
@@ -65,11 +65,7 @@ CHANNEL = Noun(
         "show",
         "channels.run_show",
         "one channel",
-        OneOf(
-            argument("shown_channel", "the UUID, name or address of the channel", metavar="CHANNEL", required=False),
-            option("--channel", "the same", metavar="UUID"),
-            required=True,
-        ),
+        channel(),
         examples=(ID, "'Front desk'"),
     ),
     Action(

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from relayboard.usage.choices import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES
-from relayboard.usage.parts import Action, Noun, argument, flag, option, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, this, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.record_actions import showing
 from relayboard.usage.values import FileOrOutput, Moment
@@ -20,6 +20,10 @@ TRIAL = (
 
 def flow() -> click.Option:
     return option("--flow", "the flow, as `relayboard flow list` names it", required=True, metavar="UUID")
+
+
+def this_flow() -> OneOf:
+    return this("flow", "--flow", "the UUID or the name of the flow")
 
 
 def file() -> click.Argument:
@@ -66,34 +70,34 @@ FLOW = Noun(
         "flow_archive.run_archive",
         "archive a flow and interrupt the contacts in it",
         workspace(),
-        flow(),
+        this_flow(),
         destroys="the flow {flow} is archived, and the contacts in it are interrupted",
         asks_pipes=False,
-        examples=(THIS,),
+        examples=(f"{IN} {ID}", f"{IN} Registration"),
     ),
     Action(
         "change",
         "flows.run_change",
         "settings of a flow that are not in its definition",
         workspace(),
-        flow(),
+        this_flow(),
         option(
             "--ignore-triggers",
             "keywords do not start other flows while a contact is in this flow",
             choices=("yes", "no"),
             required=True,
         ),
-        examples=(f"{THIS} --ignore-triggers yes",),
+        examples=(f"{IN} {ID} --ignore-triggers yes",),
     ),
     Action(
         "label",
         "flows.run_label",
         "label a flow",
         workspace(),
-        flow(),
+        this_flow(),
         option("--name", "the label; created if it is new", required=True),
         flag("--remove", "remove the label"),
-        examples=(f"{THIS} --name Health",),
+        examples=(f"{IN} {ID} --name Health",),
     ),
     Action(
         "run",
@@ -169,8 +173,8 @@ TRIGGER = Noun(
         "triggers.run_archive",
         "archive a trigger",
         workspace(),
-        option("--trigger", "the trigger, as `relayboard trigger list` names it", required=True, metavar="UUID"),
-        examples=(f"{IN} --trigger {ID}",),
+        this("trigger", "--trigger", "as `relayboard trigger list` names it"),
+        examples=(f"{IN} {ID}",),
     ),
 )
 START = Noun(
@@ -197,10 +201,10 @@ START = Noun(
         "starts.run_interrupt",
         "start no more contacts; contacts that were started continue",
         workspace(),
-        option("--start", "as `relayboard start list` names it", required=True, metavar="UUID"),
+        this("start", "--start", "as `relayboard start list` names it"),
         destroys="contacts that the start {start} has not reached yet will not be started",
         asks_pipes=False,
-        examples=(f"{IN} --start {ID}",),
+        examples=(f"{IN} {ID}",),
     ),
 )
 ALL = (FLOW, TRIGGER, START)

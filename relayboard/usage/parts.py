@@ -20,6 +20,7 @@ COMPLETING = "_RELAYBOARD_COMPLETE"
 COMMANDS = "relayboard.commands"
 LISTED, MOST_LISTED = 50, 10_000
 WORKSPACE_VARIABLE = "RELAYBOARD_WORKSPACE"
+TOO_MANY = ("unexpected extra argument", "cannot be given together")
 SECRETS = ("token", "password", "secret", "passphrase")
 """Words of options that people try for what is not given as an argument."""
 HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -55,8 +56,9 @@ HOW_NAMED = {
 METAVARS = ("UUID", "EMAIL", "ID")
 LISTS = ("list", "alarms", "calls", "subscribers", "imports")
 """Commands that show a line for each record."""
-ALIASES = {"shown_channel": "channel", "shown_delivery": "delivery", "shown_user": "email"}
-"""Arguments that stand for an option of former versions, which goes on."""
+THIS = "this_"
+"""What arguments begin with that stand for an option of former versions, which goes on (`this`)."""
+WORKSPACE = "workspace"
 
 Options = SimpleNamespace
 """What was given to a command: an attribute for each option and argument, lists where several can be given."""
@@ -154,15 +156,14 @@ class Action(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             rest = super().parse_args(ctx, args)
+            for group in () if ctx.resilient_parsing else self.groups:
+                group.check(ctx)
         except click.NoSuchOption as error:
             raise self._explain(error, ctx) from None
         except click.UsageError as error:
-            if self.secret_from and "unexpected extra argument" in error.message:
+            if self.secret_from and any(each in error.message for each in TOO_MANY):
                 raise click.UsageError(f"a secret is no argument: {self.secret_from}", ctx) from None
             raise
-        if not ctx.resilient_parsing:
-            for group in self.groups:
-                group.check(ctx)
         return rest
 
     def _explain(self, error: click.NoSuchOption, ctx: click.Context) -> click.UsageError:
@@ -180,10 +181,10 @@ class Action(click.Command):
         given = {name: list(value) if isinstance(value, tuple) else value for name, value in ctx.params.items()}
         noun = ctx.parent.command.name if ctx.parent is not None else None
         options = Options(**given, noun=noun, action=self.name)
-        for alias, name in ALIASES.items():
-            if given.get(alias) is not None:
-                setattr(options, name, given[alias])
-                given[name] = given[alias]
+        for alias in [name for name in given if name.startswith(THIS) and given[name] is not None]:
+            name = alias.removeprefix(THIS)
+            setattr(options, name, given[alias])
+            given[name] = given[alias]
         if self.records:
             self._resolve(options)
         if self.destroys and not options.yes and (not self.destroys_with or given[self.destroys_with]):
@@ -282,6 +283,16 @@ def argument(
     )
 
 
+def this(
+    noun: str, name: str, text: str, *, metavar: str = "UUID", kind: click.ParamType[Any, Any] | None = None
+) -> OneOf:
+    """The one record that a command of its noun is about, as an argument; the option of former versions goes on."""
+    given = option(name, "the same", metavar=metavar, kind=kind)
+    return OneOf(
+        argument(f"{THIS}{given.name}", text, metavar=noun.upper(), kind=kind, required=False), given, required=True
+    )
+
+
 def text_or_file(name: str, text: str, *, required: bool = False, metavar: str | None = None, **more: Any) -> OneOf:
     """An option, and one with `-file` at the end for a text that is or contains a secret: everybody who lists the
     processes sees arguments."""
@@ -311,6 +322,8 @@ class WorkspaceOption(click.Option):
 
     def process_value(self, ctx: click.Context, value: object) -> object:
         """Says which variable with a typing error was meant to name the workspace."""
+        if isinstance(ctx.params.get(f"{THIS}{WORKSPACE}"), str):
+            return None
         try:
             return super().process_value(ctx, value)
         except click.MissingParameter as error:
@@ -327,11 +340,17 @@ def _find_meant() -> str:
     return " ".join(each for each in unknown if each.endswith(f"did you mean {WORKSPACE_VARIABLE}?"))
 
 
+def this_workspace() -> OneOf:
+    """The workspace that a command is about: an argument, the option, or what the environment says."""
+    text = "the UUID or the name of the workspace"
+    return OneOf(argument(f"{THIS}{WORKSPACE}", text, metavar="WORKSPACE", required=False), workspace())
+
+
 def workspace() -> click.Option:
     """The workspace option, which nearly every command needs."""
     return WorkspaceOption(
         ["--workspace"],
-        help=f"the workspace, as `relayboard workspace list` names it; default: {WORKSPACE_VARIABLE}",
+        help=f"the workspace, by its UUID or name; default: {WORKSPACE_VARIABLE}",
         metavar="UUID",
         required=True,
         envvar=WORKSPACE_VARIABLE,

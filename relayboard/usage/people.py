@@ -5,12 +5,17 @@ from pathlib import Path
 import click
 
 from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, AUDIT_RESOURCES, DATE_STYLES, NUMBER_FORMATS, ROLES, SCOPES
-from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, this, this_workspace, workspace
 from relayboard.usage.values import Given, Moment, NewFile, WholeNumber
 
 FILE = click.Path(path_type=Path)
 ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"
 IN = f"--workspace {ID}"
+
+
+def user() -> OneOf:
+    return this("user", "--email", "the e-mail address, UUID or name of the user", metavar="EMAIL")
+
 
 WORKSPACE = Noun(
     "workspace",
@@ -50,12 +55,12 @@ WORKSPACE = Noun(
         more="The workspace keeps its UUID and those of its records. API tokens and passwords are not in the file.",
         examples=("clinics.zip",),
     ),
-    Action("show", "workspaces.run_show", "one workspace", workspace(), examples=(IN,)),
+    Action("show", "workspaces.run_show", "one workspace", this_workspace(), examples=(IN, "'Clinics of the north'")),
     Action(
         "change",
         "workspaces.run_change",
         "change the properties of a workspace",
-        workspace(),
+        this_workspace(),
         option("--name", "the new name"),
         option("--country", "two letters, for example RW; an empty text for none"),
         option("--timezone", "IANA name, for example Africa/Kigali"),
@@ -99,11 +104,7 @@ USER = Noun(
         "users.run_show",
         "one user of a workspace",
         workspace(),
-        OneOf(
-            argument("shown_user", "the e-mail address, UUID or name of the user", metavar="USER", required=False),
-            option("--email", "the same"),
-            required=True,
-        ),
+        user(),
         examples=(f"{IN} ann@example.org", f"{IN} 'Ann Lee'"),
     ),
     Action(
@@ -121,10 +122,10 @@ USER = Noun(
         "password",
         "accounts.run_password",
         "set a user's password, and end the user's sessions",
-        option("--email", "the user's e-mail address", required=True),
+        user(),
         flag("--drop-two-factor", "switch two-factor authentication off, for somebody who has lost the phone"),
         more="The password is asked for on a terminal, otherwise read from standard input.",
-        examples=("--email ann@example.org", "--email ann@example.org < password.txt"),
+        examples=("ann@example.org", "ann@example.org < password.txt"),
         secret_from="type it when you are asked, or give it on standard input",
     ),
     Action(
@@ -132,19 +133,19 @@ USER = Noun(
         "users.run_change",
         "give a user of a workspace another role",
         workspace(),
-        option("--email", "the user's e-mail address", required=True),
+        user(),
         option("--role", "the new role", choices=ROLES, required=True),
-        examples=(f"{IN} --email ann@example.org --role administrator",),
+        examples=(f"{IN} ann@example.org --role administrator",),
     ),
     Action(
         "remove",
         "users.run_remove",
         "remove a user from a workspace and revoke the user's tokens for it",
         workspace(),
-        option("--email", "the user's e-mail address", required=True),
+        user(),
         destroys="{email} loses the role in this workspace and all tokens for it",
         asks_pipes=False,
-        examples=(f"{IN} --email ann@example.org",),
+        examples=(f"{IN} ann@example.org",),
     ),
 )
 TOKEN = Noun(
@@ -235,8 +236,17 @@ SESSION = Noun(
         "sessions.run_end",
         "end all sessions of a user, or one",
         option("--email", "the user's e-mail address", required=True),
-        option("--session", "only this one, as `relayboard session list` names it", kind=Given(), metavar="UUID"),
-        examples=("--email ann@example.org",),
+        OneOf(
+            argument(
+                "this_session",
+                "only this one, as `relayboard session list` names it",
+                kind=Given(),
+                metavar="SESSION",
+                required=False,
+            ),
+            option("--session", "the same", kind=Given(), metavar="UUID"),
+        ),
+        examples=("--email ann@example.org", f"--email ann@example.org {ID}"),
     ),
 )
 AUDIT = Noun(

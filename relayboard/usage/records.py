@@ -5,13 +5,18 @@ from pathlib import Path
 import click
 
 from relayboard.usage.choices import CLASSIFIERS, FIELD_ACCESSES, FIELD_TYPES, TEMPLATE_STATUSES, TICKETERS
-from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, text_or_file, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, text_or_file, this, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.record_actions import creation, deletion, listing, named, record, renaming, service, showing
 from relayboard.usage.values import WholeNumber
 
 FILE = click.Path(path_type=Path)
 SUBSCRIBER = WholeNumber(1)
+
+
+def subscriber() -> OneOf:
+    text = "its id, as `relayboard resthook subscribers` shows it"
+    return this("subscriber", "--subscriber", text, metavar="ID", kind=SUBSCRIBER)
 
 
 FIELD = Noun(
@@ -32,9 +37,9 @@ FIELD = Noun(
         "contact_fields.run_access",
         "what agents may do with a field",
         workspace(),
-        option("--key", "the key of the field, as the API names it", required=True),
+        this("field", "--key", "the key or the name of the field", metavar="FIELD"),
         option("--agents", "no access, read, or read and change", choices=FIELD_ACCESSES, required=True),
-        examples=(f"{IN} --key due_date --agents none",),
+        examples=(f"{IN} due_date --agents none",),
     ),
     listing("the fields of contacts"),
     showing("field", "key", "due_date"),
@@ -213,10 +218,10 @@ CAMPAIGN = Noun(
         "archive",
         "campaigns.run_archive",
         "archive a campaign: its events no longer fire, and its group can be deleted",
-        option("--campaign", "the campaign, as `relayboard campaign list` names it", required=True, metavar="UUID"),
+        this("campaign", "--campaign", "the UUID or the name of the campaign"),
         destroys="the campaign {campaign} is archived, and its events no longer fire",
         asks_pipes=False,
-        examples=(f"--campaign {ID}",),
+        examples=(ID, "'Antenatal care'"),
     ),
     showing("campaign"),
     Action(
@@ -253,29 +258,17 @@ RESTHOOK = Noun(
         "resthooks.run_secret",
         "show the secret that signs calls to a subscriber",
         workspace(),
-        option(
-            "--subscriber",
-            "its id, as `relayboard resthook subscribers` shows it",
-            kind=SUBSCRIBER,
-            required=True,
-            metavar="ID",
-        ),
+        subscriber(),
         flag("--rotate", "a new secret; for a day requests are also signed with the old one"),
-        examples=(f"{IN} --subscriber 7 --rotate",),
+        examples=(f"{IN} 7 --rotate",),
     ),
     Action(
         "switch-on",
         "resthooks.run_switch_on",
         "switch on a subscriber that was switched off after failing for long",
         workspace(),
-        option(
-            "--subscriber",
-            "its id in `relayboard resthook subscribers`",
-            kind=SUBSCRIBER,
-            required=True,
-            metavar="ID",
-        ),
-        examples=(f"{IN} --subscriber 7",),
+        subscriber(),
+        examples=(f"{IN} 7",),
     ),
     listing("the resthooks of a workspace"),
     showing("resthook", "slug", "new-birth"),
@@ -336,10 +329,10 @@ BOUNDARIES = Noun(
         "boundaries.run_alias",
         "another name of a boundary in a workspace",
         workspace(),
-        option("--boundary", "as the API names it, for example R171496", required=True, metavar="OSM_ID"),
+        this("boundary", "--boundary", "as the API names it, for example R171496", metavar="OSM_ID"),
         named("the other name"),
         flag("--remove", "remove the name"),
-        examples=(f"{IN} --boundary R171496 --name Urwanda",),
+        examples=(f"{IN} R171496 --name Urwanda",),
     ),
 )
 ALL = (

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from relayboard.usage.choices import DELIVERY_STATUSES, SIGNATURES
-from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, workspace
+from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, this, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import LONGEST_SECONDS, PORT, SECONDS, Moment, Number, WholeNumber
 
@@ -18,9 +18,15 @@ SLOWEST_RECEIVER, FASTEST_RECEIVER = 0.01, 1000.0
 """Requests per second."""
 
 
-def receiver(*, required: bool = True) -> click.Option:
-    text = "UUID or name of a channel, or id of a resthook subscriber"
-    return option("--receiver", text, required=required, metavar="ID")
+RECEIVER = "UUID or name of a channel, or id of a resthook subscriber"
+
+
+def receiver() -> click.Option:
+    return option("--receiver", RECEIVER, metavar="ID")
+
+
+def this_receiver() -> OneOf:
+    return this("receiver", "--receiver", RECEIVER, metavar="ID")
 
 
 WEBHOOK = Noun(
@@ -39,7 +45,7 @@ WEBHOOK = Noun(
         "webhook_receivers.run_set",
         "change settings of a receiver",
         workspace(),
-        receiver(),
+        this_receiver(),
         OneOf(
             option(
                 "--retry-delay",
@@ -63,9 +69,9 @@ WEBHOOK = Noun(
         option("--signature", "with a shared secret, or with a private key", choices=SIGNATURES),
         OneOf(flag("--on", "send it events"), flag("--off", "send it no more events, and give up what waits")),
         examples=(
-            f"{IN} --receiver {ID} --requests-per-second 10 --retry-delay 5 --retry-delay 300 --retry-delay 3600",
-            f"{IN} --receiver 7 --signature ed25519",
-            f"{IN} --receiver {ID} --format json",
+            f"{IN} {ID} --requests-per-second 10 --retry-delay 5 --retry-delay 300 --retry-delay 3600",
+            f"{IN} 7 --signature ed25519",
+            f"{IN} {ID} --format json",
         ),
     ),
     Action(
@@ -73,8 +79,8 @@ WEBHOOK = Noun(
         "webhook_receivers.run_secret",
         "give a receiver a new secret or key, which is shown; for a day requests are also signed with the old one",
         workspace(),
-        receiver(),
-        examples=(f"{IN} --receiver {ID}",),
+        this_receiver(),
+        examples=(f"{IN} {ID}",),
     ),
     Action(
         "listen",
@@ -102,7 +108,7 @@ DELIVERY = Noun(
         workspace(),
         option("--status", "only these", choices=DELIVERY_STATUSES),
         option("--channel", "only those of this channel", metavar="UUID"),
-        receiver(required=False),
+        receiver(),
         option("--event", "only events of this type, such as mo_sms"),
         option("--contact", "only those about this contact", metavar="UUID"),
         option("--since", "made at this time or later", kind=Moment(is_utc=True), metavar="TIME"),
@@ -116,12 +122,12 @@ DELIVERY = Noun(
         "send a finished delivery, or all that failed since a time, again",
         workspace(),
         OneOf(
-            option("--delivery", "as `relayboard delivery list` names it", metavar="UUID"),
+            *this("delivery", "--delivery", "as `relayboard delivery list` names it").params,
             option("--failed-since", "for example 2026-03-02T08:00:00Z", kind=Moment(is_utc=True), metavar="TIME"),
             required=True,
         ),
-        receiver(required=False),
-        examples=(f"{IN} --delivery {ID}", f"{IN} --failed-since 2026-03-02T08:00:00Z"),
+        receiver(),
+        examples=(f"{IN} {ID}", f"{IN} --failed-since 2026-03-02T08:00:00Z"),
     ),
     Action(
         "test",
@@ -130,7 +136,7 @@ DELIVERY = Noun(
         workspace(),
         OneOf(
             option("--channel", "the channel whose receiver is tested", metavar="UUID"),
-            receiver(required=False),
+            receiver(),
             required=True,
         ),
         examples=(f"{IN} --channel {ID}",),
@@ -140,11 +146,7 @@ DELIVERY = Noun(
         "deliveries.run_show",
         "one delivery with its body and its attempts",
         workspace(),
-        OneOf(
-            argument("shown_delivery", "as `relayboard delivery list` names it", metavar="DELIVERY", required=False),
-            option("--delivery", "the same", metavar="UUID"),
-            required=True,
-        ),
+        this("delivery", "--delivery", "as `relayboard delivery list` names it"),
         examples=(f"{IN} {ID}",),
     ),
     Action(

@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from openapi.bundle import bundle
 from relayboard.commands import printing
 from relayboard.commands.tables import cell, make_tables
 
@@ -193,3 +194,32 @@ def test_a_line_of_a_list_keeps_times_with_their_zone_and_whole_words(width: int
     days = ("2026-11-27", "2027-11-27")
     assert [day for day in days if day in line] == [day for day in days if f"{day} 03:40Z" in line]
     assert ("2027-11-27 03:40Z" in line) == (width >= 80)
+
+
+@pytest.mark.parametrize(
+    ("noun", "path", "headings"),
+    [
+        ("audit", "/audit_events.json", ["created on", "user", "action", "resource", "record"]),
+        ("session", "/sessions.json", ["last seen on", "user agent", "uuid"]),
+        ("channel alarms", "/channel_alarms.json", ["opened on", "channel", "kind"]),
+        ("channel calls", "/channel_calls.json", ["created on", "outcome", "message", "part", "response"]),
+        ("contact imports", "/contact_imports.json", ["filename", "status", "uuid", "done"]),
+        ("invitation", "/invitations.json", ["email", "role", "uuid"]),
+    ],
+)
+def test_a_line_of_80_columns_says_what_people_look_for_and_what_the_next_command_needs(
+    noun: str, path: str, headings: list[str]
+) -> None:
+    """With the examples of the contract; `session end` and others take the UUID, which is whole."""
+    answer = bundle("v2")["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
+    (example, *_) = answer["examples"].values()
+    records = example["value"]["results"]
+    console = Console(width=80, file=io.StringIO())
+    (table,) = make_tables(records, 80, noun)
+    console.print(table)
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+
+    assert [str(column.header) for column in table.columns] == headings  # type: ignore[union-attr]
+    assert max(map(cell_len, lines)) <= 80
+    assert "uuid" not in headings or all(each["uuid"] in console.file.getvalue() for each in records)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from relayboard.usage.parts import NAMES_RECORD
+from relayboard.usage.parts import NAMES_RECORD, THIS
 from tests.relayboard.every_command.leaves import Leaf, options_of
 
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
@@ -69,6 +69,10 @@ def _with_value(arguments: list[str], words: Leaf, action: click.Parameter, valu
 
 
 def _with_positional(arguments: list[str], words: Leaf, action: click.Parameter, value: str) -> list[str]:
+    older = f"--{str(action.name).removeprefix(THIS)}"
+    if str(action.name).startswith(THIS) and older in arguments:
+        place = arguments.index(older)
+        return [*arguments[:place], value, *arguments[place + 2 :]]
     positional = [each for each in options_of(words) if isinstance(each, click.Argument)]
     place = len(arguments) - len(positional) + positional.index(action)
     return [*arguments[:place], value, *arguments[place + 1 :]]

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from relayboard.commands.tables import COLUMNS, make_tables
-from relayboard.usage.parts import LISTS, NAMES_RECORD, OWN_NAMES, Action
+from relayboard.usage.parts import LISTS, NAMES_RECORD, OWN_NAMES, THIS, Action
 from relayboard.usage.program import build_program
 from relayboard.usage.values import FileOrOutput, NewFile
 
@@ -40,11 +40,51 @@ def test_every_list_has_a_line_for_each_record_unless_all_is_asked_for(name: str
     assert any(param.name == "wide" for param in TABLES[name].params)
 
 
-@pytest.mark.parametrize("name", [name for name in ACTIONS if name.endswith(" show")])
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name.endswith(" show") and name != "phone show"])
 def test_show_takes_the_record_as_its_argument(name: str) -> None:
-    arguments = [param for param in ACTIONS[name].params if isinstance(param, click.Argument)]
+    assert [param for param in ACTIONS[name].params if isinstance(param, click.Argument)]
 
-    assert arguments or name in ("workspace show", "user show", "phone show")
+
+OWN = {"user": "email", "field": "key", "webhook": "receiver", "resthook": "subscriber", "boundaries": "boundary"}
+"""What the option of a command is called that names one record of its noun, where it is not called like the noun."""
+OF_THEIR_OWN = {
+    **dict.fromkeys(("user create", "user invite"), "somebody who is not there yet"),
+    **dict.fromkeys(("flow export", "flow run", "flow draw"), "several flows, or one of a file"),
+    **dict.fromkeys(("channel alarms", "channel calls", "delivery list", "webhook list"), "a list"),
+    "workspace create": "nothing is there yet",
+    **dict.fromkeys(("workspace list", "workspace import"), "no workspace of this service"),
+    "workspace export": "the file is its argument",
+}
+SPEAKING_OF_ONE = {
+    name: OWN.get(noun, noun)
+    for name, action in ACTIONS.items()
+    for noun in [name.split()[0]]
+    if name not in OF_THEIR_OWN and any(param.name == OWN.get(noun, noun) for param in action.params)
+}
+
+
+@pytest.mark.parametrize("name", SPEAKING_OF_ONE)
+def test_the_one_record_that_a_command_is_about_is_its_argument_and_the_older_option_goes_on(name: str) -> None:
+    own, params = SPEAKING_OF_ONE[name], ACTIONS[name].params
+    arguments = [param for param in params if isinstance(param, click.Argument)]
+
+    assert [param.name for param in arguments if param.name in (own, f"{THIS}{own}")], name
+    assert all(param.name != f"{THIS}{own}" or any(p.opts == [f"--{own}"] for p in params) for param in arguments)
+
+
+def test_commands_that_act_on_one_record_are_known() -> None:
+    """Those whose option were called otherwise would not be found by the rule above."""
+    acting = {
+        name
+        for name, action in ACTIONS.items()
+        if " " in name and name.split()[1] not in ("create", "open", "list", "import", "imports", "invite", "claim")
+        if not any(isinstance(param, click.Argument) for param in action.params)
+    }
+
+    assert acting - {name for name in acting if name.startswith("phone ")} == {
+        *("secrets renew", "flow export", "channel alarms", "channel calls", "contact renumber", "contact doubles"),
+        *("message send", "resthook subscribers", "delivery test", "delivery ledger", "webhook listen"),
+    }
 
 
 def test_records_are_made_by_create() -> None:
