@@ -56,9 +56,10 @@ export function People() {
       ${invited.items.length > 0 && html`<h2>${t("settings.invitations")}</h2>`}
       <ul class="records">
         ${invited.items.map(({ uuid, email, role, expires_on, error }) => html`<li key=${uuid}><${Avatar} name=${email} id=${uuid} /><strong>${email}</strong>
-          <span class="note">${t("settings.invited_until", { time: listTime(expires_on) })}${error && html`<br /><span class="problem" dir="auto">${error}</span>`}</span><${Badge} tone="warn">${word("role", role)}<//>
+          <span class="note">${t("settings.invited_until", { time: listTime(expires_on) })}</span><${Badge} tone="warn">${word("role", role)}<//>
           <button type="button" class="quiet icon-only" aria-label=${t("settings.withdraw", { email })} title=${t("settings.withdraw", { email })}
-            onClick=${() => attempt(() => remove("invitations", { uuid }).then(invited.reload))}><${Icon} name="trash" size=${18} /></button></li>`)}
+            onClick=${() => attempt(() => remove("invitations", { uuid }).then(invited.reload))}><${Icon} name="trash" size=${18} /></button>
+          ${error && html`<p class="problem" dir="auto">${error}</p>`}</li>`)}
       </ul>
       ${may("list_invitations") && html`<${ListEnd} list=${invited} />`}
       ${isInviting &&

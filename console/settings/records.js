@@ -22,7 +22,7 @@ import { useReturn } from "./returning.js";
 export const KINDS = [
   { name: "labels", title: "settings.labels", help: "settings.labels_help", icon: "label", list: "list_labels", write: "write_label", id: "uuid", longest: 64, canDelete: true, note: ({ count }) => number(count) },
   { name: "topics", title: "settings.topics", help: "settings.topics_help", icon: "ticket", list: "list_topics", write: "write_topic", id: "uuid", longest: 64, canDelete: false, note: ({ counts }) => `${t("tickets.open")}: ${number(counts.open)}` },
-  { name: "groups", title: "contact.groups", help: "settings.groups_help", icon: "contacts", list: "list_groups", write: "write_group", id: "uuid", longest: 64, canDelete: true, note: ({ query, count, error }) => [query, number(count), error].filter(Boolean).join(" · ") },
+  { name: "groups", title: "contact.groups", help: "settings.groups_help", icon: "contacts", list: "list_groups", write: "write_group", id: "uuid", longest: 64, canDelete: true, note: ({ query, count }) => [query, number(count)].filter(Boolean).join(" · ") },
   { name: "fields", title: "contact.fields", help: "settings.fields_help", icon: "person", list: "list_fields", write: "write_field", id: "key", longest: 36, types: ["text", "number", "datetime", "state", "district", "ward"], access: ["view", "edit", "none"], canDelete: true,
     note: ({ key, type, agent_access }) => [key, word("field_type", type), word("agent_access", agent_access)].join(" · ") },
   { name: "optins", title: "settings.optins", help: "settings.optins_help", icon: "check", list: "list_optins", write: "create_optin", id: "uuid", longest: 64, isFixed: true, canDelete: false, note: ({ created_on }) => listTime(created_on) },
@@ -62,6 +62,7 @@ export function Records({ kind }) {
             <strong><bdi>${record.name}</bdi></strong><span class="note" dir="auto">${kind.note(record)}</span>
             ${canWrite && !record.system && !kind.isFixed && html`<button type="button" class="quiet" aria-label=${t("settings.edit_name", { name: record.name })} onClick=${() => setEdited(record)}>${t("act.edit")}</button>`}
             ${canWrite && kind.canDelete && !record.system && html`<button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: record.name })} onClick=${() => drop(record)}><${Icon} name="trash" size=${18} /></button>`}
+            ${record.error && html`<p class="problem" dir="auto">${record.error}</p>`}
           </li>
         `)}
       </ul>
