@@ -7,8 +7,11 @@ from sqlalchemy import select, update
 
 from persistence.database import Database
 from persistence.tables.messages import gateway_send, message
+from relayboard import cli
+from testbed.forked import fork
 from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
-from testbed.running import forked_service, wait_until
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, forked_service, wait_until
 from tests.gateways import Parts
 from tests.worker.receivers import Received, Reply, receiving
 from worker.channels.sending import MOST_SLOTS
@@ -53,12 +56,36 @@ def test_what_killed_workers_had_not_written_is_sent_and_only_what_they_had_is_u
             service.start("worker")
         wait_until(lambda: {status for status, _ in states_of(service.database, ids)} == {"wired"}, "all messages")
 
-    states = dict(zip(ids, states_of(service.database, ids), strict=True))
-    unsent = {each for each in ids if not any(key.startswith(names[each]) for key in parts.counts)}
-    marked = {each for each, (_, reason) in states.items() if reason == "uncertain"}
-    assert parts.doubled == []
-    assert unsent <= marked == uncertain
-    assert len(marked) <= KILLS * MOST_SLOTS
+        states = dict(zip(ids, states_of(service.database, ids), strict=True))
+        unsent = {each for each in ids if not any(key.startswith(names[each]) for key in parts.counts)}
+        marked = {each for each, (_, reason) in states.items() if reason == "uncertain"}
+        assert parts.doubled == []
+        assert unsent <= marked == uncertain
+        assert len(marked) <= KILLS * MOST_SLOTS
+        before = parts.counts.copy()
+
+        resend(service, [names[each] for each in sorted(marked)])
+        wait_until(lambda: len(new_states(service.database, ids)) == len(marked), "the new messages")
+        wait_until(lambda: new_states(service.database, ids) == [("wired", None)] * len(marked), "what is sent again")
+
+    more = parts.counts - before
+    assert (len(more), more.total()) == (len(marked), len(marked))
+    assert not any(key.startswith(name) for key in more for name in names.values())
+
+
+def new_states(database: Database, old: list[int]) -> list[tuple[str, str | None]]:
+    """Status and reason of the messages that are not these."""
+    with database.reading() as tx:
+        new = list(tx.execute(select(message.c.id).where(message.c.id.not_in(old))).scalars())
+    return states_of(database, new)
+
+
+def resend(service: RunningService, uuids: list[str]) -> None:
+    """`relayboard message resend`, a hundred at a time."""
+    for some in (uuids[first : first + 100] for first in range(0, len(uuids), 100)):
+        words = ["message", "resend", "--workspace", service.workspace.uuid, *some, "--json"]
+        process = fork(cli.main, words, environment=service.environment, log=service.folder / "resend.log")
+        assert process.wait(PATIENCE_SECONDS) == 0, (service.folder / "resend.log").read_text()
 
 
 def slow(_request: Received) -> Reply:
