@@ -42,7 +42,7 @@ CALLED_BY_OTHERS = {
     "uvicorn": ("timeout_keep_alive_handler",),
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
     "socketserver": ("block_on_close", "request_queue_size", "handle"),
-    "requests": ("trust_env",),
+    "requests": ("trust_env", "max_redirects", "pool_classes_by_scheme", "ConnectionCls"),
     "httptools": ("on_message_begin", "on_status", "on_header", "on_body"),
     "Huey": (
         *("periodic_task_seconds", "enqueue_periodic_tasks", "scheduler_class", "_signal_actions", "initialize_schema"),

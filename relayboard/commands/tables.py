@@ -45,7 +45,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "flow": ("name", "type", "archived", "labels", "modified_on"),
     "global": ("key", "name", "value", "modified_on"),
     "group": ("name", "count", "query", "status", "error"),
-    "invitation": ("email", "role", "uuid", "expires_on"),
+    "invitation": ("email", "role", "uuid", "error", "expires_on"),
     "media": ("created_on", "content_type", "size", "filename"),
     "message": ("created_on", "direction", "text", "status", "contact"),
     "session": ("last_seen_on", "user_agent", "uuid", "address", "method"),
