@@ -388,6 +388,8 @@ def _pieces(response: requests.Response, seconds: float) -> Iterator[bytes]:
         try:
             while piece := response.raw.read1(PIECE_BYTES, decode_content=False):
                 yield piece
+                if limit.has_expired:  # through a proxy there is no socket to end
+                    raise TimeoutError
         except (HTTPError, OSError, ValueError) as error:
             late = limit.has_expired or isinstance(error, TimeoutError | ReadTimeoutError)
             raise AnswerBroken("does not answer in time" if late else "breaks off its answer") from error

@@ -258,8 +258,14 @@ def test_a_command_in_a_sentence_is_one(command: str, world: World, filled_folde
         params = LEAVES[tuple(leaf)].params
         options = {name for param in params for name in (*param.opts, "--help")}
         assert [word for word in words if word.startswith("--") and word not in options] == []
-        needed = [param for param in params if param.required]
-        is_whole = all(isinstance(param, click.Argument) or set(param.opts) & set(words) for param in needed)
+        needed = [[param] for param in params if param.required]
+        needed += [group.params for group in getattr(LEAVES[tuple(leaf)], "groups", ()) if group.required]
+        names_record = len(words) > len(leaf) and not words[len(leaf)].startswith("--")
+        is_whole = all(
+            any(isinstance(param, click.Argument) and (param.required or names_record) for param in one_of)
+            or {name for param in one_of for name in param.opts} & set(words)
+            for one_of in needed
+        )
         if is_whole and len(words) > len(leaf) and leaf[0] not in ("serve", "worker", "demo"):
             assert run(words, "Bob\n").status in (0, 1)
 
