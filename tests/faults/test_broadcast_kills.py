@@ -54,6 +54,12 @@ def progress(service: RunningService) -> tuple[int, bool]:
     return sum(row.started for row in rows), all(row.status == COMPLETED for row in rows)
 
 
+def has_died(service: RunningService) -> bool:
+    """Whether a part has begun again: a third death, wherever the progress was, would give its broadcast up."""
+    with service.database.reading() as tx:
+        return tx.execute(select(func.max(broadcast.c.attempts))).scalar_one() > 1
+
+
 def kill_amid_work(service: RunningService, chance: random.Random, write: Callable[[], None]) -> None:
     """SIGKILL to the worker at random moments, until enough of them left work undone; `write` gives it more."""
     hits = 0
@@ -61,7 +67,7 @@ def kill_amid_work(service: RunningService, chance: random.Random, write: Callab
         made, is_done = progress(service)
         if is_done:
             write()
-        wait_until(lambda made=made: progress(service)[0] > made, "the worker to make messages")
+        wait_until(lambda made=made: progress(service)[0] > made and not has_died(service), "the worker to get on")
         threading.Event().wait(chance.uniform(0, LONGEST_PAUSE_SECONDS))
         service.kill("worker")
         hits += not progress(service)[1]

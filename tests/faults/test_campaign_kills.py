@@ -62,6 +62,13 @@ def progress(service: RunningService) -> tuple[int, int]:
     return total, total - waiting
 
 
+def has_died(service: RunningService) -> bool:
+    """Whether a pass or a fire has begun again: a third death, wherever the progress was, would give it up."""
+    with service.database.reading() as tx:
+        counts = (select(func.max(each.c.attempts)).scalar_subquery() for each in (campaign_event, campaign_fire))
+        return max(tx.execute(select(func.coalesce(count, 0))).scalar_one() for count in counts) > 1
+
+
 def kill_amid_work(service: RunningService, chance: random.Random) -> int:
     """SIGKILL to the worker at random moments, each time after it has made progress; how often."""
     kills = 0
@@ -69,7 +76,7 @@ def kill_amid_work(service: RunningService, chance: random.Random) -> int:
     while (before := progress(service)) != everything:
         wait_until(lambda before=before: progress(service) != before, "the worker to make progress")
         threading.Event().wait(chance.uniform(0, LONGEST_PAUSE_SECONDS))
-        if kills < KILLS:
+        if kills < KILLS and not has_died(service):
             service.kill("worker")
             service.start("worker")
             kills += 1
