@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from datetime import datetime, time
 from typing import Any
@@ -14,6 +15,7 @@ from flows.dates import parse_date, parse_datetime, parse_time
 from flows.environment import Environment
 from flows.layouts import LayoutError, format_with_layout, parse_with_layout
 from flows.phones import PhoneError, find_phones, parse_number, parse_phone
+from flows.segments import measure
 from tests.flows.corpora.case_values import assert_case_value, read_case_value, standing_clock
 
 Case = dict[str, Any]
@@ -163,6 +165,7 @@ _TEXT_CHECKS = {
     "parse_phone": lambda case: _check_equal(parse_phone(case["input"], case["country"]), case),
     "find_phones": lambda case: _check_equal(find_phones(case["input"], case["country"]), case),
     "collate": _check_collation,
+    "measure": lambda case: _check_equal(dataclasses.asdict(measure(case["input"])), case),
 }
 
 
