@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from persistence.move.moves import Move
+from persistence.move.moves import CAMPAIGN, CAMPAIGN_EVENT, Move
 
 DONE, OPEN = "done", "open"
 
@@ -64,9 +64,13 @@ def _tell_copy(state: Mapping[str, Any]) -> str:
 def _tell_verification(verified: Mapping[str, Any]) -> str:
     if not verified:
         return "Compare both sides with --verify: not done yet"
-    return f"Both sides were compared on {verified['on']}: " + (
-        "they agree" if verified["is_equal"] else "there are differences"
-    )
+    if verified["is_equal"]:
+        found = "they agree"
+    else:
+        campaigns = (verified.get("kinds", {}).get(kind, {}) for kind in (CAMPAIGN, CAMPAIGN_EVENT))
+        is_theirs = any(each.get("missing") or each.get("different") for each in campaigns)
+        found = "there are differences" + (", those of campaigns until --finish once more" if is_theirs else "")
+    return f"Both sides were compared on {verified['on']}: {found}"
 
 
 def _tell_finish(state: Mapping[str, Any]) -> str:

@@ -201,6 +201,19 @@ def test_the_comparison_sees_what_people_see_of_every_kind(moving: Any) -> None:
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_campaigns_that_the_switch_brought_otherwise_need_it_once_more(moving: Any) -> None:
+    """As version 0.2.0 did, which gave their events other UUIDs."""
+    fill(moving.other)
+    moving.other.lists["campaign_events"] = [{**EVENT, "uuid": uid(7, 9)}]
+    moving.run()
+    moving.mover().bring_campaigns()
+
+    assert not verify(moving)["is_equal"]
+    (step,) = [each for each in report_of(moving)["checklist"] if each["step"] == "verify"]
+    assert step["text"].endswith("there are differences, those of campaigns until --finish once more")
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_starts_and_runs_that_were_deleted_alone_stand_in_the_report(moving: Any) -> None:
     fill(moving.other)
     moving.run()
