@@ -7,9 +7,11 @@ import pytest
 from sqlalchemy import event
 
 from persistence.database import Database
+from persistence.tables.flows import flow as flow_table
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact
+from tests.run_rows import add_flow, uuid_of
 from tests.ticket_rows import add_ticket
 
 DOUBLES, RENUMBERINGS = "/api/v2/contact_doubles.json", "/api/v2/contact_renumberings.json"
@@ -98,6 +100,66 @@ def test_a_bad_rule_is_refused_by_its_field(api: Api, change: dict[str, str]) ->
     answer = api.post(RENUMBERINGS, {**BENIN, **change})
 
     assert (answer.status_code, list(answer.json())) == (400, list(change))
+
+
+COUNTRIES = [
+    ("BJ", "+229", "+22901", "+22997000001", "+2290197000001"),
+    ("MX", "+521", "+52", "+5215512345678", "+525512345678"),
+    ("BR", "+55118", "+551198", "+551187654321", "+5511987654321"),
+    ("IN", "+910", "+91", "+9109876543210", "+919876543210"),
+]
+
+
+@pytest.mark.parametrize(("country", "begins", "becomes", "old", "new"), COUNTRIES)
+def test_each_countrys_old_numbers_are_doubles_of_its_new_ones_and_change_by_its_rule(
+    api: Api, database: Database, workspace: Workspace, country: str, begins: str, becomes: str, old: str, new: str
+) -> None:
+    rule = {"old": begins, "new": becomes, "country": country}
+    alone, elsewhere = f"{old[:-1]}9", make_contact(database, workspace, "+250788000111")
+    kept, *_ = (make_contact(database, workspace, number) for number in (new, old, alone))
+
+    (double,) = api.results(DOUBLES)
+    told = api.post(RENUMBERINGS, rule).json()
+    merged = api.post(DOUBLES, {"kind": "old_number"}).json()
+    done = api.post(RENUMBERINGS, {**rule, "apply": True}).json()
+    again = api.post(RENUMBERINGS, {**rule, "apply": True}).json()
+
+    assert (double["urn"], double["other_urn"], double["kind"]) == (f"tel:{new}", f"tel:{old}", "old_number")
+    assert (told["renumbered"], told["taken"]) == (1, 1)
+    assert told["examples"] == [{"old": alone, "new": f"{new[:-1]}9"}]
+    assert (merged, done["renumbered"], done["taken"]) == ({"merged": 1, "left": 0}, 2, 0)
+    assert (again["renumbered"], again["taken"]) == (0, 0)
+    assert api.results(CONTACTS, uuid=kept)[0]["urns"] == [f"tel:{new}"]
+    assert api.results(CONTACTS, uuid=elsewhere)[0]["urns"] == ["tel:+250788000111"]
+
+
+OLD = "tel:+5215512345678"
+DOORS: list[tuple[str, dict[str, Any]]] = [
+    ("/api/v1/contacts.json", {"name": "Ana", "urns": [OLD]}),
+    ("/api/v1/broadcasts.json", {"urns": [OLD], "text": "Hi"}),
+    ("/api/v1/runs.json", {"flow_uuid": "Registration", "phone": [OLD.removeprefix("tel:")]}),
+    (CONTACTS, {"urns": [OLD]}),
+    ("/api/v2/broadcasts.json", {"urns": [OLD], "text": {"eng": "Hi"}}),
+    ("/api/v2/flow_starts.json", {"flow": "Registration", "urns": [OLD]}),
+]
+
+
+@pytest.mark.parametrize(("path", "body"), DOORS)
+def test_a_number_in_an_old_form_is_told_its_new_form_at_every_door(
+    api: Api, database: Database, workspace: Workspace, path: str, body: dict[str, Any]
+) -> None:
+    flow = uuid_of(database, flow_table, add_flow(database, workspace))
+    answer = api.post(path, {name: flow if name.startswith("flow") else value for name, value in body.items()})
+
+    assert answer.status_code == 400
+    assert "an old form (Mexico, before 2019) of +525512345678" in answer.text
+
+
+def test_whoever_looks_for_an_old_form_is_told_too(api: Api) -> None:
+    answer = api.get(CONTACTS, urn=OLD)
+
+    assert answer.status_code == 400
+    assert "an old form (Mexico, before 2019) of +525512345678" in answer.text
 
 
 @pytest.mark.parametrize("typed", ["+5215512345678", "+52 1 55 1234 5678", "005215512345678"])

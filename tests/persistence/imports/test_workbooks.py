@@ -429,6 +429,17 @@ def test_a_long_cell_rejects_its_row_unless_its_column_is_left_out(desks: tuple[
     assert "Name: A cell may have 10000 characters" in desk.rejects(desk.show(uuid))
 
 
+@pytest.mark.parametrize("number", ["+5215512345678", "52 1 55 1234 5678", "005215512345678"])
+def test_a_number_in_an_old_form_is_rejected_with_its_new_form(desks: tuple[Desk, Desk], number: str) -> None:
+    desk, _ = desks
+    uuid = desk.upload(csv_of([["URN:Tel", "Name"], [number, "Ana"], [A, "Amina"]]))
+    desk.start(uuid)
+    desk.work()
+
+    assert (desk.show(uuid)["created"], desk.show(uuid)["rejected"]) == (1, 1)
+    assert "an old form (Mexico, before 2019) of +525512345678" in desk.rejects(desk.show(uuid))
+
+
 def test_columns_are_told_by_their_place(desks: tuple[Desk, Desk]) -> None:
     desk, _ = desks
     uuid = desk.upload(csv_of([["Phone", "Name", "Village", "Name"], [A, "Amina", "Gasharu", "Chief Ntare"]]))
