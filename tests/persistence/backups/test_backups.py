@@ -90,6 +90,12 @@ def read_list(api: Api, operation: Operation) -> Any:
     return api.all_results(path)
 
 
+FAR_DATES = {
+    "Africa/Monrovia": ["0001-01-03", "1899-06-15", "15-06-1899 10:15:30", "9999-12-31"],
+    "Pacific/Kiritimati": ["0001-01-03T00:00:00+00:00", "9999-12-31T23:59:59Z", "1899-06-15T00:00:00-00:44:30"],
+}
+
+
 class Writer:
     """Writes a contact with its number, again and again, each in one transaction."""
 
@@ -120,6 +126,12 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         workspace = service.new_workspace()
         fill_workspace(service.database, workspace, 3, {"message": 300})
         api = service.api(workspace)
+        assert api.post("/api/v2/fields.json", {"name": "Far", "type": "datetime"}).status_code == 201
+        for zone, dates in FAR_DATES.items():
+            assert api.post("/api/v2/workspace_settings.json", {"timezone": zone}).status_code == 200
+            for text in dates:
+                made = api.post("/api/v2/contacts.json", {"fields": {"far": text}})
+                assert made.json()["fields"]["far"], made.text
         uploaded = api.upload("/api/v2/media.json", "photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg")
         assert uploaded.status_code == 201, uploaded.text
         with FolderStore(f"file://{folder / 'media'}").writing(ARCHIVE) as file:

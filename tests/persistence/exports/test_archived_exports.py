@@ -29,6 +29,7 @@ from tests.run_rows import add_flow, add_run, uuid_of
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 OLD = datetime(2025, 11, 3, 10, tzinfo=UTC)
+FAR_DATES = ("1899-06-15T00:00:30.000000-00:44", "0001-01-03T00:00:00.000000+13:45", "9999-12-31T23:59:59.999999-12:00")
 STATES = [
     *itertools.product(["in"], ["handled"], ["visible", "archived"], [False, True]),
     *itertools.product(["out"], ["queued", "errored", "wired", "sent", "read", "failed"], ["visible"], [False, True]),
@@ -48,9 +49,12 @@ class Desk:
             state = {"direction": direction, "status": status, "visibility": visibility, "urn": "tel:+250788000001"}
             make_messages(database, workspace, amina, **times, **state, flow_id=flow_id if in_flow else None)
         make_messages(database, workspace, amina)
-        add_run(database, workspace, flow_id, id_of(database, amina), created_on=OLD, exited_on=OLD, modified_on=OLD)
+        times = {"created_on": OLD, "exited_on": OLD, "modified_on": OLD}
+        result = {"name": "Due", "category": "All Responses", "input": "", "node": None, "created_on": OLD.isoformat()}
+        results = {f"due_{place}": {**result, "value": text} for place, text in enumerate(FAR_DATES)}
+        add_run(database, workspace, flow_id, id_of(database, amina), results=results, **times)
         other_id = add_flow(database, workspace, "Other")
-        add_run(database, workspace, other_id, id_of(database, amina), created_on=OLD, exited_on=OLD, modified_on=OLD)
+        add_run(database, workspace, other_id, id_of(database, amina), **times)
         self.flows = [uuid_of(database, flow, each) for each in (flow_id, other_id)]
 
     def export(
@@ -86,6 +90,8 @@ def test_an_export_is_the_same_before_and_after_archiving(desk: Desk) -> None:
     before = [desk.export(kind, form, **each) for kind, form, each in asked]
     assert len(before[0]) == len(STATES) + 2 and all(len(each) > 1 for each in before[3:10])
     assert [len(each) for each in before[11:14]] == [3, 2, 2] and before[12] != before[13]
+    for row in (before[11], before[15]):
+        assert all(any(text in line for line in row) for text in FAR_DATES)
 
     assert archive_next_day(desk.database, desk.store)  # which is in both places now
     assert [desk.export(kind, form, **each) for kind, form, each in asked] == before
