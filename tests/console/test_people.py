@@ -179,27 +179,29 @@ def test_a_file_in_an_old_encoding_says_what_is_not_understood_and_is_read_again
 def test_doubles_are_merged_one_by_one_or_by_rule_and_numbers_change_by_a_rule(somebody, clinic):
     with clinic.service.database.writing() as tx:
         old = ["tel:+22997000001", "tel:+22997000002", "tel:+5215512345678", "tel:+22997000003", "tel:+22997000004"]
+        old += ["tel:+551187654321", "tel:+9109876543210"]
         new = ["tel:+2290197000001", "tel:+2290197000002", "tel:+525512345678", "whatsapp:22997000004"]
+        new += ["tel:+5511987654321", "tel:+919876543210"]
         ensure_owners(tx, clinic.service.workspace.id, [parse(urn) for urn in [*old, *new]])
     page = sign_in(somebody, clinic, "editor", place="contacts")
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Doubles and changed numbers").click()
     pairs = page.locator("tbody tr")
-    expect(pairs).to_have_count(4)
+    expect(pairs).to_have_count(6)
     assert findings(page, "doubles") == []
     page.set_viewport_size(NARROW)
     assert findings(page, "doubles on a phone") == []
     page.get_by_role("button", name="Merge +22997000001").click()
     page.get_by_role("dialog").get_by_role("button", name="Merge").click()
-    expect(pairs).to_have_count(3)
+    expect(pairs).to_have_count(5)
 
     page.get_by_label("Why").select_option("old and new number")
-    expect(pairs).to_have_count(2)
+    expect(pairs).to_have_count(4)
     page.get_by_role("button", name="Merge all of this kind").click()
-    expect(page.get_by_role("dialog")).to_contain_text("Pairs of contacts: 2.")
+    expect(page.get_by_role("dialog")).to_contain_text("Pairs of contacts: 4.")
     page.get_by_role("dialog").get_by_role("button", name="Merge").click()
     expect(page.get_by_role("heading", name="No doubles")).to_be_visible()
-    expect(page.get_by_text("Merged: 2. Left: 0.")).to_be_visible()
+    expect(page.get_by_text("Merged: 4. Left: 0.")).to_be_visible()
 
     rule = page.get_by_role("region", name="Change numbers by a rule")
     rule.get_by_label("Numbers that begin with").fill("+229 9")
@@ -217,3 +219,13 @@ def test_doubles_are_merged_one_by_one_or_by_rule_and_numbers_change_by_a_rule(s
     expect(rule.locator(".facts dt").first).to_have_text("Changed")
     (found,) = clinic.service.get(CONTACTS, urn="tel:+2290197000003")["results"]
     assert found["urns"] == ["tel:+2290197000003"]
+    for begins, becomes, country, changed in (
+        ("+52 1", "+52", "mx", "+5215512345678"),
+        ("+55 11 8", "+55 11 98", "br", "+551187654321"),
+        ("+91 0", "+91", "in", "+9109876543210"),
+    ):
+        rule.get_by_label("Numbers that begin with").fill(begins)
+        rule.get_by_label("Then begin with").fill(becomes)
+        rule.get_by_label("Only new numbers of this country").fill(country)
+        rule.get_by_role("button", name="See what would change").click()
+        expect(rule.locator(".facts dd").first).to_contain_text(changed)
