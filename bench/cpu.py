@@ -28,10 +28,10 @@ class Meter:
         with self._engine.connect() as connection:
             statement = BACKENDS if self._name is None else NAMED
             backends = connection.execute(text(statement), {"name": self._name} if self._name else {}).scalars().all()
-        return _spent_ms(self._api_pid), sum(_spent_ms(pid) for pid in backends)
+        return spent_ms(self._api_pid), sum(spent_ms(pid) for pid in backends)
 
 
-def _spent_ms(pid: int) -> float:
+def spent_ms(pid: int) -> float:
     """The CPU time of all threads of a process; 0 for one that has ended."""
     spent = 0
     for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):

@@ -66,9 +66,17 @@ LIKE_ANOTHER = {
 """Letters for which people type another one."""
 TWO_LETTERS = {"ß": "ss", "æ": "ae", "œ": "oe"}
 
-_SCRIPTS_WITHOUT_SPACES = "Thai|Lao|Khmer|Myanmar|Han|Hiragana|Katakana|Tai_Tham|Tai_Le|New_Tai_Lue|Tai_Viet|Javanese"
-WITHOUT_SPACES = "".join(rf"\p{{Script={name}}}" for name in _SCRIPTS_WITHOUT_SPACES.split("|")) + "\u30fc\u3005\u3006"
-"""The letters of scripts whose words stand without spaces between them, for a class of regular expressions."""
+_UNDIVIDED_RANGES = (
+    *((0xE01, 0xE3A), (0xE40, 0xE5B), (0xE81, 0xEDF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x1950, 0x19FF)),
+    *((0x1A20, 0x1AAF), (0x2E80, 0x2FD5), (0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303B), (0x3041, 0x3096)),
+    *((0x309D, 0x309F), (0x30A1, 0x30FA), (0x30FC, 0x30FF), (0x31F0, 0x31FF), (0x32D0, 0x32FE), (0x3300, 0x3357)),
+    *((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xA980, 0xA9FF), (0xAA60, 0xAADF), (0xF900, 0xFAFF), (0xFF66, 0xFF9D)),
+    *((0x116D0, 0x116E3), (0x16FE2, 0x16FF6), (0x1AFF0, 0x1B168), (0x20000, 0x3347F)),
+)
+WITHOUT_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in _UNDIVIDED_RANGES)
+"""The letters of scripts whose words stand without spaces between them, for a class of regular expressions: Thai, Lao,
+Khmer, Burmese, Chinese, Japanese, Tai and Javanese ones. Written out, because the index of PostgreSQL has them too.
+"""
 
 _ODD_TABLE = str.maketrans(ODD)
 _ANOTHER = str.maketrans({**LIKE_ANOTHER, **TWO_LETTERS})
@@ -77,6 +85,19 @@ _ACCENT = regex.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for first, las
 _AT_ENDS = INVISIBLE.replace("\u20e3", "") + SPACES + " \t\r\n\v\f\x1c\x1d\x1e\x1f"
 _DIRECTIONS = dict.fromkeys((0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF))
 _SPACE_TABLE = str.maketrans(dict.fromkeys(SPACES, " "))
+_SPACE_BEFORE_UNDIVIDED = regex.compile(f" +(?=[{WITHOUT_SPACES}])")
+
+
+class _Twice(dict[int, str]):
+    """What a character becomes: one of a script without spaces stands twice."""
+
+    def __missing__(self, code: int) -> str:
+        letter = chr(code)
+        is_undivided = any(first <= code <= last for first, last in _UNDIVIDED_RANGES)
+        return self.setdefault(code, letter * 2 if is_undivided else letter)
+
+
+_TWICE = _Twice()
 _OTHER_DIGIT = regex.compile(r"[\p{Nd}--[0-9]]", regex.V1)
 _RAISED = "".join(
     letter
@@ -129,7 +150,8 @@ _same_form_cached = lru_cache(maxsize=CACHED_TEXTS)(_same_form)
 
 def search_form(text: str) -> str:
     """What searches look into and for: like `same_form`, without accents and with the letters that people type instead
-    of others.
+    of others. Letters of scripts without spaces have no spaces between them, which only some people write, and stand
+    twice: PostgreSQL's index is of three letters each, and a name has two.
     """
     if text.isascii():
         return text.strip().lower()
@@ -139,7 +161,15 @@ def search_form(text: str) -> str:
 def _search_form(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text.translate(_ODD_TABLE))
     bare = _ACCENT.sub("", fold_case(decomposed))
-    return unicodedata.normalize("NFC", bare.translate(_ANOTHER)).strip()
+    bare = unicodedata.normalize("NFC", bare.translate(_ANOTHER)).strip()
+    twice = bare.translate(_TWICE)
+    return twice if twice == bare else str(_SPACE_BEFORE_UNDIVIDED.sub(_leave_out, twice))
+
+
+def _leave_out(spaces: regex.Match[str]) -> str:
+    """Nothing for spaces between two letters of scripts without."""
+    before = spaces.string[: spaces.start()][-1:]
+    return "" if before and len(_TWICE[ord(before)]) > 1 else spaces[0]
 
 
 _search_form_cached = lru_cache(maxsize=CACHED_TEXTS)(_search_form)
@@ -147,9 +177,8 @@ _search_form_cached = lru_cache(maxsize=CACHED_TEXTS)(_search_form)
 
 def fold_case(text: str) -> str:
     """Lower case letter by letter, as in databases: no letter becomes two, and none depends on its neighbors."""
-    if text.isascii():
-        return text.lower()
-    return "".join(map(_fold_letter, text))
+    lowered = text.lower()
+    return text if lowered == text else lowered if text.isascii() else "".join(map(_fold_letter, text))
 
 
 @lru_cache(maxsize=4096)

@@ -97,18 +97,19 @@ def name_prefixes(value: str) -> list[str]:
     """The prefixes with which words of a name must begin to match a value: the value's words as searches see them, cut.
     Words of scripts without spaces are not cut: a name must contain them.
     """
-    words = search_words(search_form(value))
+    words = (word for part in value.split() for word in search_words(search_form(part)))
     cut = (word if is_without_spaces(word) else _CUT_OFF.sub("", word[:NAME_PREFIX_LENGTH_MAX]) for word in words)
-    return [word for word in cut if is_searchable(word)]
+    return list(dict.fromkeys(word for word in cut if is_searchable(word)))
 
 
 def matches_name(name: str, prefixes: Sequence[str]) -> bool:
     """Whether some word of a name begins with one of the prefixes, or the name contains one without spaces."""
     form = search_form(name)
-    words = dictionary_words(form)
+    # Most names have none of them anywhere, and are not divided into words.
+    within = [prefix for prefix in prefixes if prefix in form]
     return any(
-        prefix in form if is_without_spaces(prefix) else any(word.startswith(prefix) for word in words)
-        for prefix in prefixes
+        is_without_spaces(prefix) or any(word.startswith(prefix) for word in dictionary_words(form))
+        for prefix in within
     )
 
 

@@ -5,6 +5,7 @@ from typing import cast
 from flows.clock import SYSTEM_CLOCK, Clock
 from flows.environment import Environment
 from flows.queries.errors import QueryError, make_complexity_error, make_syntax_error
+from flows.queries.evaluation import name_prefixes
 from flows.queries.implicit import read_value, read_whole_query
 from flows.queries.properties import ATTRIBUTES, PropertyKind, ValueType
 from flows.queries.resolver import Resolver
@@ -86,14 +87,10 @@ class _Parser:
             return self._parse_nested()
         if token.kind not in _VALUES:
             raise make_syntax_error(f"unexpected {token.text!r} in query")
-        self._conditions += 1
-        if self._conditions > CONDITIONS_MAX:
-            raise make_complexity_error()
+        self._count(1)
         if token.kind is TokenKind.PROPERTY and self._peek().kind is TokenKind.COMPARATOR:
             return self._parse_condition(token.text)
-        condition = read_value(self._environment, token.text)
-        validate_condition(condition, self._environment, self._resolver, self._clock)
-        return condition
+        return self._check(read_value(self._environment, token.text))
 
     def _parse_nested(self) -> Query:
         self._nesting += 1
@@ -111,9 +108,19 @@ class _Parser:
         if value.kind not in _VALUES:
             raise make_syntax_error(f"expected a value after {operator!r} in query")
         kind, key, value_type = resolve_property(name, self._resolver)
-        condition = Condition(kind, key, operator, value.text, value_type)
+        return self._check(Condition(kind, key, operator, value.text, value_type))
+
+    def _check(self, condition: Condition) -> Condition:
         validate_condition(condition, self._environment, self._resolver, self._clock)
+        if condition.kind == "attribute" and condition.key == "name" and condition.operator == "~":
+            # A name that has one of many words is looked for as by many conditions.
+            self._count(len(name_prefixes(condition.value)) - 1)
         return condition
+
+    def _count(self, conditions: int) -> None:
+        self._conditions += conditions
+        if self._conditions > CONDITIONS_MAX:
+            raise make_complexity_error()
 
     def _peek(self) -> Token:
         return self._tokens[self._position]

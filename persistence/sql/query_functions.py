@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+import regex
 from sqlalchemy import Boolean, ColumnElement, Dialect, Integer, String, Text, TypeDecorator, literal, literal_column
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -28,7 +29,7 @@ UNICODE_TABLES, UNICODE_TABLES_SINCE = "pg_c_utf8", (17,)
 BETWEEN_DIGITS = " -.()/+"
 """What people write between the digits of a phone number; `+` is a space in forms."""
 _NOTHING_BETWEEN = str.maketrans("", "", BETWEEN_DIGITS)
-_THREE_LETTERS = re.compile(r"[^\W_]{3}")
+_THREE_LETTERS = regex.compile(r"[\p{Alphabetic}\p{Nd}]{3}")
 _LIKE_SPECIAL, _ESCAPED = re.compile(r"([\\%_])"), r"\\\1"
 
 
@@ -169,7 +170,7 @@ def register_query_functions(connection: sqlite3.Connection) -> None:
     connection.create_function("relayboard_compare", 2, _compare, deterministic=True)
     connection.create_function("relayboard_moment", 1, _write_moment, deterministic=True)
     connection.create_function("relayboard_join", 1, _join, deterministic=True)
-    connection.create_function("relayboard_name_match", -1, _match_name, deterministic=True)
+    connection.create_function("relayboard_name_match", 2, _match_name, deterministic=True)
 
 
 def _literal(text: str) -> str:
@@ -195,6 +196,7 @@ _ODD_CLASS = _literal(_class_of(_ranges_of(ODD)))
 _MEANT = f"{_literal(_KEPT + _DELETED)}, {_literal(''.join(ODD[sign] for sign in _KEPT))}"
 _ACCENTS = _literal(_class_of(ACCENTS) + "+")
 _ANOTHER = f"{_literal(''.join(LIKE_ANOTHER))}, {_literal(''.join(LIKE_ANOTHER.values()))}"
+_UNDIVIDED = rf"'([{WITHOUT_SPACES}])(?: +(?=[{WITHOUT_SPACES}]))?', '\1\1'"
 _SPACES_OF_ASCII = " \\t\\n\\r\\f\\x0b\\x1c\\x1d\\x1e\\x1f"
 
 
@@ -219,7 +221,7 @@ def in_search_form(text: str, dialect: Dialect) -> str:
     bare = _in_lower_case(bare, dialect)
     for letter, letters in TWO_LETTERS.items():
         bare = f"replace({bare}, '{letter}', '{letters}')"
-    other = f"normalize(translate({bare}, {_ANOTHER}), NFC)"
+    other = f"regexp_replace(normalize(translate({bare}, {_ANOTHER}), NFC), {_UNDIVIDED}, 'g')"
     lower = _in_lower_case(text, dialect)
     return f"btrim(CASE WHEN {_is_ascii(text)} THEN {lower} ELSE {other} END, E'{_SPACES_OF_ASCII}')"
 
@@ -286,6 +288,13 @@ def _read_moment_on_postgresql(element: TextAsMoment, compiler: SQLCompiler, **o
     return f"CAST({compiler.process(text, **options)} AS TIMESTAMP WITH TIME ZONE)"
 
 
+@compiles(NameMatch, "sqlite")
+def _match_name_on_sqlite(element: NameMatch, compiler: SQLCompiler, **options: Any) -> str:
+    # The patterns are for an index that SQLite does not have, and a function there has at most 100 arguments.
+    name, prefixes, *_ = element.clauses
+    return f"relayboard_name_match({compiler.process(name, **options)}, {compiler.process(prefixes, **options)})"
+
+
 @compiles(NameMatch, "postgresql")
 def _match_name_on_postgresql(element: NameMatch, compiler: SQLCompiler, **options: Any) -> str:
     name, pattern, *parts = element.clauses
@@ -326,7 +335,7 @@ def _write_moment(text: str | None) -> str | None:
     return None if text is None else time_text(datetime.fromisoformat(text))
 
 
-def _match_name(name: str | None, prefixes: str, *_patterns: str) -> bool | None:
+def _match_name(name: str | None, prefixes: str) -> bool | None:
     from flows.queries.evaluation import matches_name  # noqa: PLC0415  # see above
 
     return None if name is None else matches_name(name, json.loads(prefixes))
@@ -371,16 +380,12 @@ def _not_after(*classes: str) -> str:
 
 
 def _belongs(character: str, properties: str) -> bool:
-    import regex  # noqa: PLC0415  # see above
-
     return regex.match(f"[{properties}]", character) is not None
 
 
 @cache
 def _spell(properties: str) -> str:
     """The characters with one of these properties, as ranges within brackets."""
-    import regex  # noqa: PLC0415  # see above
-
     return "".join(
         _write(run[0]) if len(run) == 1 else f"{_write(run[0])}-{_write(run[-1])}"
         for run in regex.findall(f"[{properties}]+", _all_characters())

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import Engine, event, insert, inspect, make_url, select, text
+from sqlalchemy import Engine, event, insert, inspect, make_url, select, text, update
 
 from flows.environment import Environment
 from flows.queries import ListResolver, parse_query
@@ -100,8 +100,32 @@ def test_what_few_have_is_found_by_an_index(empty_database: Database, crowd: Wor
     assert search(empty_database, crowd, query) == ["Zoë O'Berta"]
 
 
+WITHOUT_SPACES = {
+    "สมชาย ใจดี": ["ใจ", "สมชายใจดี", "ชายใ"],
+    "กิ่ง สุข": ["กิ่ง", "สุข"],
+    "ສົມຊາຍ ໃຈດີ": ["ໃຈ", "ສົມຊາຍໃຈດີ"],
+    "សុខ ចាន់": ["សុខ", "សុខចាន់"],
+    "မောင် အောင်": ["အောင်", "မောင်အောင်"],
+    "山田\u3000太郎": ["太郎", "山田太郎", "田太"],
+    "鈴木花子": ["花子", "鈴木花子"],
+    "さとう はなこ": ["はな", "さとうはなこ"],
+}
+
+
 @on_postgresql
-@pytest.mark.parametrize("query", ["name ~ 12", "name ~ ab", "name = x", 'tel ~ "9-9"'])
+def test_a_part_of_a_name_without_spaces_is_found_by_the_index(empty_database: Database, crowd: Workspace) -> None:
+    with empty_database.writing() as tx:
+        mine = select(contact.c.id).where(contact.c.workspace_id == crowd.id).limit(len(WITHOUT_SPACES))
+        for one, name in zip(tx.execute(mine).scalars().all(), WITHOUT_SPACES, strict=True):
+            tx.execute(update(contact).where(contact.c.id == one).values(name=name))
+    for name, parts in WITHOUT_SPACES.items():
+        for part in parts:
+            assert NAME_INDEX in explain(empty_database, crowd, f"name ~ {part}"), part
+            assert search(empty_database, crowd, f"name ~ {part}") == [name]
+
+
+@on_postgresql
+@pytest.mark.parametrize("query", ["name ~ 12", "name ~ ab", "name ~ 王", "name = x", 'tel ~ "9-9"'])
 def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(
     empty_database: Database, crowd: Workspace, query: str
 ) -> None:

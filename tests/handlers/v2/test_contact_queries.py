@@ -7,6 +7,7 @@ import pytest
 from handlers.app import create_app
 from persistence.contacts import query_words
 from persistence.database import Database
+from persistence.errors import Refused
 from persistence.groups.smart_groups import create_query_group, evaluate_some, lease_group
 from persistence.tables.contacts import group
 from persistence.workspaces import Workspace
@@ -111,12 +112,18 @@ def test_the_words_name_what_queries_can_be_made_of(api: Api, database: Database
         ("name ~ 小明", "王\u3000小明"),
         ('name = "王 小明"', "王\u3000小明"),
         ("小", "王\u3000小明"),
+        ("สมชายใจดี", "สมชาย ใจดี"),
+        ("name ~ ชายใจ", "สมชาย ใจดี"),
+        ('name ~ "ใจดี สมหญิง"', "สมชาย ใจดี"),
+        ("王小明", "王\u3000小明"),
+        ('name ~ "山田 太郎"', "山田太郎"),
+        ("田 太", "山田太郎"),
     ],
 )
 def test_names_without_spaces_are_found_by_a_part_in_searches_and_smart_groups(
     api: Api, database: Database, workspace: Workspace, query: str, found: str
 ) -> None:
-    for name in ("สมชาย ใจดี", "王\u3000小明", "Somchai", "Wang"):
+    for name in ("สมชาย ใจดี", "王\u3000小明", "山田太郎", "Somchai", "Wang"):
         make_contact(database, workspace, name=name)
 
     assert names(api, query) == [found]
@@ -128,6 +135,34 @@ def test_names_without_spaces_are_found_by_a_part_in_searches_and_smart_groups(
         held = evaluate_some(database, held)
     (made,) = api.results("/api/v2/groups.json", name="Found")
     assert (made["status"], made["count"]) == ("ready", 1)
+
+
+WORDS_OF_A_LIST = " ".join(f"q{letter}{other}" for letter in "abcdefghijklmnop" for other in "abcdefghijklmnop")
+
+
+@pytest.mark.parametrize(
+    ("query", "is_refused"),
+    [
+        ('name ~ "' + WORDS_OF_A_LIST[:980] + '"', False),
+        ('name ~ "' + WORDS_OF_A_LIST + '"', True),
+        ('name = "' + "太" * 980 + '"', False),
+        ("name ~ " + "ก" * 980, False),
+        ('name ~ "' + "太郎 " * 300 + '"', False),
+        (" OR ".join(["name ~ ก"] * 260), True),
+        ("(" * 120 + "name ~ ab" + ")" * 120, True),
+    ],
+)
+def test_long_searches_are_answered_or_refused_with_a_sentence(
+    api: Api, database: Database, workspace: Workspace, query: str, is_refused: bool
+) -> None:
+    with database.reading() as tx:
+        if is_refused:
+            with pytest.raises(Refused, match="query is too complex"):
+                query_words.check_query(tx, workspace, query, for_agent=False)
+        else:
+            assert query_words.check_query(tx, workspace, query, for_agent=False)["count"] == 0
+    answer = api.get(CHECK, query=query)
+    assert answer.status_code in (200, 400) and ("detail" in answer.json()) == (answer.status_code == 400)
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # PostgreSQL answers this one by an index
