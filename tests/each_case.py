@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import TypeVar
 
+import pytest
+
 Case = TypeVar("Case")
 
 
@@ -30,7 +32,7 @@ def holds_for_each(cases: Sequence[Case]) -> Callable[[Callable[[Case], None]], 
 def _fault(rule: Callable[[Case], None], case: Case) -> str:
     try:
         rule(case)
-    except Exception as error:
+    except (Exception, pytest.fail.Exception) as error:
         frames = traceback.extract_tb(error.__traceback__)
         line = next(frame for frame in frames if frame.name == rule.__name__)
         return f"{type(error).__name__} in line {line.lineno}: {error}"

@@ -1,4 +1,4 @@
-"""Runs folders of case files, one test per case: our own, and the one that RELAYBOARD_FLOW_CASES names."""
+"""Runs folders of case files, one test per corpus: our own, and the one that RELAYBOARD_FLOW_CASES names."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ from typing import Any
 import pytest
 
 from flows.queries import QueryError
+from tests.each_case import holds_for_each
 from tests.flows.corpora import deviations
 from tests.flows.corpora.collection import CorpusCase, collect_cases, run_case
 
 FOLDER_VARIABLE = "RELAYBOARD_FLOW_CASES"
-CASES = list(collect_cases(Path(os.environ[FOLDER_VARIABLE]))) if os.environ.get(FOLDER_VARIABLE) else []
+FOLDERS = [Path(folder) for folder in (os.environ.get(FOLDER_VARIABLE), Path(__file__).parent / "cases") if folder]
+CASES = [case for folder in FOLDERS for case in collect_cases(folder)]
 
-CASES += collect_cases(Path(__file__).parent / "cases")
 
-if CASES:
-
-    @pytest.mark.parametrize("case", [pytest.param(case, id=f"{case.corpus}: {case.name}") for case in CASES])
-    def test_a_case_of_the_corpora_holds(case: CorpusCase) -> None:
-        run_case(case)
+@pytest.mark.parametrize("corpus", sorted({case.corpus for case in CASES}))
+def test_the_cases_of_a_corpus_hold(corpus: str) -> None:
+    holds_for_each([case for case in CASES if case.corpus == corpus])(run_case)()
 
 
 def _write_cases(

@@ -28,6 +28,9 @@ class CorpusCase:
     case: Case
     fixtures: Case
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def deviation(self) -> str:
         """Why we knowingly differ from this case; empty text if we do not."""

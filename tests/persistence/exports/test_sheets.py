@@ -2,10 +2,10 @@
 
 import io
 
-import pytest
 from python_calamine import CalamineWorkbook
 
 from persistence.exports.sheets import XlsxSheet, defuse, defuse_cell, guard, restore, restore_cell, unguard
+from tests.each_case import holds_for_each
 
 LONGEST = 32_767
 """The characters that a cell of a workbook may have."""
@@ -27,7 +27,7 @@ def test_a_text_is_cut_to_what_a_cell_may_have() -> None:
     assert (cut, whole, empty, number) == ("a" * LONGEST, "c" * LONGEST, "", 5)
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@holds_for_each(TEXTS)
 def test_what_is_escaped_is_restored_whole(text: str) -> None:
     assert restore(defuse(text)) == text
     assert unguard(guard(text)) == text
@@ -35,13 +35,13 @@ def test_what_is_escaped_is_restored_whole(text: str) -> None:
     assert unguard(restore_cell(defuse(text))) == text
 
 
-@pytest.mark.parametrize("text", TEXTS)
+@holds_for_each(TEXTS)
 def test_no_escaped_text_is_a_formula_or_clears(text: str) -> None:
     assert text in ("-5", "+250") or defuse(text)[:1] not in ("=", "+", "-", "@")
     assert guard(text) != "--"
 
 
-@pytest.mark.parametrize("text", FORMULAS)
+@holds_for_each(FORMULAS)
 def test_a_sign_in_any_width_behind_what_cannot_be_seen_is_defused(text: str) -> None:
     assert defuse(text) == defuse_cell(text) == f"'{text}"
 
