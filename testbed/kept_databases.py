@@ -18,16 +18,23 @@ from testbed.servers import postgres_database
 
 MOST_USES = 60
 """Deleted rows stay in the files of a table, and reading goes past them."""
-SHAPE = """
-    SELECT (SELECT count(*) FROM pg_class), (SELECT max(oid) FROM pg_class), (SELECT count(*) FROM pg_constraint),
-        (SELECT sum(relchecks + relnatts) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
-        (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_db_role_setting)
+FIRST_OWN = 16384
+"""The id of the first object of a PostgreSQL database that the server does not bring itself."""
+SHAPE = f"""
+    SELECT count(*), max(oid), sum(relchecks + relnatts) FILTER (WHERE relnamespace = 'public'::regnamespace),
+        (SELECT count(*) FROM pg_constraint), (SELECT count(*) FROM pg_trigger),
+        (SELECT count(*) FROM pg_proc WHERE oid >= {FIRST_OWN}), (SELECT count(*) FROM pg_db_role_setting)
+    FROM pg_class
 """
 TABLES = "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY relname"
-SEQUENCES = "SELECT sequencename::text FROM pg_sequences WHERE schemaname = 'public' AND last_value IS NOT NULL"
+SEQUENCES = """
+    SELECT relname::text FROM pg_sequence JOIN pg_class ON oid = seqrelid
+    WHERE relnamespace = 'public'::regnamespace AND pg_sequence_last_value(seqrelid) IS NOT NULL
+"""
 OTHERS = """
-    SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-        AND backend_type = 'client backend'
+    SELECT pid FROM pg_stat_get_activity(NULL)
+    WHERE datid = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
 Row = tuple[Any, ...]
 
@@ -101,7 +108,8 @@ class KeptDatabase:
         self._connection = psycopg2.connect(plain)
         self._connection.autocommit = True
         self._ask("SET session_replication_role = replica")
-        self._ask(f"PREPARE shape AS {SHAPE}")
+        for name, asked in (("shape", SHAPE), ("sequences", SEQUENCES), ("others", OTHERS)):
+            self._ask(f"PREPARE {name} AS {asked}")
         self._tables = [name for (name,) in self._ask(TABLES)]
         self._asking = f"SELECT {', '.join(f'EXISTS (SELECT FROM {name})' for name in self._tables)}"
         self._ask(f"PREPARE filled AS {self._asking}")
@@ -116,7 +124,7 @@ class KeptDatabase:
         changed = [SQL("DELETE FROM {}").format(Identifier(name)) for name in self._filled() - self._fixed]
         changed += [
             SQL("SELECT setval({}::regclass, 1, false)").format(SQL("'{}'").format(Identifier(name)))
-            for (name,) in self._ask(SEQUENCES)
+            for (name,) in self._ask("EXECUTE sequences")
         ]
         if changed:
             with self._connection.cursor() as cursor:
@@ -128,7 +136,7 @@ class KeptDatabase:
         self._connection.close()
 
     def _is_in_use(self) -> bool:
-        return bool({pid for (pid,) in self._ask(OTHERS)} - self.aside.pids())
+        return bool({pid for (pid,) in self._ask("EXECUTE others")} - self.aside.pids())
 
     def _filled(self) -> set[str]:
         """The tables that hold rows."""
