@@ -89,6 +89,7 @@ def test_a_token_with_all_areas_may_do_what_one_without_limits_may(api: Api) -> 
         assert ask(whole, each).status_code == ask(api, each).status_code, str(each)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)  # no database is asked who may do what
 def test_without_its_area_an_operation_is_refused(api: Api) -> None:
     for area in AREAS:
         rest = api.limited_to(*(each for each in AREAS if each != area))
