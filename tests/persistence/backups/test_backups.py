@@ -130,8 +130,8 @@ def installation(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         for zone, dates in FAR_DATES.items():
             assert api.post("/api/v2/workspace_settings.json", {"timezone": zone}).status_code == 200
             for text in dates:
-                made = api.post("/api/v2/contacts.json", {"fields": {"far": text}})
-                assert made.json()["fields"]["far"], made.text
+                answer = api.post("/api/v2/contacts.json", {"fields": {"far": text}})
+                assert answer.json()["fields"]["far"], answer.text
         uploaded = api.upload("/api/v2/media.json", "photo.jpg", b"\xff\xd8\xff\xe0 a photo", "image/jpeg")
         assert uploaded.status_code == 201, uploaded.text
         with FolderStore(f"file://{folder / 'media'}").writing(ARCHIVE) as file:
