@@ -138,16 +138,18 @@ def _round(number: Decimal, places: int) -> str:
 
 @lru_cache(maxsize=64)
 def _candidate_pattern(number_format: NumberFormat) -> re.Pattern[str]:
-    """What may be a number: digits with all signs that could join them, of which the decimal one counts once. Spaces
-    join groups only.
+    """What may be a number, in this format or another: digits with all signs that could join them, of which the decimal
+    one counts once. Spaces join groups only.
     """
     decimal, grouping = _symbols(number_format)
     joins = f"[{re.escape((_SIGNS + grouping.strip()).replace(decimal, '') if decimal else _SIGNS)}]"
     point = rf"(?:{re.escape(decimal)}[0-9]+)?" if decimal else ""
-    groups = r"[0-9]{1,3}(?: [0-9]{3})+(?![0-9])|" if grouping == " " else ""
+    # Where spaces group nothing, numbers beside each other of which one has other digits are no groups.
+    groups = rf"[0-9]{{1,3}}(?: [0-9]{{3}})+(?!{'' if grouping == ' ' else ' ?'}[0-9])|"
     beginning = rf"|(?<!\w){re.escape(decimal)}[0-9]+" if decimal else ""
-    # Groups of three, joined by the decimal sign, are a number of another format.
-    foreign = rf"[0-9]{{1,3}}(?:{re.escape(decimal)}[0-9]{{3}}){{2,}}(?![0-9])|" if decimal else ""
+    # Groups that the decimal sign joins, the last one of three digits, are a number of another format.
+    sign = re.escape(decimal)
+    foreign = rf"[0-9]{{1,3}}(?:{sign}[0-9]{{2,3}})+{sign}[0-9]{{3}}(?![0-9])|" if decimal else ""
     return re.compile(rf"-?(?:{foreign}(?:{groups}[0-9]+)(?:{joins}[0-9]+)*{point})(?:{joins}[0-9]+)*{beginning}")
 
 
