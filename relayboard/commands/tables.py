@@ -36,7 +36,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "broadcast": ("created_on", "status", "text", "groups", "contacts"),
     "campaign": ("name", "group", "created_on", "archived"),
     "channel alarms": ("opened_on", "channel", "kind", "closed_on"),
-    "channel calls": ("created_on", "outcome", "message", "part", "response", "error"),
+    "channel calls": ("created_on", "outcome", "message", "response|error"),
     "channel": ("name", "type", "address", "last_seen"),
     "contact imports": ("filename", "status", "uuid", "done", "row_count", "created_on"),
     "contact": ("name", "urns", "groups", "language", "last_seen_on"),
@@ -59,7 +59,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
     "workspace": ("name", "country", "timezone", "languages"),
 }
 """What a line of a list shows, and those that are not called `list`; for others the first that have values, without
-UUIDs."""
+UUIDs. Of two with `|` between them a record has one."""
 MOST_COLUMNS = 6
 
 
@@ -87,8 +87,8 @@ def make_tables(value: Any, width: int, noun: str | None = None) -> list[Table |
 def make_list(records: Sequence[Mapping[str, Any]], key: str | None, width: int, noun: str) -> Table:
     """A line for each record, with the columns that people look for. A UUID is added where there is room for it."""
     keys = [name for name in dict.fromkeys(name for each in records for name in each) if name not in ("uuid", "id")]
-    chosen = [name for name in COLUMNS.get(noun, ()) if name in (*keys, "uuid")] or keys
-    columns = {name: [_one_line(each.get(name)) for each in records] for name in chosen}
+    chosen = [name for name in COLUMNS.get(noun, ()) if {*keys, "uuid"}.intersection(name.split("|"))] or keys
+    columns = {name: [_one_line(_value(each, name)) for each in records] for name in chosen}
     shown = {name: column for name, column in columns.items() if any(column)} or dict(list(columns.items())[:1])
     widths = _fit(dict(list(shown.items())[:MOST_COLUMNS]), width)
     if (
@@ -100,13 +100,17 @@ def make_list(records: Sequence[Mapping[str, Any]], key: str | None, width: int,
         widths["uuid"] = max(map(cell_len, shown["uuid"]))
     table = Table(title=_heading(key) if key else None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name, room in widths.items():
-        is_number = all(type(each.get(name)) in (int, float, type(None)) for each in records)
+        is_number = all(type(_value(each, name)) in (int, float, type(None)) for each in records)
         table.add_column(
             _heading(name), overflow="ellipsis", no_wrap=True, justify="right" if is_number else "left", width=room
         )
     for row in zip(*(shown[name] for name in widths), strict=True):
         table.add_row(*(Text(text) for text in row))
     return table
+
+
+def _value(record: Mapping[str, Any], name: str) -> Any:
+    return next((record[each] for each in (name, *name.split("|")) if record.get(each) is not None), None)
 
 
 def _fit(columns: Mapping[str, Sequence[str]], width: int) -> dict[str, int]:
@@ -213,4 +217,4 @@ def _is_list_of_records(value: Any) -> bool:
 
 
 def _heading(key: str) -> str:
-    return escape(printable(key.replace("_", " ")))
+    return escape(printable(key.replace("_", " ").replace("|", " or ")))

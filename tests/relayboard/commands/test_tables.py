@@ -202,7 +202,7 @@ def test_a_line_of_a_list_keeps_times_with_their_zone_and_whole_words(width: int
         ("audit", "/audit_events.json", ["created on", "user", "action", "resource", "record"]),
         ("session", "/sessions.json", ["last seen on", "user agent", "uuid"]),
         ("channel alarms", "/channel_alarms.json", ["opened on", "channel", "kind"]),
-        ("channel calls", "/channel_calls.json", ["created on", "outcome", "message", "part", "response"]),
+        ("channel calls", "/channel_calls.json", ["created on", "outcome", "message", "response or error"]),
         ("contact imports", "/contact_imports.json", ["filename", "status", "uuid", "done"]),
         ("invitation", "/invitations.json", ["email", "role", "uuid"]),
     ],
@@ -223,3 +223,16 @@ def test_a_line_of_80_columns_says_what_people_look_for_and_what_the_next_comman
     assert [str(column.header) for column in table.columns] == headings  # type: ignore[union-attr]
     assert max(map(cell_len, lines)) <= 80
     assert "uuid" not in headings or all(each["uuid"] in console.file.getvalue() for each in records)
+
+
+def test_a_line_of_a_call_says_why_it_failed() -> None:
+    call = {"id": 1, "message": 4021, "part": 1, "request": {"method": "POST"}, "created_on": MOMENT}
+    refused = {"outcome": "refused", "response": {"status": 400, "body": '{"error": "no such number"}'}, "error": None}
+    silent = {"outcome": "unanswered", "response": None, "error": "no answer within 10 seconds"}
+    console = Console(width=80, file=io.StringIO())
+    (table,) = make_tables([call | refused, call | silent], 80, "channel calls")
+    console.print(table)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+
+    assert "status 400" in text and '"error": "no' in text
+    assert "no answer within 10 seconds" in text
