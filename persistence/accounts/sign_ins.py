@@ -155,6 +155,11 @@ def end_sign_in(tx: Transaction, user_id: int, uuid: str) -> None:
         raise RecordMissing
 
 
+def find_owner(tx: Transaction, uuid: str) -> int | None:
+    """The user who is signed in by a sign-in."""
+    return tx.execute(select(sign_in.c.user_id).where(sign_in.c.uuid == uuid)).scalar_one_or_none()
+
+
 def end_other_sign_ins(tx: Transaction, user_id: int, kept_id: int | None = None) -> int:
     """Ends the sign-ins of a user, except one; returns their number."""
     others = sign_in.c.user_id == user_id

@@ -3,7 +3,7 @@
 import click
 
 from persistence.accounts.accounts import Account, find_account
-from persistence.accounts.sign_ins import end_other_sign_ins, end_sign_in, read_sign_ins
+from persistence.accounts.sign_ins import end_other_sign_ins, end_sign_in, find_owner, read_sign_ins
 from persistence.database import Transaction
 from persistence.sql.columns import is_uuid
 from relayboard.commands.output import CommandFailed, opened_database, print_json, print_records
@@ -17,16 +17,25 @@ def run_list(options: Options) -> None:
 
 
 def run_end(options: Options) -> None:
+    if options.session is None and options.email is None:
+        raise CommandFailed("whose session? Give SESSION, or --email for all sessions of a user")
     with opened_database() as database, database.writing() as tx:
-        user_id = account_named(tx, options.email).user_id
-        if options.session is None:
-            ended = end_other_sign_ins(tx, user_id)
-        elif not is_uuid(options.session):
-            raise CommandFailed(f"there is no session {options.session}")
-        else:
-            end_sign_in(tx, user_id, options.session)
+        user_id = None if options.email is None else account_named(tx, options.email).user_id
+        if options.session is not None:
+            _end_one(tx, options.session, user_id)
             ended = 1
+        else:
+            assert user_id is not None
+            ended = end_other_sign_ins(tx, user_id)
     print_json({"ended": ended})
+
+
+def _end_one(tx: Transaction, uuid: str, user_id: int | None) -> None:
+    """Of this user, if one is given."""
+    owner_id = find_owner(tx, uuid.lower()) if is_uuid(uuid) else None
+    if owner_id is None or user_id not in (None, owner_id):
+        raise CommandFailed(f"there is no session {uuid}" if user_id is None else f"this user has no session {uuid}")
+    end_sign_in(tx, owner_id, uuid.lower())
 
 
 def tell_of_ended(email: str) -> None:

@@ -235,7 +235,7 @@ SESSION = Noun(
         "end",
         "sessions.run_end",
         "end all sessions of a user, or one",
-        option("--email", "the user's e-mail address", required=True),
+        option("--email", "the user's e-mail address; not needed for one session"),
         OneOf(
             argument(
                 "this_session",
@@ -246,7 +246,7 @@ SESSION = Noun(
             ),
             option("--session", "the same", kind=Given(), metavar="UUID"),
         ),
-        examples=("--email ann@example.org", f"--email ann@example.org {ID}"),
+        examples=("--email ann@example.org", ID),
     ),
 )
 AUDIT = Noun(

@@ -105,3 +105,27 @@ def test_a_workspace_that_is_imported_does_not_open_to_an_unproven_account_and_s
         assigned = tx.connection.exec_driver_sql(f"SELECT assignee_id FROM ticket WHERE uuid = '{uuid}'").scalar_one()
     assert (counts["ticket"], ended, assigned) == (1, [GRACE], None)
     assert found is not None and found.password_hash is None
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_session_is_ended_by_its_uuid_and_of_a_named_user_only_if_it_is_theirs(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with database.writing() as tx:
+        grace, ann = (
+            find_account(tx, GRACE),
+            add_member(tx, create_workspace(tx, "Clinic").id, "ann@example.org", "agent"),
+        )
+        assert grace is not None
+        create_sign_in(tx, ann.id, "password", Browser("192.0.2.2", "of Ann"), "key")
+        create_sign_in(tx, grace.user_id, "password", Browser("192.0.2.3", "of Grace"), "key")
+    uuid, _ = [each["uuid"] for each in run(capsys, "session", "list", "--email", GRACE)[0]]
+
+    for words in (["--email", "ann@example.org", uuid], [uuid.replace(uuid[:8], "0" * 8)], ["nonsense"], []):
+        assert main(["session", "end", *words]) != 0
+        capsys.readouterr()
+    assert run(capsys, "session", "end", uuid.upper())[0] == {"ended": 1}
+    assert main(["session", "end", uuid]) != 0
+    capsys.readouterr()
+    assert run(capsys, "session", "end", "--email", GRACE)[0] == {"ended": 1}
+    assert len(run(capsys, "session", "list", "--email", "ann@example.org")[0]) == 1

@@ -40,7 +40,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("invitation", "list"): ("--workspace {workspace}",),
     ("invitation", "withdraw"): ("--workspace {workspace} {invitation}",),
     ("session", "list"): ("--email {editor}",),
-    ("session", "end"): ("--email {administrator} {session}", "--email {administrator}"),
+    ("session", "end"): ("{session}", "--email {administrator}"),
     ("audit", "list"): (
         "--workspace {workspace}",
         "--workspace {workspace} --resource users --action created --user {editor} --after 2026-01-01 "
