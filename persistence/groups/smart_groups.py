@@ -223,6 +223,11 @@ def _update_members(tx: Transaction, workspace: Workspace, queries: "GroupQuerie
 
 LEASE = timedelta(minutes=2)
 INCOMPLETE = f"Its members are not complete; saving its name again tries anew. {GIVEN_UP}"
+INCOMPLETE_SYSTEM = (
+    "Its members are not complete; another time zone, order of dates or number format of the workspace, and back, "
+    f"tries anew. {GIVEN_UP}"
+)
+"""Nobody can save a group that every workspace has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +252,7 @@ def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
     without getting on is given up with a reason, until it is to be evaluated anew.
     """
     due = (
-        select(group.c.id, group.c.status, group.c.evaluated_after_id, group.c.attempts)
+        select(group.c.id, group.c.status, group.c.evaluated_after_id, group.c.attempts, group.c.is_system)
         .where(group.c.workspace_id == workspace_id, IS_UNREADY, *_can_be_evaluated(tx.now))
         .order_by(group.c.evaluated_after_id, group.c.id)
         .limit(1)
@@ -257,7 +262,8 @@ def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
         mine = (group.c.workspace_id == workspace_id) & (group.c.id == row.id)
         if row.attempts >= MOST_ATTEMPTS:
             logger.error("the members of group %d of workspace %d are not found: %s", row.id, workspace_id, GIVEN_UP)
-            tx.execute(update(group).where(mine).values(error=INCOMPLETE, evaluated_until=None))
+            error = INCOMPLETE_SYSTEM if row.is_system else INCOMPLETE
+            tx.execute(update(group).where(mine).values(error=error, evaluated_until=None))
             continue
         after_id = 0 if row.status == INITIALIZING else row.evaluated_after_id
         leased = LeasedGroup(workspace_id, row.id, after_id, tx.now + LEASE)

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert, select, update
 
+from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.contacts.query_scope import open_group_scope
 from persistence.errors import InvalidInput
 from persistence.groups import kept_queries, smart_groups
@@ -10,10 +11,12 @@ from persistence.groups.smart_groups import (
     CONTACTS_PER_STATEMENT,
     check_group_query,
     find_wrong,
+    lease_group,
     refresh_contacts,
     refresh_some,
 )
-from persistence.tables.contacts import contact, field, group, group_membership
+from persistence.tables.contacts import INITIALIZING, contact, field, group, group_membership
+from persistence.workspace_changes import change_workspace
 from tests.channel_rows import add_contact
 
 AGE = "6b6a43fa-a26d-4017-bede-328bcdd5c93b"
@@ -220,3 +223,21 @@ def test_a_query_for_a_group_is_brought_into_its_canonical_form(database, worksp
 def test_queries_that_cannot_define_a_group_are_refused(database, workspace, text):
     with database.reading() as tx, pytest.raises(InvalidInput):
         check_group_query(tx, workspace, text)
+
+
+def test_what_was_given_up_says_what_tries_anew_also_for_the_group_that_nobody_can_save(database, workspace):
+    add_group(database, workspace, "Mothers", "name ~ ann")
+    mine = group.c.workspace_id == workspace.id
+    with database.writing() as tx:
+        tx.execute(update(group).where(mine).values(status=INITIALIZING, attempts=MOST_ATTEMPTS))
+        assert lease_group(tx, workspace.id) is None
+        rows = tx.execute(select(group.c.id, group.c.name, group.c.error).where(mine)).all()
+        errors = {name: error.partition(GIVEN_UP)[0] for _, name, error in rows}
+        assert errors == {
+            "Mothers": "Its members are not complete; saving its name again tries anew. ",
+            "Open Tickets": "Its members are not complete; another time zone, order of dates or number format of the "
+            "workspace, and back, tries anew. ",
+        }
+        changed = change_workspace(tx, workspace, {"date_style": "year_first"})
+        change_workspace(tx, changed, {"date_style": workspace.date_style})
+        assert {lease_group(tx, workspace.id).group_id for _ in rows} == {group_id for group_id, _, _ in rows}
