@@ -117,6 +117,7 @@ def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, i
     service = context.service
     if only_reads(rules, context.json) and not rules.tells_reading:
         check_action(context.credentials, rules, context.json)
+        _key_of(rules, http)
         return _read(rules, http, context, is_slow=is_slow)
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, rules, http, context))
@@ -171,11 +172,9 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
         hold_workspace(tx, workspace_id)
     if context.upload is not None:
         context.upload.place = None  # a previous attempt may have set it
-    key = http.headers.get("Idempotency-Key")
-    if key is None or rules.method != "post" or rules.keeps_no_answer:
+    key = _key_of(rules, http)
+    if key is None:
         return _call_handler(tx, rules, http, context)
-    if not 1 <= len(key) <= KEY_LENGTH:
-        raise Refused(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
     asked = http.scope["query_string"] + b"\n" + _said(context)
     who = context.credentials
     if who.role == "agent" or who.areas is not None:
@@ -188,6 +187,16 @@ def _answer_once(tx: Transaction, rules: OperationRules, http: HttpRequest, cont
     body = answer.body.decode() if isinstance(answer.body, bytes) else answer.body
     keep_answer(tx, workspace_id, rules.id, key, answer.status, body)
     return answer
+
+
+def _key_of(rules: OperationRules, http: HttpRequest) -> str | None:
+    """The key under which the answer is kept. A dry run has the same rule for it, and keeps none. Raises Refused."""
+    key: str | None = http.headers.get("Idempotency-Key")
+    if key is None or rules.method != "post" or rules.keeps_no_answer:
+        return None
+    if not 1 <= len(key) <= KEY_LENGTH:
+        raise Refused(f"An Idempotency-Key has 1 to {KEY_LENGTH} characters.")
+    return key
 
 
 def _said(context: RequestContext) -> bytes:

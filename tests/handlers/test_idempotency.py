@@ -82,3 +82,15 @@ def test_answers_are_kept_for_a_day(api, clock, hours, is_replayed):
 
     assert ("Idempotency-Replayed" in answer.headers) is is_replayed
     assert answer.status_code == (201 if is_replayed else 400)
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256])
+def test_a_dry_run_refuses_the_keys_that_its_deed_refuses(api, key):
+    rule = {"old": "+229", "new": "+22901", "country": "BJ"}
+    said = [
+        api.post("/api/v2/contact_renumberings.json", {**rule, "apply": apply}, {"Idempotency-Key": key})
+        for apply in (False, True)
+    ]
+
+    assert [each.status_code for each in said] == [400, 400]
+    assert said[0].json() == said[1].json()
