@@ -20,8 +20,8 @@ from sqlalchemy import event, insert, select, text
 from bench.__main__ import SECRET_KEY, _database
 from bench.cpu import spent_ms
 from flows.phones import OLD_FORMS
-from persistence.contacts.doubles import DOUBLES, OLD_NUMBER, TWO_SCHEMES, count_doubles
-from persistence.contacts.query_scope import match_query
+from persistence.contacts.merging import DOUBLES, OLD_NUMBER, TWO_SCHEMES, count_doubles
+from persistence.contacts.queries import match_query
 from persistence.database import Database, Transaction
 from persistence.lists import ListQuery, fetch_list
 from persistence.migrations import upgrade

@@ -8,8 +8,7 @@ from bench.load import Request
 from persistence.database import Database
 from persistence.relayers.relayers import claim_phone
 from persistence.workspaces import find_workspace
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import HttpTransport, sign_body, write_body
+from relayboard.phone.phone import HttpTransport, Phone, sign_body, write_body
 
 SMS_PER_SYNC = 50
 

@@ -1,4 +1,6 @@
-"""What handlers return: a status and a body that is already JSON."""
+"""What handlers return: a status and a body that is already JSON; files that only those who see a record may download
+get signed URLs.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,13 +9,14 @@ from urllib.parse import parse_qsl, urlencode
 
 import orjson
 
+from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
-from persistence.clock_writes import read_visible_clock
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list, read_record
 from persistence.new_records import NewRecord, insert_shown
 from persistence.sql.columns import time_text
 from persistence.sql.pages import InvalidCursor, decode_cursor, encode_cursor
+from persistence.stamps import read_visible_clock
 
 LARGEST_PAGE_NUMBER = 1_000_000
 NEXT_CHANGES = "Next-Modified-After"
@@ -61,10 +64,6 @@ def created_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
 def changed_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
     """The changed record, as its list shows it."""
     return ok(_read(request, spec, record_id))
-
-
-def _read(request: Request, spec: ListSpec, record_id: int) -> str:
-    return read_record(request.tx, spec, request.workspace, record_id, is_agent=request.is_agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +131,23 @@ class NumberedListAnswer(ListAnswer):
         following = _page_url(request, "page", str(number + 1)) if number * size < found.count else None
         preceding = _page_url(request, "page", str(number - 1)) if number > 1 else None
         return self._envelope(request, {"count": found.count, "next": following, "previous": preceding}, found.records)
+
+
+def with_link(name: str) -> Callable[[Request, str], str]:
+    """Shows a record with the signed URL of the file whose path is its property `name`."""
+
+    def show(request: Request, stored: str) -> str:
+        record = orjson.loads(stored)
+        location = record[name]
+        if location is not None:
+            record[name] = link_to_file(request.root, request.settings.secret_key, location, request.now)
+        return orjson.dumps(record).decode()
+
+    return show
+
+
+def _read(request: Request, spec: ListSpec, record_id: int) -> str:
+    return read_record(request.tx, spec, request.workspace, record_id, is_agent=request.is_agent)
 
 
 def _page_url(request: Request, parameter: str, place: str) -> str:

@@ -1,8 +1,10 @@
-"""The API as one ASGI application."""
+"""The API as one ASGI application, whose layers are told that the process stops before the server waits for open
+connections.
+"""
 
 import functools
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio.to_thread
@@ -11,22 +13,20 @@ from connexion.middleware import ConnexionMiddleware
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handlers.asgi.bypass import Bypass
-from handlers.asgi.console import Console
+from handlers.asgi.console import Bypass, Console
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Check, Health
+from handlers.asgi.metrics import Traced
+from handlers.asgi.plain_responses import ClientGone, Refusal
 from handlers.asgi.rate_limiter import RateLimiter
-from handlers.asgi.refusals import ClientGone, Refusal
 from handlers.asgi.response_check import ResponseCheck
-from handlers.asgi.stored_files import ArchiveFiles, MediaFiles, PrivateFiles
-from handlers.asgi.traced import Traced
+from handlers.asgi.store_responses import ArchiveFiles, MediaFiles, PrivateFiles
 from handlers.asgi.uploads import UploadPlaces
 from handlers.contract.operations import load_contract, whole_paths
 from handlers.contract.resolver import HandlerResolver
-from handlers.contract.routing import SECURITY, Endpoints, middlewares
-from handlers.contract.trusted import trusted_documents
+from handlers.contract.routing import SECURITY, Endpoints, middlewares, trusted_documents
 from handlers.contract.validation import VALIDATORS
 from handlers.errors import (
     TooManyRequests,
@@ -42,27 +42,36 @@ from handlers.errors import (
     answer_unexpected,
 )
 from handlers.listeners import Listeners
-from handlers.read_lanes import SLOW_AT_ONCE, ReadLanes
 from handlers.request import context_of
 from handlers.service import Service
-from handlers.stopping import Stopping
-from handlers.threads import process_threads
+from handlers.threads import SLOW_AT_ONCE, ReadLanes, WriteLanes, process_threads
 from handlers.token_notes import TokenNotes
-from handlers.write_lanes import WriteLanes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.signing_in import TooManyAttempts
-from persistence.database import Database, Wake
+from persistence.database import Database, Wake, open_serving_database
 from persistence.diagnosis import Trouble
 from persistence.errors import DatabaseError, LostRace, RuleBroken
-from persistence.media.opening import open_store
-from persistence.media.store import StoreUnavailable
-from persistence.serving import open_serving_database
+from persistence.media.store import StoreUnavailable, open_store
 from persistence.standby import Standby, open_standby
 from relayboard.base.settings import Settings
 
 POSTGRES_THREADS = 4
 SQLITE_THREADS = 1
+
+
+class Stopping:
+    """What to do when the process stops; everything that is added is called once."""
+
+    def __init__(self) -> None:
+        self._calls: list[Callable[[], None]] = []
+
+    def add(self, call: Callable[[], None]) -> None:
+        self._calls.append(call)
+
+    def begin(self) -> None:
+        for call in self._calls:
+            call()
 
 
 def create_app(

@@ -10,9 +10,8 @@ from connexion.lifecycle import ConnexionRequest
 from connexion.security import NO_VALUE
 from starlette.types import Scope
 
-from handlers.asgi.browsers import check_origin, cookie_in
-from handlers.contract.operations import OperationRules, load_contract
-from handlers.contract.rights import check_permission
+from handlers.asgi.request_checks import check_origin, cookie_in
+from handlers.contract.operations import OperationRules, check_permission, load_contract
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of
 from persistence.errors import NotAllowed

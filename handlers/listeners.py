@@ -14,7 +14,7 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from handlers.asgi.refusals import Refusal
+from handlers.asgi.plain_responses import Refusal
 from persistence.database import Database
 from persistence.errors import DatabaseError
 from persistence.live import Change, read_changes, read_clocks

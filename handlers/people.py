@@ -3,10 +3,10 @@
 from collections.abc import Callable
 
 from handlers.answers import Answer
-from handlers.asgi.browsers import KNOWN_COOKIE, make_cookie
+from handlers.asgi.request_checks import KNOWN_COOKIE, make_cookie
 from handlers.errors import seconds_until
 from handlers.request import PersonRequest, actor_of
-from persistence.accounts.limits import Attempts
+from persistence.accounts.accounts import Attempts
 from persistence.accounts.sign_ins import read_sign_ins
 from persistence.accounts.signing_in import Door, SignedIn, SignInFailed
 from persistence.audit.witness import tell_failed_sign_in

@@ -5,13 +5,10 @@ from dataclasses import dataclass, field
 
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
-from handlers.lanes import Lane
 from handlers.listeners import Listeners
-from handlers.read_lanes import ReadLanes
-from handlers.threads import Threads
+from handlers.threads import Lane, ReadLanes, Threads, WriteLanes
 from handlers.token_notes import TokenNotes
-from handlers.write_lanes import WriteLanes
-from persistence.accounts.ages import Ages
+from persistence.accounts.accounts import Ages
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.sign_ins import find_by_sign_in
 from persistence.database import Database

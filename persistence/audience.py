@@ -12,8 +12,7 @@ from sqlalchemy import Select, Table, func, select, union
 
 from flows.urns import UrnError, parse
 from persistence.audience_tables import AudienceTables
-from persistence.contacts.addresses import read_recipients
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
@@ -143,8 +142,7 @@ class SavedAudience:
         if query:
             # The query language is loaded only for those who use it: lists of broadcasts need this module too.
             from flows.queries import parse_query  # noqa: PLC0415
-            from persistence.contacts.queries import find_matches  # noqa: PLC0415
-            from persistence.contacts.query_scope import open_scope  # noqa: PLC0415
+            from persistence.contacts.queries import find_matches, open_scope  # noqa: PLC0415
 
             scope = open_scope(tx, workspace)
             matches = find_matches(

@@ -17,7 +17,7 @@ from persistence.data_jobs import is_due
 from persistence.database import Transaction
 from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.messages.states import ERRORED, IS_UNCERTAIN, IS_UNHANDLED, IS_UNSENT, QUEUED
-from persistence.sessions.states import IS_WAITING
+from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.campaigns import IS_UNFIRED, campaign_fire

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Table
 
-from persistence.clock_writes import Beside, Talk
 from persistence.conversations.writes import INBOX, Unread
 from persistence.database import Transaction
 from persistence.messages.states import INCOMING
-from persistence.stamps import Stamps
+from persistence.stamps import Beside, Stamps, Talk
 
 MESSAGE = "message"
 """The kind of messages: the name of their table."""

@@ -1,10 +1,12 @@
-"""The engine and the unit of work: one transaction per request or job, with wake-ups only after its commit."""
+"""The engine and the unit of work: one transaction per request or job, with what is hung into it, and wake-ups only
+after its commit.
+"""
 
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, TypeVarTuple, overload
 
 from sqlalchemy import (
     ClauseElement,
@@ -21,23 +23,22 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.errors import Fault, LostRace, fault_of, has_broken, lost_a_race, waited_too_long
-from persistence.hooks import BeforeCommit, Watcher
-from persistence.secrets.encrypted_columns import give_keys
-from persistence.secrets.encryption import KeyRing
+from persistence.secrets.encryption import KeyRing, give_keys
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.engines import (
     IMPATIENT,
     LONGEST_WAIT_SECONDS,
     MAX_OVERFLOW,
     PATIENT,
+    READING,
     WRITING,
     create_patient_engine,
     create_pooled_engine,
     limiting,
     watch_pool,
 )
-from persistence.sql.poolers import READING
 from persistence.sql.together import BEGIN, sending_together
+from relayboard.base.settings import Settings
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 ATTEMPTS = 8
 LONG_WAIT = f"SET LOCAL lock_timeout = '{LONGEST_WAIT_SECONDS}s'"
 """For a unit of work that is not run again if it had to wait for a lock."""
-
 
 Result = TypeVar("Result")
 Columns = TypeVarTuple("Columns")
@@ -56,15 +56,23 @@ Wake = Callable[[frozenset[str]], None]
 seconds."""
 
 
+class BeforeCommit(Protocol):
+    """What a unit of work does last, so that rows for which many transactions wait are locked only briefly. `is_last`
+    marks the hook that runs after all others.
+    """
+
+    is_last: bool
+
+    def flush(self, tx: "Transaction") -> None:
+        """Runs the hook just before the commit; it may be called again, with new work or without any."""
+        ...
+
+
 Put = TypeVar("Put", bound=BeforeCommit)
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
-
-
-def _no_wake(kinds: frozenset[str]) -> None:
-    return None
 
 
 class Transaction:
@@ -128,7 +136,7 @@ class Transaction:
 
     def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
         """Insert a row; returns its id."""
-        from persistence.sql.new_rows import insert_row  # noqa: PLC0415  # it is built on this module
+        from persistence.sql.listed_rows import insert_row  # noqa: PLC0415  # it is built on this module
 
         if any(isinstance(value, ClauseElement) for value in values.values()):
             return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
@@ -182,6 +190,31 @@ def upsert(table: Table, *, is_sqlite: bool) -> "sqlite.Insert | postgresql.Inse
     from sqlalchemy.dialects import postgresql  # noqa: PLC0415  # it loads every driver of PostgreSQL
 
     return postgresql.insert(table)
+
+
+class Watcher(Protocol):
+    """Executes the statements of a unit of work that change rows, and notes who changes what."""
+
+    def execute(
+        self, tx: "Transaction", statement: Any, parameters: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+    ) -> CursorResult[*tuple[Any, ...]]: ...
+
+    def note_created(self, tx: "Transaction", table: Table, row: Mapping[str, Any]) -> None: ...
+
+    def note_deed(
+        self,
+        tx: "Transaction",
+        workspace_id: int,
+        resource: str,
+        action: str,
+        uuid: str | None,
+        name: str,
+        changes: Any,
+    ) -> None: ...
+
+
+def _no_wake(kinds: frozenset[str]) -> None:
+    return None
 
 
 class Database:
@@ -325,3 +358,19 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+
+
+def open_serving_database(settings: Settings, pool_size: int) -> Database:
+    """Leads through the pooler if there is one. Commands and migrations need sessions of their own, and do not; neither
+    does what a worker does on a patient engine.
+    """
+    url = settings.database_pooled_url or settings.database_url
+    is_pooled = bool(settings.database_pooled_url)
+    return Database(
+        url,
+        pool_size=pool_size,
+        keys=KeyRing.of(settings),
+        is_behind_pooler=is_pooled,
+        direct_url=settings.database_url,
+        makes_file=False,
+    )

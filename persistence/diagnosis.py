@@ -1,52 +1,25 @@
-"""What the doctor and the readiness of a process ask the database."""
+"""What the doctor and the readiness of a process ask the database, and which workers are alive."""
 
 import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import inspect, select, text
+from sqlalchemy import delete, inspect, select, text
 
 from persistence.database import Database, Transaction
 from persistence.errors import DISK_FULL, NO_CONNECTIONS, PRIMARY_CODE, READ_ONLY, fault_of
 from persistence.migrations import ENCODING, say_encoding
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
+from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace
-from persistence.tables.service import secret_key_check
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseFacts:
-    """`now` is the moment of its own clock, `unknown_zones` those of workspaces that this machine does not know,
-    `small_settings` those of PostgreSQL that are still at their defaults, for small databases.
-    """
-
-    version: str
-    major_version: int
-    is_postgres: bool
-    time_zone: str
-    now: datetime
-    bytes: int
-    unknown_zones: tuple[str, ...]
-    small_settings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """What an installation cannot work with, or soon cannot. `stops` says that it is not ready; the sentence may be
-    told to everybody, the remedy is for operators.
-    """
-
-    check: str
-    sentence: str
-    remedy: str
-    stops: bool = True
-
+from persistence.tables.service import secret_key_check, worker_heartbeat
 
 LONG_SECONDS = 10
 """Longer than any of our transactions holds a lock that others wait for."""
@@ -80,6 +53,42 @@ WAITING = text(
     " order by locktype <> 'relation', waitstart limit 1"
 )
 
+DEFAULTS = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB"}
+"""Those of PostgreSQL itself."""
+
+BEAT_SECONDS = 10.0
+ALIVE_FOR = timedelta(seconds=45)
+"""A worker that has not been seen for this long counts as dead: three missed heartbeats, and time for a slow fourth."""
+KEPT_FOR = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFacts:
+    """`now` is the moment of its own clock, `unknown_zones` those of workspaces that this machine does not know,
+    `small_settings` those of PostgreSQL that are still at their defaults, for small databases.
+    """
+
+    version: str
+    major_version: int
+    is_postgres: bool
+    time_zone: str
+    now: datetime
+    bytes: int
+    unknown_zones: tuple[str, ...]
+    small_settings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What an installation cannot work with, or soon cannot. `stops` says that it is not ready; the sentence may be
+    told to everybody, the remedy is for operators.
+    """
+
+    check: str
+    sentence: str
+    remedy: str
+    stops: bool = True
+
 
 def find_troubles(database: Database) -> Iterator[Trouble]:
     """Why nothing can be written, or not everything, though the database answers. Raises DatabaseError."""
@@ -87,6 +96,116 @@ def find_troubles(database: Database) -> Iterator[Trouble]:
         yield Trouble("writing", database.fault.sentence, database.fault.remedy)
         return
     yield from _find_in_sqlite(database) if database.sqlite else _find_in_postgres(database)
+
+
+def database_file(database: Database) -> str:
+    return str(database.engine.url.database)
+
+
+def read_facts(database: Database) -> DatabaseFacts:
+    zones = _list_unknown_zones(database)
+    with database.reading() as tx:
+        if database.sqlite:
+            size = Path(database.engine.url.database or "").stat().st_size
+            return DatabaseFacts(f"SQLite {sqlite3.sqlite_version}", 3, False, "UTC", datetime.now(UTC), size, zones)
+        row = tx.execute(
+            text(
+                "select current_setting('server_version'), current_setting('server_version_num')::int / 10000, "
+                "current_setting('TimeZone'), clock_timestamp(), pg_database_size(current_database())"
+            )
+        ).one()
+        small = _list_small_settings(tx)
+    version, major, zone, now, size = row
+    version = f"PostgreSQL {version.split()[0]}"
+    return DatabaseFacts(version, major, True, zone, now.astimezone(UTC), size, zones, small)
+
+
+def is_one_database(first: Database, second: Database) -> bool:
+    """Whether two addresses, of PostgreSQL, lead to one database of one server."""
+    return _identify(first) == _identify(second)
+
+
+def find_stored_key_fault(database: Database) -> str | None:
+    """Why the secret key is not that of the database; None when it is, or when the database knows none yet."""
+    with database.reading() as tx:
+        try:
+            _read_word(tx)
+        except (SecretKeyChanged, SecretDamaged) as error:
+            return str(error)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The description of a worker process; `revision` is the newest schema that its program knows."""
+
+    host: str
+    pid: int
+    threads: int
+    version: str
+    revision: str | None
+    uuid: str = field(default_factory=new_uuid)
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A worker in the database."""
+
+    uuid: str
+    host: str
+    pid: int
+    threads: int
+    version: str
+    revision: str | None
+    started_on: datetime
+    seen_on: datetime
+    is_alive: bool
+
+
+def record_heartbeat(tx: Transaction, worker: Worker) -> None:
+    """Record that the worker is alive now."""
+    known: dict[str, Any] = {
+        "uuid": worker.uuid,
+        "host": worker.host[:255],
+        "pid": worker.pid,
+        "threads": worker.threads,
+        "version": worker.version[:32],
+        "revision": worker.revision,
+    }
+    statement = tx.upsert(worker_heartbeat).values(started_on=tx.now, seen_on=tx.now, **known)
+    tx.execute(statement.on_conflict_do_update(index_elements=["uuid"], set_={"seen_on": tx.now}))
+
+
+def end_heartbeat(tx: Transaction, worker: Worker) -> None:
+    """Delete the row of a worker that stops cleanly."""
+    tx.execute(delete(worker_heartbeat).where(worker_heartbeat.c.uuid == worker.uuid))
+
+
+def list_heartbeats(tx: Transaction, limit: int = 1000) -> list[Heartbeat]:
+    """All workers that have not stopped cleanly, the most recently seen first."""
+    rows = worker_heartbeat.c
+    found = tx.execute(select(worker_heartbeat).order_by(rows.seen_on.desc(), rows.id).limit(limit))
+    return [
+        Heartbeat(
+            row.uuid,
+            row.host,
+            row.pid,
+            row.threads,
+            row.version,
+            row.revision,
+            row.started_on,
+            row.seen_on,
+            is_alive=tx.now - row.seen_on < ALIVE_FOR,
+        )
+        for row in found
+    ]
+
+
+def trim_heartbeats(tx: Transaction, limit: int) -> int:
+    """Deletes workers that died and were not seen for KEPT_FOR; returns their number."""
+    rows = worker_heartbeat.c
+    old = select(rows.id).where(rows.seen_on < tx.now - KEPT_FOR).order_by(rows.seen_on, rows.id).limit(limit)
+    return tx.execute(delete(worker_heartbeat).where(rows.id.in_(old.scalar_subquery()))).rowcount
 
 
 def _find_in_sqlite(database: Database) -> Iterator[Trouble]:
@@ -119,10 +238,6 @@ def _find_in_sqlite(database: Database) -> Iterator[Trouble]:
             cursor.execute(f"pragma busy_timeout = {usual}")
 
 
-def database_file(database: Database) -> str:
-    return str(database.engine.url.database)
-
-
 def _find_in_postgres(database: Database) -> Iterator[Trouble]:
     with database.reading() as tx:
         is_read_only, encoding, used, most = tx.execute(POSTGRES_STATE).one()
@@ -151,28 +266,6 @@ def _end(pid: int) -> str:
     return f"see in pg_stat_activity what it does, and end it with `select pg_terminate_backend({pid})`"
 
 
-DEFAULTS = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB"}
-"""Those of PostgreSQL itself."""
-
-
-def read_facts(database: Database) -> DatabaseFacts:
-    zones = _list_unknown_zones(database)
-    with database.reading() as tx:
-        if database.sqlite:
-            size = Path(database.engine.url.database or "").stat().st_size
-            return DatabaseFacts(f"SQLite {sqlite3.sqlite_version}", 3, False, "UTC", datetime.now(UTC), size, zones)
-        row = tx.execute(
-            text(
-                "select current_setting('server_version'), current_setting('server_version_num')::int / 10000, "
-                "current_setting('TimeZone'), clock_timestamp(), pg_database_size(current_database())"
-            )
-        ).one()
-        small = _list_small_settings(tx)
-    version, major, zone, now, size = row
-    version = f"PostgreSQL {version.split()[0]}"
-    return DatabaseFacts(version, major, True, zone, now.astimezone(UTC), size, zones, small)
-
-
 def _list_small_settings(tx: Transaction) -> tuple[str, ...]:
     larger = text("select pg_size_bytes(current_setting(:name)) > pg_size_bytes(:least)")
     return tuple(
@@ -196,26 +289,11 @@ def _is_zone(name: str) -> bool:
     return True
 
 
-def is_one_database(first: Database, second: Database) -> bool:
-    """Whether two addresses, of PostgreSQL, lead to one database of one server."""
-    return _identify(first) == _identify(second)
-
-
 def _identify(database: Database) -> tuple[datetime, int]:
     statement = "select pg_postmaster_start_time(), oid from pg_database where datname = current_database()"
     with database.reading() as tx:
         began, number = tx.execute(text(statement)).one()
     return began, number
-
-
-def find_stored_key_fault(database: Database) -> str | None:
-    """Why the secret key is not that of the database; None when it is, or when the database knows none yet."""
-    with database.reading() as tx:
-        try:
-            _read_word(tx)
-        except (SecretKeyChanged, SecretDamaged) as error:
-            return str(error)
-    return None
 
 
 def _read_word(tx: Transaction) -> str | None:

@@ -8,7 +8,7 @@ from persistence.deletions import FIELD, note_deleted
 from persistence.errors import InUse, InvalidInput
 from persistence.field_writes import check_field_name
 from persistence.fields import require_field
-from persistence.flows.upkeep import find_flow_using
+from persistence.flows.records import find_flow_using
 from persistence.groups.smart_groups import renew_groups_about, speaks_of
 from persistence.sql.names import free_name, name_some
 from persistence.stamps import touch

@@ -1,30 +1,50 @@
-"""Figures of a workspace by day (UTC), and of a flow: from counts that are kept as things happen, and from indexes."""
+"""Figures of a workspace by day (UTC), and of a flow: from counts that are kept as things happen, and from indexes;
+what comes by itself, and what does not work.
+"""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
-from sqlalchemy import String, func, literal, select
+from sqlalchemy import ColumnElement, Row, String, func, literal, select
 
 from persistence.changes import ACTIVE, CAME, ERRORS, WENT
+from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.messages.states import IS_UNHANDLED
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
 from persistence.sql.json_sql import Template
+from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
 from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel
+from persistence.tables.deliveries import PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
 from persistence.tables.flows import flow
-from persistence.tables.messages import message
+from persistence.tables.messages import broadcast, message
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
-from persistence.troubles import find_oldest_delivery, list_failing_webhooks, list_silent_phones
+from persistence.tables.triggers import trigger
+from persistence.tokens import Areas, covers
+from persistence.triggers.schedules import NEVER, find_next_due
+from persistence.triggers.triggers import SCHEDULE
+from persistence.workspaces import Workspace
 
 MOST_COUNTED = 10_000
 BY_CHANNEL = ("messages_in", "messages_out", "errors")
 EXIT, RESULT = "exit", "result"
 UNFINISHED = (INTERRUPTED, EXPIRED)
+MOST_SCHEDULES = 250
+MOST_BROADCASTS = 250
+MOST_FIRES = 10_000
+UNFINISHED_BROADCASTS = ("pending", "queued", "started")
+Item = dict[str, Any]
+
+MOST = 100
+TROUBLE = webhook_trouble.c
+FACTS = (TROUBLE.began_on, TROUBLE.last_failed_on, TROUBLE.given_up, TROUBLE.switched_off_on)
 
 
 class LastNode(Template, sqlite="json_extract({0}, '$[#-1].node')", postgresql="({0} -> -1 ->> 'node')", kind=String()):
@@ -91,6 +111,62 @@ def read_flow_figures(tx: Transaction, workspace_id: int, uuid: str, days: int) 
     }
 
 
+def read_calendar(tx: Transaction, workspace: Workspace, days: int, areas: Areas = None) -> dict[str, Any]:
+    """What is due within so many days and belongs to one of these areas, in the order of time; three statements.
+    Campaign events of a day, by the time zone of the workspace, are one item, with the number of contacts among the
+    first MOST_FIRES that are due.
+    """
+    until = tx.now + timedelta(days=days)
+    items: list[Item] = []
+    is_exact = True
+    if covers(areas, "flows"):
+        items += _find_schedules(tx, workspace, until)
+    if covers(areas, "campaigns"):
+        fires, is_exact = _find_fires(tx, workspace, until)
+        items += fires
+    if covers(areas, "messages"):
+        items += _find_broadcasts(tx, workspace, until)
+    return {"items": sorted(items, key=lambda item: (item["time"], item["uuid"])), "is_exact": is_exact}
+
+
+def list_silent_phones(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
+    """Phones that have not called for as long as opens an alarm, the longest silent first, at most MOST."""
+    seen = func.coalesce(channel.c.last_seen, channel.c.created_on)
+    silent = (channel.c.workspace_id == workspace_id) & channel.c.is_active & IS_RELAYER & (seen < tx.now - LOST_AFTER)
+    columns = (channel.c.uuid, channel.c.name, channel.c.last_seen)
+    rows = tx.execute(select(*columns).where(silent).order_by(seen, channel.c.id).limit(MOST))
+    return [
+        {"channel": _ref(uuid, name), "last_seen": None if moment is None else time_text(moment)}
+        for uuid, name, moment in rows
+    ]
+
+
+def list_failing_webhooks(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
+    """Webhooks of channels and subscribers of resthooks that accept nothing at present, at most MOST of each. URLs are
+    not told: they may contain secrets.
+    """
+    is_channels = (TROUBLE.channel_id == channel.c.id) & (TROUBLE.workspace_id == channel.c.workspace_id)
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & channel.c.webhook_url.is_not(None)
+    of_channels = select(channel.c.uuid, channel.c.name, *FACTS).select_from(channel.join(webhook_trouble, is_channels))
+    first = _first(tx, of_channels.where(mine), channel.c.id)
+    found = [_webhook(row, channel=_ref(row.uuid, row.name)) for row in first]
+    rows = resthook_subscriber.c
+    is_subscribers = (TROUBLE.subscriber_id == rows.id) & (TROUBLE.workspace_id == rows.workspace_id)
+    source = resthook_subscriber.join(webhook_trouble, is_subscribers)
+    named = (resthook.c.id == rows.resthook_id) & (resthook.c.workspace_id == rows.workspace_id)
+    of_subscribers = select(resthook.c.slug, *FACTS).select_from(source.join(resthook, named))
+    theirs = of_subscribers.where(rows.workspace_id == workspace_id)
+    return found + [_webhook(row, resthook=row.slug) for row in _first(tx, theirs, rows.id)]
+
+
+def find_oldest_delivery(tx: Transaction, workspace_id: int) -> str | None:
+    """Since when the oldest event waits for its webhook."""
+    waits = (delivery.c.workspace_id == workspace_id) & (delivery.c.status == literal(PENDING, literal_execute=True))
+    oldest = select(delivery.c.created_on).where(waits).order_by(delivery.c.created_on).limit(1)
+    moment = tx.execute(oldest).scalar_one_or_none()
+    return None if moment is None else time_text(moment)
+
+
 def _nothing() -> dict[str, Any]:
     counts = ("messages_in", "messages_out", "active_contacts", "tickets_opened", "tickets_closed")
     return dict.fromkeys(counts, 0) | {"first_reply_seconds": None, "closing_seconds": None}
@@ -143,3 +219,81 @@ def _oldest(tx: Transaction, workspace_id: int, *, is_incoming: bool) -> str | N
     theirs = select(message.c.created_on).where(message.c.workspace_id == workspace_id, waits)
     moment = tx.execute(theirs.order_by(message.c.created_on).limit(1)).scalar_one_or_none()
     return None if moment is None else time_text(moment)
+
+
+def _item(kind: str, uuid: str, moment: datetime, **more: Any) -> Item:
+    return {"type": kind, "uuid": uuid, "time": time_text(moment), "flow": None, "name": None, "contacts": None} | more
+
+
+def _find_schedules(tx: Transaction, workspace: Workspace, until: datetime) -> list[Item]:
+    """Each time at which a schedule starts its flow."""
+    rows = trigger.c
+    columns = (rows.uuid, rows.next_fire_on, rows.repeat, rows.days, rows.time_of_day)
+    source = trigger.join(flow, (flow.c.id == rows.flow_id) & (flow.c.workspace_id == rows.workspace_id))
+    due = (rows.workspace_id == workspace.id) & rows.next_fire_on.is_not(None) & (rows.next_fire_on <= until)
+    living = (rows.type == SCHEDULE) & ~rows.is_archived & ~flow.c.is_archived
+    found = select(*columns, flow.c.uuid.label("flow_uuid"), flow.c.name).select_from(source).where(due, living)
+    zone, items = ZoneInfo(workspace.timezone), []
+    for row in tx.execute(found.order_by(rows.next_fire_on, rows.id).limit(MOST_SCHEDULES)):
+        moment: datetime | None = row.next_fire_on
+        while moment is not None and moment <= until:
+            items.append(_item("schedule", row.uuid, moment, flow={"uuid": row.flow_uuid, "name": row.name}))
+            moment = find_next_due(moment, row.repeat or NEVER, row.days, zone, moment, row.time_of_day)
+    return items
+
+
+def _find_fires(tx: Transaction, workspace: Workspace, until: datetime) -> tuple[list[Item], bool]:
+    fires = campaign_fire.c
+    due = (fires.workspace_id == workspace.id) & IS_UNFIRED & (fires.due_on <= until)
+    first = select(fires.event_id, fires.due_on).where(due).order_by(fires.due_on, fires.id).limit(MOST_FIRES + 1)
+    zone = ZoneInfo(workspace.timezone)
+    counts: Counter[tuple[int, date]] = Counter()
+    begins: dict[tuple[int, date], datetime] = {}
+    for event_id, due_on in tx.execute(first):
+        place = (event_id, due_on.astimezone(zone).date())
+        counts[place] += 1
+        begins.setdefault(place, due_on)
+    events = campaign_event.c
+    own = (events.workspace_id == workspace.id) & events.id.in_({event_id for event_id, _ in counts}) & LIVING_EVENT
+    theirs = (campaign.c.id == events.campaign_id) & (campaign.c.workspace_id == events.workspace_id)
+    started = (flow.c.id == events.flow_id) & (flow.c.workspace_id == events.workspace_id)
+    source = campaign_event.join(campaign, theirs).outerjoin(flow, started)
+    columns = (events.id, events.uuid, campaign.c.name, flow.c.uuid.label("flow_uuid"), flow.c.name.label("flow_name"))
+    known = {row.id: row for row in tx.execute(select(*columns).select_from(source).where(own))}
+    items = []
+    for (event_id, day), count in counts.items():
+        row = known.get(event_id)
+        if row is not None:
+            started_flow = {"uuid": row.flow_uuid, "name": row.flow_name} if row.flow_uuid else None
+            more = {"name": row.name, "flow": started_flow, "contacts": count}
+            items.append(_item("campaign_event", row.uuid, begins[event_id, day], **more))
+    return items, sum(counts.values()) <= MOST_FIRES
+
+
+def _find_broadcasts(tx: Transaction, workspace: Workspace, until: datetime) -> list[Item]:
+    rows = broadcast.c
+    waits = (
+        (rows.workspace_id == workspace.id) & rows.status.in_(UNFINISHED_BROADCASTS) & rows.scheduled_on.is_not(None)
+    )
+    found = select(rows.uuid, rows.scheduled_on, rows.text, rows.base_language).where(waits, rows.scheduled_on <= until)
+    return [
+        _item("broadcast", row.uuid, row.scheduled_on, name=(row.text or {}).get(row.base_language, "")[:100])
+        for row in tx.execute(
+            found.where(rows.scheduled_on > tx.now).order_by(rows.scheduled_on).limit(MOST_BROADCASTS)
+        )
+    ]
+
+
+def _first(tx: Transaction, statement: Any, order: ColumnElement[int]) -> Sequence[Row[Any]]:
+    found: Sequence[Row[Any]] = tx.execute(statement.order_by(order).limit(MOST)).all()
+    return found
+
+
+def _ref(uuid: str, name: str | None) -> dict[str, Any]:
+    return {"uuid": uuid, "name": name}
+
+
+def _webhook(row: Row[Any], **of: Any) -> dict[str, Any]:
+    moments = {name: getattr(row, name) for name in ("began_on", "last_failed_on", "switched_off_on")}
+    told = {name: moment and time_text(moment) for name, moment in moments.items()}
+    return {"channel": None, "resthook": None, "given_up": row.given_up} | told | of

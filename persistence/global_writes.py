@@ -50,7 +50,7 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
 
 def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
     """Delete a global. Raises RecordMissing, and InUse while a flow that is not archived uses it."""
-    from persistence.flows.upkeep import find_flow_using  # noqa: PLC0415  # it loads all that flows refer to
+    from persistence.flows.records import find_flow_using  # noqa: PLC0415  # it loads all that flows refer to
 
     hold_workspace(tx, workspace_id)
     name = find_flow_using(tx, workspace_id, "global", key)

@@ -10,9 +10,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, FromClause, Row, Table, TextClause, select, text
 
-from persistence.broadcasts.v2 import BROADCASTS
+from persistence.broadcasts.records import BROADCASTS
 from persistence.channels.channels import CHANNELS
-from persistence.clock_writes import found_by
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
 from persistence.deletions import DELETIONS
@@ -20,8 +19,9 @@ from persistence.flow_starts.states import IS_BY_USER
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES
-from persistence.runs.v2 import RUNS
+from persistence.runs.records import RUNS
 from persistence.sql.json_sql import as_text
+from persistence.stamps import found_by
 from persistence.tables.changes import deletion
 from persistence.tables.channels import channel
 from persistence.tables.service import workspace_clock

@@ -9,14 +9,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, Table, insert
 
-from persistence.clock_writes import clock_time
 from persistence.database import Transaction
 from persistence.lists import ListQuery, ListSpec
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import as_text, is_declared
-from persistence.sql.new_rows import complete_row, insert_row, tell_created
-from persistence.stamps import Stamps, stamped
+from persistence.sql.listed_rows import complete_row, insert_row, tell_created
+from persistence.stamps import Stamps, clock_time, stamped
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,89 @@
 """`modified_on` for mirrors: in each workspace it follows the order in which changes become visible. A client that asks
 for changes at or after the newest time that it has seen misses nothing, even if other transactions take long. On
-PostgreSQL rows first get the time when their transaction began, and just before the commit the final time, read while
-the workspace's clock is locked: no other change can get a time in between. On SQLite one transaction writes at a time,
-so the first time is final.
+PostgreSQL rows first get the time when their transaction began, and just before the commit the final time, read
+while the workspace's clock is locked: no other change can get a time in between. On SQLite one transaction writes at
+a time, so the first time is final.
+
+The statements that advance the clock of a workspace, and what is written with it: on PostgreSQL one statement, because
+each round trip counts while others wait for the clock.
 """
 
-from collections.abc import Callable
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, Table, case, select, text, update
+from sqlalchemy import ColumnElement, Executable, Select, Table, case, literal, null, select, text, tuple_, update
 
-from persistence.clock_writes import Beside, advance, advance_on_sqlite, found_by, read_clock, write_beside
-from persistence.database import Transaction
+from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
-from persistence.sql.columns import UtcDateTime
-from persistence.sql.fixed_statements import param
+from persistence.runs.storing import STORING, WITH_CLOCK
+from persistence.sql.columns import FOUND_BY, BigId, UtcDateTime, split
+from persistence.sql.fixed_statements import Fixed, array_text, param, parameters_of
+from persistence.sql.listed_rows import ROWS, rows_text
+from persistence.tables.changes import conversation, day_count, flow_count
+from persistence.tables.contacts import ACTIVE, STOPPED, contact
+from persistence.tables.service import workspace_clock
+from persistence.tables.stamps import record_stamp
 
 PASSES = 3
+
+TICK = timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+QUICK = timedelta(milliseconds=100)
+MOVED, SEEN = "moved", "seen"
+
+ADVANCING = """INSERT INTO workspace_clock (workspace_id, stamped_on)
+VALUES (CAST(:workspace_id AS integer), CAST(:wanted AS timestamptz))
+ON CONFLICT (workspace_id) DO UPDATE
+SET stamped_on = greatest(excluded.stamped_on, workspace_clock.stamped_on + interval '1 microsecond')
+RETURNING stamped_on"""
+STAMPING = """INSERT INTO record_stamp (workspace_id, kind, record, stamped_on)
+SELECT CAST(:workspace_id AS integer), noted.kind, noted.record, moment.stamped_on
+FROM moment, unnest(CAST(:kinds AS text[]), CAST(:records AS bigint[])) AS noted (kind, record)
+ON CONFLICT (workspace_id, kind, record) DO UPDATE SET stamped_on = excluded.stamped_on"""
+COUNTING = """INSERT INTO day_count (workspace_id, kind, day, subject, number)
+SELECT CAST(:workspace_id AS integer), noted.kind, noted.day, noted.subject, noted.number
+FROM moment, unnest(CAST(:counted AS text[]), CAST(:days AS date[]), CAST(:subjects AS bigint[]),
+CAST(:numbers AS bigint[])) AS noted (kind, day, subject, number)
+ON CONFLICT (workspace_id, kind, day, subject) DO UPDATE SET number = day_count.number + excluded.number"""
+COUNTING_FLOWS = """INSERT INTO flow_count (workspace_id, flow_id, kind, day, key, value, number)
+SELECT CAST(:workspace_id AS integer), noted.flow_id, noted.kind, CAST(:today AS date), noted.key, noted.value,
+noted.number
+FROM moment, unnest(CAST(:flow_ids AS bigint[]), CAST(:flow_kinds AS text[]), CAST(:flow_keys AS text[]),
+CAST(:flow_values AS text[]), CAST(:flow_numbers AS bigint[])) AS noted (flow_id, kind, key, value, number)
+ON CONFLICT (workspace_id, flow_id, kind, day, key, value) DO UPDATE
+SET number = flow_count.number + excluded.number"""
+TALKING = """INSERT INTO conversation
+(workspace_id, contact_id, message_id, last_on, folder, unread_count, is_unread, read_id)
+SELECT CAST(:workspace_id AS integer), noted.contact_id, noted.message_id, noted.last_on, noted.folder, 0, false, 0
+FROM moment, unnest(CAST(:contact_ids AS bigint[]), CAST(:message_ids AS integer[]), CAST(:lasts AS timestamptz[]),
+CAST(:folders AS text[])) AS noted (contact_id, message_id, last_on, folder)
+JOIN contact ON contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id
+WHERE NOT contact.is_deleted
+ORDER BY noted.contact_id
+ON CONFLICT (workspace_id, contact_id) DO UPDATE
+SET message_id = excluded.message_id, last_on = excluded.last_on, folder = excluded.folder
+WHERE (excluded.last_on, excluded.message_id) > (conversation.last_on, conversation.message_id)"""
+
+MOVING = """UPDATE contact SET current_flow_id = noted.flow_id, handling_until = NULL, modified_on = moment.stamped_on
+FROM moment, unnest(CAST(:moved AS bigint[]), CAST(:moved_to AS bigint[])) AS noted (contact_id, flow_id)
+WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
+SEEING = f"""UPDATE contact SET last_seen_on = CAST(:provisional AS timestamptz), modified_on = moment.stamped_on,
+status = CASE WHEN noted.is_revived AND contact.status = '{STOPPED}' THEN '{ACTIVE}' ELSE contact.status END
+FROM moment, unnest(CAST(:present AS bigint[]), CAST(:revived AS boolean[])) AS noted (contact_id, is_revived)
+WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
+UNLESS = {
+    MOVED: " AND NOT (contact.id = ANY(CAST(:moved AS bigint[])))",
+    SEEN: " AND NOT (contact.id = ANY(CAST(:present AS bigint[])))",
+}
+"""A statement changes a row only once."""
+
+_LAST = Fixed(
+    lambda _is_sqlite: select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == param("owner"))
+)
 
 
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:
@@ -35,12 +102,6 @@ def touch(tx: Transaction, table: Table, workspace_id: int, which: ColumnElement
         tx.before_commit(Stamps).expect(table, workspace_id, touched)
 
 
-def _write_moment(tx: Transaction, table: Table, which: Select[int], moment: datetime) -> int:
-    """Gives the chosen rows a time, locked in the order of ids; returns their number."""
-    held = which.order_by(table.c.id).with_for_update(key_share=True)
-    return tx.execute(update(table).where(table.c.id.in_(held)).values(modified_on=moment)).rowcount
-
-
 def later(tx: Transaction, table: Table) -> ColumnElement[datetime] | datetime:
     """The value of a `modified_on` that no list filters by: now, and later than the row's previous value."""
     if tx.sqlite:
@@ -54,6 +115,112 @@ def moved_on(table: Table, is_sqlite: bool) -> ColumnElement[datetime]:
     now: ColumnElement[datetime] = param("now", UtcDateTime)
     before: ColumnElement[datetime] = table.c.modified_on
     return now if is_sqlite else case((before < now, now), else_=before + text("interval '1 microsecond'"))
+
+
+class Talk(NamedTuple):
+    """The newest message that a unit of work stored for a contact; it changes no number of unread ones."""
+
+    contact_id: int
+    message_id: int
+    last_on: datetime
+    folder: str | None
+
+
+@dataclass(slots=True)
+class Beside:
+    """What is written with the clock: which records changed, by kind and id; counts by kind, day and subject, to which
+    these are added; what runs did on this day, by flow, kind, key and value; the last messages of conversations; rows
+    of new runs, without their time; the flows into which contacts came, whose leases end, by contact; contacts who were
+    just seen, and whether this makes stopped ones active.
+    """
+
+    records: Sequence[tuple[str, int]] = ()
+    counts: Counter[tuple[str, date, int]] = field(default_factory=Counter)
+    flows: Counter[tuple[int, str, str, str]] = field(default_factory=Counter)
+    talks: Sequence[Talk] = ()
+    runs: Sequence[Mapping[str, Any]] = ()
+    moves: Mapping[int, int | None] = field(default_factory=dict)
+    present: Mapping[int, bool] = field(default_factory=dict)
+
+    @property
+    def flow_counts(self) -> list[tuple[tuple[int, str, str, str], int]]:
+        """The counts of flows, with keys and values as they are stored."""
+        counts: Counter[tuple[int, str, str, str]] = Counter()
+        for (flow_id, kind, key, value), number in self.flows.items():
+            counts[flow_id, kind, key[:64], value[:64]] += number
+        return sorted(counts.items())
+
+
+def found_by(table: Table) -> str:
+    """The condition that holds for all visible rows, so that the database uses their index."""
+    condition: str = table.info.get(FOUND_BY, "true")
+    return condition
+
+
+def _set_clock(is_sqlite: bool) -> Executable:
+    statement = upsert(workspace_clock, is_sqlite=is_sqlite).values(parameters_of(workspace_clock))
+    news = {"stamped_on": statement.excluded.stamped_on}
+    return statement.on_conflict_do_update(index_elements=["workspace_id"], set_=news)
+
+
+def _stamp(is_sqlite: bool) -> Executable:
+    statement = upsert(record_stamp, is_sqlite=is_sqlite).values(parameters_of(record_stamp))
+    news = {"stamped_on": statement.excluded.stamped_on}
+    return statement.on_conflict_do_update(index_elements=["workspace_id", "kind", "record"], set_=news)
+
+
+def _move(_is_sqlite: bool) -> Executable:
+    rows = contact.c
+    news = {"modified_on": param("moment", UtcDateTime), "handling_until": null()}
+    mine = (rows.workspace_id == param("owner")) & (rows.id == param("mine"))
+    return update(contact).where(mine).values(current_flow_id=param("to", BigId), **news)
+
+
+_SETTING_CLOCK, _STAMPING, _MOVING = Fixed(_set_clock), Fixed(_stamp), Fixed(_move)
+
+
+def _count(is_sqlite: bool) -> Executable:
+    statement = upsert(day_count, is_sqlite=is_sqlite).values(parameters_of(day_count))
+    added = {"number": day_count.c.number + statement.excluded.number}
+    return statement.on_conflict_do_update(index_elements=["workspace_id", "kind", "day", "subject"], set_=added)
+
+
+def _count_flows(is_sqlite: bool) -> Executable:
+    statement = upsert(flow_count, is_sqlite=is_sqlite).values(parameters_of(flow_count))
+    added = {"number": flow_count.c.number + statement.excluded.number}
+    keys = ["workspace_id", "flow_id", "kind", "day", "key", "value"]
+    return statement.on_conflict_do_update(index_elements=keys, set_=added)
+
+
+def _talk(is_sqlite: bool) -> Executable:
+    rows = conversation.c
+    given = [param(name, rows[name].type).label(name) for name in ("message_id", "last_on", "folder")]
+    mine = (contact.c.workspace_id == param("workspace_id")) & (contact.c.id == param("contact_id"))
+    found = select(contact.c.workspace_id, contact.c.id, *given, literal(0), literal(False), literal(0))
+    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
+    statement = upsert(conversation, is_sqlite=is_sqlite).from_select(names, found.where(mine, ~contact.c.is_deleted))
+    new = statement.excluded
+    return statement.on_conflict_do_update(
+        index_elements=["workspace_id", "contact_id"],
+        set_={name: new[name] for name in ("message_id", "last_on", "folder")},
+        where=tuple_(new.last_on, new.message_id) > tuple_(rows.last_on, rows.message_id),
+    )
+
+
+_COUNTING, _COUNTING_FLOWS, _TALKING = Fixed(_count), Fixed(_count_flows), Fixed(_talk)
+
+
+@cache
+def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -> Fixed:
+    parts = ["moment AS (" + ADVANCING + ")"]
+    for table in tables:
+        mine = f"workspace_id = :workspace_id AND modified_on = :provisional AND {found_by(table)}"
+        mine += "".join(UNLESS.get(name, "") for name, _ in others) if table is contact else ""
+        changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
+        parts.append(f"in_{table.name} AS ({changing})")
+    parts += [f"{name} AS ({statement})" for name, statement in others]
+    statement = text(f"WITH {', '.join(parts)} SELECT stamped_on FROM moment").columns(stamped_on=UtcDateTime)
+    return Fixed(lambda _is_sqlite: statement)
 
 
 class Stamps:
@@ -126,3 +293,147 @@ class Stamps:
     def expect(self, table: Table, workspace_id: int, touched: Select[int]) -> None:
         """These rows get the final time of this unit of work."""
         self._expected.append((table, workspace_id, touched))
+
+
+def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside: Beside) -> None:
+    """Moves the clock of a workspace to its next time, and gives it to rows of this unit of work. From the next
+    statement on the clock is locked, and tells the time (`read_clock`). PostgreSQL.
+    """
+    # A long change gets the time of its end, because clients may have asked for changes meanwhile.
+    present = tx.read_clock()
+    wanted = tx.now if present - tx.now < QUICK else present
+    values = {"workspace_id": workspace_id, "wanted": wanted, "provisional": tx.now}
+    if beside.records:
+        values |= {
+            "kinds": array_text(kind for kind, _ in beside.records),
+            "records": array_text(one for _, one in beside.records),
+        }
+    if beside.counts:
+        counted = sorted(beside.counts.items())
+        values |= {
+            "counted": array_text(kind for (kind, _, _), _ in counted),
+            "days": array_text(day for (_, day, _), _ in counted),
+            "subjects": array_text(subject for (_, _, subject), _ in counted),
+            "numbers": array_text(number for _, number in counted),
+        }
+    if beside.flows:
+        flows = beside.flow_counts
+        values |= {
+            "today": tx.now.date(),
+            "flow_ids": array_text(flow_id for (flow_id, _, _, _), _ in flows),
+            "flow_kinds": array_text(kind for (_, kind, _, _), _ in flows),
+            "flow_keys": array_text(key for (_, _, key, _), _ in flows),
+            "flow_values": array_text(value for (_, _, _, value), _ in flows),
+            "flow_numbers": array_text(number for _, number in flows),
+        }
+    if beside.talks:
+        values |= {
+            "contact_ids": array_text(each.contact_id for each in beside.talks),
+            "message_ids": array_text(each.message_id for each in beside.talks),
+            "lasts": array_text(each.last_on for each in beside.talks),
+            "folders": array_text(each.folder for each in beside.talks),
+        }
+    if beside.runs:
+        values |= {"runs": rows_text(beside.runs)}
+    if beside.moves:
+        moved = sorted(beside.moves.items())
+        values |= {
+            "moved": array_text(contact_id for contact_id, _ in moved),
+            "moved_to": array_text(flow_id for _, flow_id in moved),
+        }
+    if beside.present:
+        ids = sorted(beside.present)
+        values |= {"present": array_text(ids), "revived": array_text(beside.present[one] for one in ids)}
+    parts = (
+        (MOVED, MOVING, beside.moves),
+        (SEEN, SEEING, beside.present),
+        ("runs_stored", WITH_CLOCK, beside.runs),
+        ("stamped", STAMPING, beside.records),
+        ("counted", COUNTING, beside.counts),
+        ("flows_counted", COUNTING_FLOWS, beside.flows),
+        ("talked", TALKING, beside.talks),
+    )
+    chosen = tuple((name, statement) for name, statement, rows in parts if rows)
+    _advancing(tuple(tables), chosen).run_later(tx, values)
+
+
+def clock_time(owner: ColumnElement[int]) -> ColumnElement[datetime]:
+    """The time of a workspace's clock, for a statement that writes it. The unit of work has to hold the clock, so that
+    the time is its own.
+    """
+    mine = workspace_clock.c.workspace_id == owner
+    return select(workspace_clock.c.stamped_on).where(mine).scalar_subquery()
+
+
+def read_clock(tx: Transaction, workspace_id: int) -> datetime:
+    """The time of a workspace's clock that is locked."""
+    ((moment,),) = _LAST.rows(tx, {"owner": workspace_id})
+    found: datetime = moment
+    return found
+
+
+def read_visible_clock(tx: Transaction, workspace_id: int) -> datetime:
+    """The time of the last visible change of a workspace: what becomes visible later has a later time."""
+    found = _LAST.rows(tx, {"owner": workspace_id})
+    return found[0][0] if found else EPOCH
+
+
+def advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
+    """The next time of a workspace, on SQLite."""
+    found = _LAST.rows(tx, {"owner": workspace_id})
+    moment = max(tx.now, found[0][0] + TICK) if found else tx.now
+    _SETTING_CLOCK.run(tx, {"workspace_id": workspace_id, "stamped_on": moment})
+    return moment
+
+
+def write_beside(tx: Transaction, workspace_id: int, moment: datetime, beside: Beside) -> None:
+    """Writes what is written with the clock, on SQLite."""
+    mine = {"workspace_id": workspace_id}
+    for some in split(beside.runs):
+        STORING.run(tx, {ROWS: [{**mine, **row, "modified_on": moment} for row in some]})
+    moves = [{"owner": workspace_id, "mine": one, "to": flow_id} for one, flow_id in sorted(beside.moves.items())]
+    _MOVING.run_each(tx, [{**each, "moment": moment} for each in moves])
+    _STAMPING.run_each(
+        tx, [{**mine, "kind": kind, "record": one, "stamped_on": moment} for kind, one in beside.records]
+    )
+    _COUNTING.run_each(
+        tx,
+        [
+            {**mine, "kind": kind, "day": day, "subject": subject, "number": number}
+            for (kind, day, subject), number in beside.counts.items()
+        ],
+    )
+    _COUNTING_FLOWS.run_each(
+        tx,
+        [
+            {
+                **mine,
+                "flow_id": flow_id,
+                "kind": kind,
+                "day": tx.now.date(),
+                "key": key,
+                "value": value,
+                "number": number,
+            }
+            for (flow_id, kind, key, value), number in beside.flow_counts
+        ],
+    )
+    _TALKING.run_each(
+        tx,
+        [
+            {
+                **mine,
+                "contact_id": each.contact_id,
+                "message_id": each.message_id,
+                "last_on": each.last_on,
+                "folder": each.folder,
+            }
+            for each in beside.talks
+        ],
+    )
+
+
+def _write_moment(tx: Transaction, table: Table, which: Select[int], moment: datetime) -> int:
+    """Gives the chosen rows a time, locked in the order of ids; returns their number."""
+    held = which.order_by(table.c.id).with_for_update(key_share=True)
+    return tx.execute(update(table).where(table.c.id.in_(held)).values(modified_on=moment)).rowcount

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, insert, select, update
 
-from persistence.channels.former_channels import SEEN_REF, join_channels
+from persistence.channels.states import SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, reversible

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from flows.languages import is_language
 from flows.numbers import NUMBER_FORMATS
-from persistence.campaigns.rescheduling import request_passes
+from persistence.campaigns.fires import request_passes
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import renew_groups

@@ -12,13 +12,11 @@ from typing import Any
 import anyio.to_thread
 import uvicorn
 
-from handlers.app import create_app
+from handlers.app import Stopping, create_app
 from handlers.asgi.health import Check
-from handlers.stopping import Stopping
-from persistence.diagnosis import Trouble
+from persistence.database import open_serving_database
+from persistence.diagnosis import Trouble, list_heartbeats
 from persistence.errors import DatabaseError
-from persistence.heartbeats import list_heartbeats
-from persistence.serving import open_serving_database
 from relayboard.base.collection import postpone_collection, settle_collection
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import PREFIX, Network, Settings, load_settings

@@ -8,9 +8,9 @@ from persistence.backups.errors import BackupError
 from persistence.errors import DatabaseError, NothingFound, RuleBroken, fault_of, reason_of
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
+from relayboard.base.logs import format_traceback
 from relayboard.base.settings import SettingError
 from relayboard.base.terminal_text import printable
-from relayboard.base.tracebacks import format_traceback
 from relayboard.refusal import CommandFailed
 from worker.errors import QueueError
 

@@ -10,8 +10,7 @@ import time
 from collections.abc import Collection
 
 from persistence.errors import DatabaseError
-from persistence.media.opening import open_store
-from persistence.media.store import StoreUnavailable
+from persistence.media.store import StoreUnavailable, open_store
 from persistence.migrations import MigrationError, SchemaOlder, check_schema
 from relayboard.base.settings import Settings
 from relayboard.failures import describe_failure

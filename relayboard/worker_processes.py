@@ -27,9 +27,8 @@ from relayboard.processes import (
     tell_ready,
 )
 from relayboard.waiting import SchemaWatch, leave_node, wait_until_usable
-from worker.bell import Bell
 from worker.jobs import BEHIND
-from worker.priority import Priority
+from worker.priority import Bell, Priority
 from worker.process import END_SIGNALS, run_sender_process, run_worker_process
 
 ALONE_SECONDS = 10.0

@@ -9,8 +9,8 @@ from flows.urns import Urn
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.field_writes import create_field
+from persistence.messages.incoming import note_stored
 from persistence.messages.states import HANDLED, INCOMING
-from persistence.messages.storing import note_stored
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key
 from persistence.tables.contacts import contact, field, group

@@ -10,9 +10,7 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.relayers.relayers import claim_phone
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from relayboard.phone.phone import Phone
-from relayboard.phone.state import PhoneState
-from relayboard.phone.wire import NoReply, WireReply
+from relayboard.phone.phone import NoReply, Phone, PhoneState, WireReply
 from tests.api import Api
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from persistence.heartbeats import Heartbeat
+from persistence.diagnosis import Heartbeat
 from persistence.sql.engines import queue_dsn
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import sqlite_file

@@ -1,6 +1,11 @@
-"""Who calls the receivers of a leased queue, outside of the dispatcher's thread."""
+"""Who calls the receivers of a leased queue, outside of the dispatcher's thread.
+
+What threads report to one that works them off in batches. It is woken when there is something and when there is enough,
+and not for each: to wake a thread takes longer than to put something here.
+"""
 
 import logging
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +21,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Ask = Callable[[Item], Awaitable[Item | None]]
 """Asks whether a call may still be made, and takes down that it is; None if not."""
+
+Thing = TypeVar("Thing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +110,37 @@ class LoopCallers(Callers[Item, Result]):
             logger.exception("%s: a call failed inside the service", self.name)
         finally:
             report(finished)
+
+
+class Mailbox(Generic[Thing]):
+    """One thread takes, any may put."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._things: list[Thing] = []
+        self._enough = 1
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def put(self, thing: Thing) -> None:
+        with self._changed:
+            self._things.append(thing)
+            if len(self._things) == self._enough:
+                self._changed.notify()
+
+    def wait(self, seconds: float | None) -> None:
+        """Waits until there is something, at most so long."""
+        self._wait_for(1, seconds)
+
+    def take(self, most: int, *, enough: int, seconds: float) -> list[Thing]:
+        """What came first, after waiting until there is enough, at most so long."""
+        with self._changed:
+            self._wait_for(enough, seconds)
+            taken, self._things = self._things[:most], self._things[most:]
+        return taken
+
+    def _wait_for(self, enough: int, seconds: float | None) -> None:
+        with self._changed:
+            self._enough = enough
+            self._changed.wait_for(lambda: len(self._things) >= enough, seconds)

@@ -1,24 +1,31 @@
-"""All jobs, by the name with which they are woken, and how often each runs without being woken."""
+"""All jobs, by the name with which they are woken, how often each runs without being woken, and the pool that runs them
+in one process.
+"""
 
-from collections.abc import Callable
+import logging
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from persistence.accounts.ages import Ages, trim_accounts
+from flows.engine.services import ServiceError
+from persistence.accounts.accounts import Ages, trim_accounts
+from persistence.accounts.mail import claim_letter, finish_letter, postpone_letter, read_letter
+from persistence.accounts.signing_in import Writing, write_letter
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
 from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
-from persistence.campaigns.fires import trim_fires
+from persistence.campaigns.fires import begin_pass, list_rescheduling_workspaces, run_next_pass, trim_fires
 from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
-from persistence.campaigns.rescheduling import begin_pass, list_rescheduling_workspaces, run_next_pass
 from persistence.channels.alarms import check_alarms, trim_alarms
-from persistence.channels.gateway_calls import trim_calls
-from persistence.data_jobs import remove_old_files
+from persistence.channels.health import trim_calls
+from persistence.data_jobs import list_data_workspaces, remove_old_files, take_next
 from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
 from persistence.deliveries.records import trim_deliveries
-from persistence.errors import DatabaseError, is_away, took_too_long
-from persistence.flows.upkeep import list_counting_workspaces, show_counts
+from persistence.diagnosis import trim_heartbeats
+from persistence.errors import DatabaseError, is_away, is_temporary, reason_of, took_too_long
+from persistence.flows.records import list_counting_workspaces, show_counts
 from persistence.groups.smart_groups import (
     LeasedGroup,
     evaluate_some,
@@ -26,32 +33,83 @@ from persistence.groups.smart_groups import (
     leave_group,
     list_evaluated_workspaces,
 )
-from persistence.heartbeats import trim_heartbeats
-from persistence.limits.idempotency import trim_answers
-from persistence.limits.rate_limits import forget_windows
+from persistence.limits.rate_limits import forget_windows, trim_answers
 from persistence.media.media import finish_received
-from persistence.media.opening import open_store
+from persistence.media.store import open_store
 from persistence.messages.outgoing import fail_old_messages
-from persistence.relayers.forgotten_reports import trim_forgotten
-from persistence.relayers.registrations import trim_registrations
+from persistence.performing import Performer
+from persistence.relayers.relayers import trim_registrations
+from persistence.relayers.reports import trim_forgotten
 from persistence.relayers.sync import trim_syncs
-from persistence.resthooks.events import trim_resthook_events
+from persistence.resthooks.subscribers import trim_resthook_events
 from persistence.statistics import learn_filled_tables, refresh_statistics
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
+from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.channels.sending import begin_sending
-from worker.data_jobs import begin_data
-from worker.flows.calls import begin_calls
-from worker.flows.incoming import begin_incoming
+from worker.flows.incoming import begin_calls, begin_incoming
 from worker.flows.parked import begin_parked
-from worker.flows.starts import begin_starts
-from worker.flows.timers import begin_timers
-from worker.mail import begin_mail
+from worker.flows.services.email import FlowEmail
+from worker.flows.starts import begin_starts, begin_timers
+from worker.metrics import letters, measuring_step
 from worker.runtime import Runtime
 from worker.turns import ListDue, begin_turns
 from worker.webhooks.dispatcher import begin_webhooks
 
 Step = Callable[[], bool]
 """Does some of the due work and returns whether more may be due at once; safe to run twice and in several processes."""
+
+Counted = tuple[Callable[..., Any], Callable[..., bool]]
+"""What counts an attempt and says at what, and what does that."""
+
+CALLING = ("sending",)
+"""The job that calls gateways: its step wakes a dispatcher and returns at once."""
+SHARED = ("incoming", *CALLING)
+"""The jobs that the process of jobs does for those who have little to do, and senders for those who have much."""
+LATER = (
+    "webhooks",
+    "starts",
+    "broadcasts",
+    "campaigns",
+    "counts",
+    "groups",
+    "data",
+    "expiry",
+    "statistics",
+    "learning",
+    "archives",
+    "trimming",
+)
+"""The jobs that senders do alone: nobody waits for their next step. Webhooks are among them because a dispatcher has to
+remember which receivers are slow."""
+BEHIND = (*SHARED, *LATER)
+
+BATCH = 1000
+
+CHUNKS_IN_TURN = 5
+
+Trimmer = Callable[..., int]
+TRIMMERS: tuple[Trimmer, ...] = (
+    trim_deliveries,
+    trim_resthook_events,
+    trim_fires,
+    trim_answers,
+    trim_syncs,
+    trim_alarms,
+    trim_registrations,
+    trim_forgotten,
+    trim_heartbeats,
+    trim_deletions,
+)
+"""Each function deletes at most so many records that are too old, and returns how many it deleted."""
+
+TRIMMED_AT_ONCE = 1000
+TIMES_SMALLER = 10
+REMOVED_AT_ONCE = 100
+
+logger = logging.getLogger("relayboard.worker")
+
+SHORTEST_SECONDS = 0.01
+"""Steps that end sooner are not in traces: they have looked, and found nothing or hardly anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +120,6 @@ class Job:
     begin: Callable[[Runtime], Step]
     every_seconds: float
     threads: int = 1
-
-
-Counted = tuple[Callable[..., Any], Callable[..., bool]]
-"""What counts an attempt and says at what, and what does that."""
 
 
 def begin_turns_of(list_due: ListDue, *works: Callable[..., bool] | Counted) -> Callable[[Runtime], Step]:
@@ -87,10 +141,6 @@ def begin_turns_of(list_due: ListDue, *works: Callable[..., bool] | Counted) -> 
         return begun is not None and runtime.database.write(lambda tx: perform(tx, workspace_id, begun))
 
     return begin
-
-
-def _list_campaigning(tx: Transaction) -> list[int]:
-    return sorted({*list_rescheduling_workspaces(tx), *list_firing_workspaces(tx)})
 
 
 def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
@@ -204,9 +254,74 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
 
 
 begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, (begin_expansion, expand_next))
+
+
+def _list_campaigning(tx: Transaction) -> list[int]:
+    return sorted({*list_rescheduling_workspaces(tx), *list_firing_workspaces(tx)})
+
+
 begin_campaigns = begin_turns_of(_list_campaigning, (begin_pass, run_next_pass), (begin_fires, fire_next))
 begin_counts = begin_turns_of(list_counting_workspaces, show_counts)
 begin_schedules = begin_turns_of(list_scheduling_workspaces, (begin_due, start_due))
+
+
+def begin_data(runtime: Runtime) -> Callable[[], bool]:
+    """The step that performs the next job of the workspace whose turn it is."""
+    performer = Performer(runtime.database, open_store(runtime.settings), runtime.stopping.is_set)
+
+    def work(workspace_id: int) -> bool:
+        held = runtime.database.write(lambda tx: take_next(tx, workspace_id))
+        if held is not None:
+            performer.perform(held)
+        return held is not None
+
+    return begin_turns(runtime, list_data_workspaces, work)
+
+
+def begin_mail(runtime: Runtime) -> Callable[[], bool]:
+    """The step that sends one letter. A letter that the mail server does not take is tried again later."""
+    server, database = runtime.settings.smtp_url, runtime.database
+    if server is None:
+        return lambda: False
+    sender = FlowEmail(runtime, server, lambda: None)
+    sent: list[int] = []
+
+    def finish(tx: Transaction) -> None:
+        for each in sent:
+            finish_letter(tx, each)
+
+    def record() -> None:
+        """Also what could not be recorded when it was sent, because the database was away: nobody gets it twice."""
+        database.write(finish)
+        sent.clear()
+
+    def step() -> bool:
+        if sent:
+            record()
+        letter_id = database.write(claim_letter)
+        if letter_id is None:
+            return False
+
+        def write(tx: Transaction) -> Writing | None:
+            return write_letter(tx, read_letter(tx, letter_id), runtime.settings.secret_key)
+
+        writing = database.write(write)
+        try:
+            if writing is not None:
+                sender.send([writing.recipient], writing.subject, writing.text)
+        except ServiceError as error:
+            reason = str(error)
+            due_on = database.write(lambda tx: postpone_letter(tx, letter_id, reason))
+            letters.labels("given_up" if due_on is None else "postponed").inc()
+            logger.warning("a letter about an account could not be sent: %s; again at %s", reason, due_on)
+        else:
+            letters.labels("sent").inc()
+            sent.append(letter_id)
+            record()
+        return True
+
+    return step
+
 
 JOBS = (
     Job("incoming", begin_incoming, every_seconds=2, threads=3),
@@ -231,47 +346,73 @@ JOBS = (
     Job("trimming", begin_trimming, every_seconds=600),
 )
 
-CALLING = ("sending",)
-"""The job that calls gateways: its step wakes a dispatcher and returns at once."""
-SHARED = ("incoming", *CALLING)
-"""The jobs that the process of jobs does for those who have little to do, and senders for those who have much."""
-LATER = (
-    "webhooks",
-    "starts",
-    "broadcasts",
-    "campaigns",
-    "counts",
-    "groups",
-    "data",
-    "expiry",
-    "statistics",
-    "learning",
-    "archives",
-    "trimming",
-)
-"""The jobs that senders do alone: nobody waits for their next step. Webhooks are among them because a dispatcher has to
-remember which receivers are slow."""
-BEHIND = (*SHARED, *LATER)
 
-BATCH = 1000
+class JobPool:
+    """Runs jobs by name. If all threads of a job are busy when it is woken, one of them runs its step once more."""
+
+    def __init__(self, jobs: Iterable[Job], runtime: Runtime) -> None:
+        self._runners = {job.kind: _JobRunner(job, job.begin(runtime), runtime.stopping) for job in jobs}
+
+    def run(self, kind: str) -> None:
+        """Runs a job in this thread; returns at once if other threads are running it. Raises what the job raises, but
+        not what the database may do at any time: the next sweep tries again.
+        """
+        runner = self._runners.get(kind)
+        if runner is None:  # another version of the program may know more jobs
+            return
+        try:
+            runner.run()
+        except DatabaseError as error:
+            if not (is_temporary(error) or took_too_long(error)):
+                raise
+            logger.warning("the job %s is tried again later: %s", kind, " ".join(reason_of(error).split()))
 
 
-CHUNKS_IN_TURN = 5
+class _JobRunner:
+    def __init__(self, job: Job, step: Step, stopping: threading.Event) -> None:
+        self._kind = job.kind
+        self._step = step
+        self._threads = job.threads
+        self._stopping = stopping
+        self._lock = threading.Lock()
+        self._running = 0
+        self._is_asked_again = False
+        self._asked_by: Causes = ()
 
-Trimmer = Callable[..., int]
-TRIMMERS: tuple[Trimmer, ...] = (
-    trim_deliveries,
-    trim_resthook_events,
-    trim_fires,
-    trim_answers,
-    trim_syncs,
-    trim_alarms,
-    trim_registrations,
-    trim_forgotten,
-    trim_heartbeats,
-    trim_deletions,
-)
-"""Each function deletes at most so many records that are too old, and returns how many it deleted."""
+    def run(self) -> None:
+        with self._lock:
+            if self._running >= self._threads:
+                self._is_asked_again = True
+                self._asked_by = join_causes(self._asked_by, causes())
+                return
+            self._running += 1
+        try:
+            asked_by: Causes | None = causes()
+            while asked_by is not None:
+                with caused_by(asked_by):
+                    is_more_due = self._measured_step()
+                asked_by = self._next(is_more_due, asked_by)
+        except BaseException:
+            with self._lock:
+                self._running -= 1
+            raise
+
+    def _measured_step(self) -> bool:
+        with step_span(f"job {self._kind}", SHORTEST_SECONDS), measuring_step(self._kind):
+            return self._step()
+
+    def _next(self, is_more_due: bool, asked_by: Causes) -> Causes | None:
+        """What the next step is caused by: whoever asked last; None if there is none."""
+        # Ending and being woken exclude each other, so that no wake-up is lost between the two.
+        with self._lock:
+            goes_on = (is_more_due or self._is_asked_again) and not self._stopping.is_set()
+            if self._is_asked_again:
+                asked_by = self._asked_by
+            self._is_asked_again, self._asked_by = False, ()
+            if not goes_on:
+                self._running -= 1
+                return None
+            return asked_by
 
 
 def _trim(database: Database, trim: Trimmer) -> bool:
@@ -285,8 +426,3 @@ def _trim(database: Database, trim: Trimmer) -> bool:
             if not took_too_long(error) or limit == 1:
                 raise
             limit = max(limit // TIMES_SMALLER, 1)
-
-
-TRIMMED_AT_ONCE = 1000
-TIMES_SMALLER = 10
-REMOVED_AT_ONCE = 100

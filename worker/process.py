@@ -1,32 +1,35 @@
-"""The processes of a worker, which stop gracefully on SIGINT, SIGTERM and SIGHUP: a Huey consumer that runs jobs, and
-senders, which do the work of workspaces that have much to do, and what nobody waits for. Python computes in one thread
-of a process at a time: in processes of their own, thousands of messages and calls of one workspace take no time from
-conversations of others.
+"""The processes of a worker, which stop gracefully on SIGINT, SIGTERM and SIGHUP, and say in the database that they are
+alive. Python computes in one thread of a process at a time: in processes of their own, thousands of messages and
+calls of one workspace take no time from conversations of others.
 """
 
+import contextlib
 import logging
 import os
 import resource
 import select
 import signal
+import socket
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
-from persistence.serving import open_serving_database
+from persistence.database import Database, open_serving_database
+from persistence.diagnosis import BEAT_SECONDS, Worker, end_heartbeat, record_heartbeat
+from persistence.errors import DatabaseError
+from persistence.migrations import list_revisions
 from persistence.sql.due_work import Share
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
-from worker.app import create_queue, declare_others, declare_run, declare_sweeps
-from worker.bell import Bell, ring_at_wake, ring_first, run_at_wake
-from worker.heartbeat import beating
-from worker.job_pool import JobPool
-from worker.jobs import BEHIND, CALLING, JOBS, LATER, SHARED, Job
+from relayboard.base.version import program_version
+from worker.app import create_queue, declare_others, declare_run, declare_sweeps, forget_worker, note_worker
+from worker.jobs import BEHIND, CALLING, JOBS, LATER, SHARED, Job, JobPool
 from worker.metrics import connections
-from worker.priority import LOOK_SECONDS, Priority
-from worker.queue_drivers import Consumer, Scheduler
+from worker.priority import LOOK_SECONDS, Bell, Priority, ring_at_wake, ring_first, run_at_wake
+from worker.queue_drivers import Consumer, Huey, Scheduler, failures
 from worker.runtime import Runtime, open_http
 from worker.wake import Waker, make_wake
 
@@ -152,24 +155,6 @@ def wait_for_signals(stopping: threading.Event, look: Callable[[], bool]) -> boo
     return False
 
 
-def _allow_many_files() -> None:
-    """Connections to receivers and gateways stay open; they may be more than the usual soft limit of 1,024."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _note_early_signals() -> list[int]:
-    """Work begins before the consumer handles signals; signals that arrive before are kept for it."""
-    early: list[int] = []
-    for number in END_SIGNALS:
-        signal.signal(number, lambda received, _frame: early.append(received))
-    # Those who fork a worker block signals until it can note them.
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
-    return early
-
-
 class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types
     """Checks every second, not every minute, which sweeps are due, and runs them itself while the queue is down."""
 
@@ -223,5 +208,72 @@ class GracefulConsumer(Consumer):  # type: ignore[misc]  # huey has no types
         super().stop(graceful)
 
 
+@contextlib.contextmanager
+def beating(
+    database: Database,
+    threads: int,
+    every_seconds: float = BEAT_SECONDS,
+    *,
+    pid: int | None = None,
+    queue: Huey | None = None,
+) -> Iterator[Worker]:
+    """Writes heartbeats until the block ends, and then deletes the row. A failed heartbeat stops no work: the next one
+    may succeed, and the log reports the failure once. `pid` is that of the worker, this process if nothing else is
+    said.
+    """
+    worker = Worker(socket.gethostname(), pid or os.getpid(), threads, program_version(), list_revisions()[-1])
+    ended = threading.Event()
+    thread = threading.Thread(
+        target=_beat, args=(database, worker, ended, every_seconds, queue), name="heartbeat", daemon=True
+    )
+    thread.start()
+    try:
+        yield worker
+    finally:
+        ended.set()
+        thread.join(every_seconds)
+        # Nothing to do: a row that is left behind is deleted within a day.
+        with contextlib.suppress(DatabaseError):
+            database.write(partial(end_heartbeat, worker=worker))
+        with contextlib.suppress(*failures()):
+            if queue is not None:
+                forget_worker(queue, worker.uuid)
+
+
+def _allow_many_files() -> None:
+    """Connections to receivers and gateways stay open; they may be more than the usual soft limit of 1,024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _note_early_signals() -> list[int]:
+    """Work begins before the consumer handles signals; signals that arrive before are kept for it."""
+    early: list[int] = []
+    for number in END_SIGNALS:
+        signal.signal(number, lambda received, _frame: early.append(received))
+    # Those who fork a worker block signals until it can note them.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
+    return early
+
+
 def _do_nothing() -> None:
     return None
+
+
+def _beat(database: Database, worker: Worker, ended: threading.Event, every_seconds: float, queue: Huey | None) -> None:
+    fails = False
+    while True:
+        with contextlib.suppress(*failures()):  # who reads the queue tells
+            if queue is not None:
+                note_worker(queue, worker.uuid)
+        try:
+            database.write(partial(record_heartbeat, worker=worker))
+            fails = False
+        except DatabaseError as error:
+            if not fails:
+                logger.warning("the worker cannot say that it is alive: %s", type(error).__name__)
+            fails = True
+        if ended.wait(every_seconds):
+            return

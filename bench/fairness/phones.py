@@ -15,8 +15,7 @@ from sqlalchemy import text
 from bench.fairness.tenants import Tenant, describe, processor_seconds, service
 from bench.gateways import Gateway
 from persistence.relayers.relayers import claim_phone
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import HttpTransport, sign_body, write_body
+from relayboard.phone.phone import HttpTransport, Phone, sign_body, write_body
 from testbed.running import RunningService
 
 SENDERS = 50

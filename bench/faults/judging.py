@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from bench.faults.receivers import ACCEPTING, FaultyReceiver
 from bench.faults.run import Run, read_ledger
-from persistence.deliveries.ledger import Ledger
+from persistence.deliveries.outbox import Ledger
 from persistence.tables.deliveries import FAILED, delivery
 
 ALLOWED_ANSWERS = {0, 201, 503}

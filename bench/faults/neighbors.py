@@ -13,8 +13,7 @@ from typing import Any
 
 from bench.faults.receivers import FaultyReceiver
 from persistence.channels.webhooks import new_webhook_secret
-from persistence.deliveries.ledger import count_deliveries
-from persistence.deliveries.outbox import NewDelivery, record_deliveries
+from persistence.deliveries.outbox import NewDelivery, count_deliveries, record_deliveries
 from persistence.tables.channels import channel
 from relayboard.base.settings import load_settings
 from testbed.gateways import GATEWAY_TYPE

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from bench.faults.surroundings import Surroundings
 from persistence.channels.webhooks import new_webhook_secret
-from persistence.deliveries.ledger import Ledger, count_deliveries
+from persistence.deliveries.outbox import Ledger, count_deliveries
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import PENDING, delivery

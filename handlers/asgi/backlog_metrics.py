@@ -11,8 +11,8 @@ from prometheus_client.registry import Collector
 
 from persistence.backlog import Backlog, read_backlog
 from persistence.database import Database
+from persistence.diagnosis import Heartbeat, list_heartbeats
 from persistence.errors import DatabaseError
-from persistence.heartbeats import Heartbeat, list_heartbeats
 from persistence.migrations import list_revisions, revision_on
 
 logger = logging.getLogger("relayboard.metrics")

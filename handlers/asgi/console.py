@@ -1,10 +1,12 @@
-"""Serves the console: static files, compressed once, under a path that changes with their content."""
+"""Serves the console: static files, compressed once, under a path that changes with their content; and takes requests
+of the API past the layers of pages.
+"""
 
 import gzip
 import hashlib
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,8 +14,7 @@ from pathlib import Path
 import anyio.to_thread
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handlers.asgi.compression import LEAST_BYTES, accepts_gzip
-from handlers.asgi.plain_responses import PlainResponse, header, wrong_method
+from handlers.asgi.plain_responses import LEAST_BYTES, PlainResponse, accepts_gzip, header, wrong_method
 
 FOLDER = Path(__file__).parents[2] / "console"
 PREFIX = "/console/"
@@ -49,6 +50,18 @@ class File:
 
     plain: PlainResponse
     compressed: PlainResponse | None
+
+
+@cache
+def contents() -> dict[str, bytes]:
+    """The files that browsers load, by path. No other file of the folder is served."""
+    return {name: path.read_bytes() for name, path in sorted(_served(FOLDER))}
+
+
+def _served(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in folder.rglob("*"):
+        if path.suffix in TYPES and path.name != "manifest.json":
+            yield path.relative_to(folder).as_posix(), path
 
 
 class Console:
@@ -88,18 +101,6 @@ class Console:
 
 
 @cache
-def contents() -> dict[str, bytes]:
-    """The files that browsers load, by path. No other file of the folder is served."""
-    return {name: path.read_bytes() for name, path in sorted(_served(FOLDER))}
-
-
-def _served(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in folder.rglob("*"):
-        if path.suffix in TYPES and path.name != "manifest.json":
-            yield path.relative_to(folder).as_posix(), path
-
-
-@cache
 def tree_version() -> str:
     """The hash of all files and their paths."""
     digest = hashlib.sha256()
@@ -107,18 +108,6 @@ def tree_version() -> str:
         digest.update(f"{name}\0{len(body)}\0".encode())
         digest.update(body)
     return digest.hexdigest()[:TAG_LENGTH]
-
-
-def _file(name: str) -> File:
-    return _both(contents()[name], TYPES[Path(name).suffix], {**SAFE, "Cache-Control": IMMUTABLE})
-
-
-def _page(name: str) -> File:
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    modules = "\n".join(f'<link rel="modulepreload" href="{{files}}/{each}">' for each in imported(*FIRST))
-    text = text.replace("{modules}", modules)
-    body = text.replace("{files}", f"{PREFIX.removeprefix('/')}{tree_version()}").encode()
-    return _both(body, "text/html; charset=utf-8", PAGE_HEADERS)
 
 
 def imported(*names: str) -> list[str]:
@@ -132,6 +121,31 @@ def imported(*names: str) -> list[str]:
             if module not in found and module in contents():
                 found.append(module)
     return found
+
+
+class Bypass:
+    """ASGI layer that passes requests for these paths to `api` and all others to `pages`, which is made of many layers
+    that each look at the path.
+    """
+
+    def __init__(self, api: ASGIApp, pages: ASGIApp, paths: Collection[str]) -> None:
+        self._api, self._pages, self._paths = api, pages, frozenset(paths)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_known = scope["type"] == "http" and scope["path"] in self._paths
+        await (self._api if is_known else self._pages)(scope, receive, send)
+
+
+def _file(name: str) -> File:
+    return _both(contents()[name], TYPES[Path(name).suffix], {**SAFE, "Cache-Control": IMMUTABLE})
+
+
+def _page(name: str) -> File:
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    modules = "\n".join(f'<link rel="modulepreload" href="{{files}}/{each}">' for each in imported(*FIRST))
+    text = text.replace("{modules}", modules)
+    body = text.replace("{files}", f"{PREFIX.removeprefix('/')}{tree_version()}").encode()
+    return _both(body, "text/html; charset=utf-8", PAGE_HEADERS)
 
 
 def _both(body: bytes, media_type: str, headers: dict[str, str]) -> File:

@@ -1,11 +1,17 @@
-"""Serves the contract as documents, with pages to try it out and read about it, without any other server."""
+"""Serves the contract as documents, with pages to try it out and read about it, and the guides of `docs/` as pages,
+without any other server.
+"""
 
 import copy
 import gzip
 import hashlib
+import html
+import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -13,11 +19,11 @@ from urllib.parse import parse_qs
 import anyio.to_thread
 import orjson
 import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handlers.asgi.compression import LEAST_BYTES, accepts_gzip
-from handlers.asgi.guides import EXAMPLES, INDEX, guide_names, guides_folder, render_guide, render_list
-from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse, header, wrong_method
+from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, accepts_gzip, header, wrong_method
 from openapi.bundle import Document, operations, parameters, published
 from relayboard.base.settings import Settings
 
@@ -49,6 +55,21 @@ VERSIONED = "public, max-age=31536000, immutable"
 TAG_LENGTH = 32
 BEST = 9
 """Each page is compressed once."""
+
+INDEX = "index"
+EXAMPLES = ("clinic.json",)
+INSTALLED = Path(sys.prefix) / "share" / "relayboard" / "docs"
+GUIDE_LINK = re.compile(r"(?:docs/)?([a-z_-]+)\.md(#[a-z0-9-]+)?\Z")
+COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+"""Notes for who writes the guides. HTML in guides is shown as text, so that comments would be, too."""
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+@cache
+def guides_folder() -> Path:
+    """The folder of the guides: next to the packages of the source tree, or in the installation's shared files."""
+    source = Path(__file__).parents[2] / "docs"
+    return source if (source / "operations.md").is_file() else INSTALLED
 
 
 class Explorer:
@@ -139,11 +160,6 @@ def example_file(name: str) -> PlainResponse:
     return _revalidated((guides_folder() / name).read_bytes(), JSON_TYPE, {"X-Content-Type-Options": "nosniff"})
 
 
-def _guide(title: str, content: str, name: str) -> PlainResponse:
-    texts = {"title": title, "navigation": navigation("guides", "../"), "content": content}
-    return _html_page("guide.html", "../api/v2/docs/", texts)
-
-
 def navigation(current: str, top: str) -> str:
     """The links between explorers, contracts and guides; `top` is the relative path to the service's root."""
     links = [("v2", "API v2", "api/v2/docs"), ("v1", "API v1", "api/v1/docs"), ("guides", "Guides", "guides/")]
@@ -166,6 +182,54 @@ def asset(name: str) -> PlainResponse:
 def asset_version(name: str) -> str:
     """The value of `?v=` in the URL of a file; it changes with the file."""
     return _tag(asset(name).body)
+
+
+def explorer_document(document: Document) -> Document:
+    """The published document with the examples of parameters moved into their descriptions. The explorer would fill
+    every field with its example, and users would send it without noticing: filters that find nothing, two that exclude
+    each other, the same Idempotency-Key each time, a record to delete.
+    """
+    shown = copy.deepcopy(document)
+    shown["components"].get("securitySchemes", {}).pop("cookie", None)  # a page cannot set it
+    for place in (shown, *(operation for _, _, operation in operations(shown))):
+        if "security" in place:
+            place["security"] = [each for each in place["security"] if "cookie" not in each]
+    for parameter in parameters(shown):
+        _tell_example(parameter, shown["components"]["schemas"])
+        parameter.pop("allowEmptyValue", None)  # a checkbox under every field
+    return shown
+
+
+@cache
+def guide_names() -> list[str]:
+    """The files of the guides without their suffix, in alphabetical order."""
+    return sorted(path.stem for path in guides_folder().glob("*.md"))
+
+
+def render_guide(name: str) -> tuple[str, str]:
+    """The title and the content of a guide as HTML; links to other guides lead to their pages. Of pictures, which are
+    not installed, it has the description."""
+    tokens = _parse(name)
+    for token in tokens:
+        for part in token.children or ():
+            if part.type == "link_open":
+                part.attrs["href"] = _page_of(str(part.attrs["href"]))
+            elif part.type == "image":
+                part.type, part.children = "text", None
+    return html.escape(_title(tokens)), MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})
+
+
+def render_list() -> str:
+    """The guides by their titles, for the end of the index."""
+    items = (
+        f'<li><a href="{name}">{html.escape(_title(_parse(name)))}</a></li>' for name in guide_names() if name != INDEX
+    )
+    return f"<h2>All guides</h2>\n<ul>\n{chr(10).join(items)}\n</ul>"
+
+
+def _guide(title: str, content: str, name: str) -> PlainResponse:
+    texts = {"title": title, "navigation": navigation("guides", "../"), "content": content}
+    return _html_page("guide.html", "../api/v2/docs/", texts)
 
 
 def _html_page(template: str, assets: str, texts: Mapping[str, str]) -> PlainResponse:
@@ -222,22 +286,6 @@ def _unless_known(scope: Scope, page: PlainResponse) -> PlainResponse:
     return page
 
 
-def explorer_document(document: Document) -> Document:
-    """The published document with the examples of parameters moved into their descriptions. The explorer would fill
-    every field with its example, and users would send it without noticing: filters that find nothing, two that exclude
-    each other, the same Idempotency-Key each time, a record to delete.
-    """
-    shown = copy.deepcopy(document)
-    shown["components"].get("securitySchemes", {}).pop("cookie", None)  # a page cannot set it
-    for place in (shown, *(operation for _, _, operation in operations(shown))):
-        if "security" in place:
-            place["security"] = [each for each in place["security"] if "cookie" not in each]
-    for parameter in parameters(shown):
-        _tell_example(parameter, shown["components"]["schemas"])
-        parameter.pop("allowEmptyValue", None)  # a checkbox under every field
-    return shown
-
-
 def _tell_example(parameter: dict[str, Any], schemas: dict[str, Any]) -> None:
     schema = _without_example(parameter["schema"], schemas)
     example = parameter.pop("example", None)
@@ -263,3 +311,19 @@ def _as_typed(example: object) -> str:
     if isinstance(example, list):
         return ", ".join(_as_typed(item) for item in example)
     return example if isinstance(example, str) else orjson.dumps(example).decode()
+
+
+def _parse(name: str) -> list[Token]:
+    text = (guides_folder() / f"{name}.md").read_text(encoding="utf-8")
+    return MARKDOWN.parse(COMMENT.sub("", text))
+
+
+def _title(tokens: list[Token]) -> str:
+    return next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
+
+
+def _page_of(target: str) -> str:
+    found = GUIDE_LINK.match(target)
+    if found is None or found[1] not in guide_names():
+        return target
+    return found[1] + (found[2] or "")

@@ -11,8 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.asgi.gateway import hide_secret
 from handlers.asgi.metrics import count_request
-from handlers.asgi.plain_responses import detail_response, header
-from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.asgi.plain_responses import ClientGone, Refusal, detail_response, header
 from handlers.asgi.request_body import Body, BodyMemory, replay
 from handlers.asgi.request_checks import check_encodings, check_host, check_url, take_media_type
 from handlers.request import KEY, RequestContext, context_of

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from handlers.asgi.backlog_metrics import BacklogCollector
 from handlers.asgi.metrics import connections, render_metrics
 from handlers.asgi.plain_responses import PlainResponse, header, json_response, wrong_method
-from handlers.lanes import Lane
+from handlers.threads import Lane
 from persistence.database import Database
 from persistence.diagnosis import Trouble, find_troubles
 from persistence.errors import DatabaseError, fault_of

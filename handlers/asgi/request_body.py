@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from starlette.types import Message, Receive, Scope
 
-from handlers.asgi.plain_responses import header
-from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.asgi.plain_responses import ClientGone, Refusal, header
 
 SLOWEST_BYTES_PER_SECOND = 4096
 HELD_LIMIT_BYTES = 64 * 1024 * 1024

@@ -1,13 +1,16 @@
-"""Checks of a request's URL and media type, before any other layer reads them."""
+"""Checks of a request's URL and media type, before any other layer reads them, and what tells requests of our own pages
+from those of other sites.
+"""
 
 import ipaddress
 import re
-from urllib.parse import unquote_to_bytes
+from collections.abc import Mapping
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from starlette.types import Scope
 
-from handlers.asgi.plain_responses import header
-from handlers.asgi.refusals import Refusal
+from handlers.asgi.plain_responses import Refusal, header
+from persistence.errors import NotAllowed
 
 URL_LIMIT_BYTES = 8192
 BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
@@ -19,6 +22,11 @@ HOST = re.compile(
 HOST_LENGTH = 255
 LARGEST_PORT = 65_535
 FORM_TYPE = re.compile(rb"multipart/form-data[ \t]*;", re.IGNORECASE)
+
+COOKIE = "relayboard_session"
+KNOWN_COOKIE = "relayboard_browser"
+OWN_SITE = ("same-origin", "none")
+OTHER_ORIGIN = "A page of another origin cannot use the cookie of this one."
 
 
 def check_url(scope: Scope) -> None:
@@ -33,29 +41,6 @@ def check_url(scope: Scope) -> None:
         _check_escapes(part)
     if NOT_ASCII.search(query):
         scope["query_string"] = NOT_ASCII.sub(lambda found: b"%%%02X" % found.group()[0], query)
-
-
-def _check_escapes(part: bytes) -> None:
-    if BAD_ESCAPE.search(part):
-        raise Refusal(400, "The URL is badly escaped.")
-    decoded = unquote_to_bytes(part)
-    if b"\x00" in decoded:
-        name = _name_with_nul(part)
-        where = "the path" if name is None else f"the parameter {name}"
-        raise Refusal(400, f"NUL characters (%00) are not allowed: there is one in {where}.")
-    try:
-        decoded.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Refusal(400, "The URL is not valid UTF-8.") from error
-
-
-def _name_with_nul(query: bytes) -> str | None:
-    """The parameter of a query in which a NUL stands; None for a path."""
-    for pair in query.split(b"&"):
-        name, is_pair, value = pair.partition(b"=")
-        if is_pair and b"\x00" in unquote_to_bytes(value):
-            return unquote_to_bytes(name).decode("utf-8", "replace")[:64]
-    return None
 
 
 def take_media_type(scope: Scope, plain: bytes) -> bytes | None:
@@ -117,3 +102,54 @@ def is_host(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def cookie_in(header: str, cookie: str = COOKIE) -> str | None:
+    """The value of one of our cookies in a Cookie header."""
+    for part in header.split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == cookie and value:
+            return value
+    return None
+
+
+def check_origin(headers: Mapping[str, str], base_url: str) -> None:
+    """Raises NotAllowed for a request that a browser sends for a page of another origin: browsers add `Origin` to every
+    change and `Sec-Fetch-Site` to every request. Our own origin has the host of the request or that of the base URL.
+    """
+    if headers.get("sec-fetch-site", OWN_SITE[0]) not in OWN_SITE:
+        raise NotAllowed(OTHER_ORIGIN)
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc not in {headers.get("host", ""), urlsplit(base_url).netloc} - {
+        ""
+    }:
+        raise NotAllowed(OTHER_ORIGIN)
+
+
+def make_cookie(value: str, *, is_secure: bool, seconds: int, cookie: str = COOKIE) -> str:
+    """The Set-Cookie header; with 0 seconds the browser forgets the cookie."""
+    secure = "; Secure" if is_secure else ""
+    return f"{cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+
+
+def _check_escapes(part: bytes) -> None:
+    if BAD_ESCAPE.search(part):
+        raise Refusal(400, "The URL is badly escaped.")
+    decoded = unquote_to_bytes(part)
+    if b"\x00" in decoded:
+        name = _name_with_nul(part)
+        where = "the path" if name is None else f"the parameter {name}"
+        raise Refusal(400, f"NUL characters (%00) are not allowed: there is one in {where}.")
+    try:
+        decoded.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refusal(400, "The URL is not valid UTF-8.") from error
+
+
+def _name_with_nul(query: bytes) -> str | None:
+    """The parameter of a query in which a NUL stands; None for a path."""
+    for pair in query.split(b"&"):
+        name, is_pair, value = pair.partition(b"=")
+        if is_pair and b"\x00" in unquote_to_bytes(value):
+            return unquote_to_bytes(name).decode("utf-8", "replace")[:64]
+    return None

@@ -11,7 +11,7 @@ import anyio.to_thread
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
-from handlers.asgi.refusals import Refusal
+from handlers.asgi.plain_responses import Refusal
 from handlers.asgi.request_body import Body
 from persistence.errors import InvalidInput, Refused
 

@@ -10,12 +10,16 @@ from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
 from handlers.answers import Answer
-from handlers.asgi.browsers import KNOWN_COOKIE, check_origin, cookie_in
-from handlers.asgi.compression import LEAST_BYTES, accepts_gzip, compress
-from handlers.asgi.plain_responses import JSON_TYPE, PlainResponse
-from handlers.asgi.streams import Stream
-from handlers.contract.operations import EVENT_STREAM, OperationRules, handler_name, load_contract, only_reads
-from handlers.contract.rights import check_action
+from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
+from handlers.asgi.request_checks import KNOWN_COOKIE, check_origin, cookie_in
+from handlers.contract.operations import (
+    EVENT_STREAM,
+    OperationRules,
+    check_action,
+    handler_name,
+    load_contract,
+    only_reads,
+)
 from handlers.contract.validation import read_json
 from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, actor_of, context_of
 from handlers.service import Service
@@ -23,7 +27,7 @@ from persistence.accounts.sign_ins import Browser
 from persistence.audit.witness import Witness
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, Refused, has_broken
-from persistence.limits.idempotency import claim_key, keep_answer
+from persistence.limits.rate_limits import claim_key, keep_answer
 from persistence.tables.service import KEY_LENGTH
 from persistence.workspaces import hold_workspace
 

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 import anyio.to_thread
 from starlette.types import Receive, Scope
 
-from handlers.asgi.refusals import Refusal
+from handlers.asgi.plain_responses import Refusal
 from handlers.asgi.request_body import replay
 from handlers.asgi.request_checks import check_form_type, check_json_type
 from handlers.asgi.strict_json import StrictJsonError, parse_strict

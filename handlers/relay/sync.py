@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handlers.answers import Answer
-from handlers.relay.commands import (
+from handlers.relay.register import (
     WRONG_CLOCK,
     WRONG_REQUEST,
     WRONG_SIGNATURE,
@@ -15,13 +15,14 @@ from handlers.relay.commands import (
     answer_commands,
     answer_error,
     read_commands,
+    read_device_uuid,
+    registration_command,
 )
-from handlers.relay.register import read_device_uuid, registration_command
 from handlers.request import RelayRequest
 from persistence.database import Transaction
 from persistence.relayers import sync as phone_sync
 from persistence.relayers.commands import read_integer, read_upload
-from persistence.relayers.registrations import (
+from persistence.relayers.relayers import (
     Phone,
     Registration,
     WaitingRegistration,

@@ -2,8 +2,7 @@
 
 from handlers.answers import Answer, NumberedListAnswer, created_record
 from handlers.request import Request
-from persistence.campaigns.v1 import CAMPAIGNS_V1
-from persistence.campaigns.writes import change_campaign, create_campaign, find_any_group
+from persistence.campaigns.records import CAMPAIGNS_V1, change_campaign, create_campaign, find_any_group
 from persistence.errors import InvalidInput, RecordMissing
 
 list_campaigns = NumberedListAnswer(CAMPAIGNS_V1)

@@ -4,9 +4,9 @@ from handlers.answers import Answer, no_content
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
 from persistence.contacts.deletion import delete_contacts
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput
-from persistence.groups.members import find_manual_groups, hold_contacts
+from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.sql.columns import is_uuid
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}

@@ -8,12 +8,10 @@ from handlers.answers import Answer, NumberedListAnswer, created_record, no_cont
 from handlers.request import Request
 from persistence.contacts import v1 as contacts
 from persistence.contacts import writes as contact_writes
-from persistence.contacts.addresses import read_urns
-from persistence.contacts.finding import find_contact
-from persistence.contacts.owners import hold_owners
+from persistence.contacts.owners import find_contact, hold_owners, read_urns
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput
-from persistence.groups.members import find_manual_groups
+from persistence.groups.groups import find_manual_groups
 from persistence.lists import ListQuery
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist

@@ -5,7 +5,7 @@ from typing import Any
 from handlers.answers import Answer, NumberedListAnswer, created_record, no_content
 from handlers.request import Request
 from persistence.lists import ListQuery
-from persistence.relayers import v1 as relayers
+from persistence.relayers import relayers as relayers
 from persistence.relayers.relayers import claim_phone
 
 list_relayers = NumberedListAnswer(relayers.RELAYERS)

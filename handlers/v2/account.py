@@ -12,10 +12,9 @@ from persistence.accounts.accounts import (
     list_memberships,
     read_account,
 )
-from persistence.accounts.links import came_by_link
 from persistence.accounts.passwords import check_password
 from persistence.accounts.sign_ins import end_other_sign_ins
-from persistence.accounts.two_factor_actions import prove_password
+from persistence.accounts.signing_in import came_by_link, prove_password
 from persistence.database import Transaction
 from persistence.errors import NotAllowed
 from persistence.tokens import Credentials

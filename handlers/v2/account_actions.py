@@ -5,7 +5,7 @@ from typing import Any
 from handlers.answers import Answer, as_json
 from handlers.people import door_of, person_in
 from handlers.request import PersonRequest
-from persistence.accounts import two_factor_actions
+from persistence.accounts import signing_in
 from persistence.errors import InvalidInput
 
 
@@ -13,14 +13,14 @@ def run_account_action(request: PersonRequest) -> Answer:
     who, door, action = person_in(request), door_of(request), request.body["action"]
     shown: dict[str, Any] = {"secret": None, "uri": None, "recovery_codes": []}
     if action == "set_up_two_factor":
-        made = two_factor_actions.set_up(door, who.user_id, _given(request, "password"))
+        made = signing_in.set_up(door, who.user_id, _given(request, "password"))
         shown |= {"secret": made.secret, "uri": made.uri}
     elif action == "confirm_two_factor":
-        shown["recovery_codes"] = two_factor_actions.confirm(door, who.user_id, _given(request, "code"))
+        shown["recovery_codes"] = signing_in.confirm(door, who.user_id, _given(request, "code"))
     elif action == "renew_recovery_codes":
-        shown["recovery_codes"] = two_factor_actions.renew_codes(door, who.user_id, _given(request, "code"))
+        shown["recovery_codes"] = signing_in.renew_codes(door, who.user_id, _given(request, "code"))
     else:
-        two_factor_actions.switch_off(door, who.user_id, _given(request, "password"), _given(request, "code"))
+        signing_in.switch_off(door, who.user_id, _given(request, "password"), _given(request, "code"))
     return as_json(200, shown)
 
 

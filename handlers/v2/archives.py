@@ -3,7 +3,7 @@
 import orjson
 
 from handlers.answers import ListAnswer
-from handlers.asgi.stored_files import link_to_file
+from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
 from persistence.archives.archives import ARCHIVES
 

@@ -2,19 +2,19 @@
 
 from handlers.answers import Answer, as_json, no_content
 from handlers.request import Request
-from persistence.broadcasts import actions
-from persistence.broadcasts.previews import preview
+from persistence.broadcasts import writes
+from persistence.broadcasts.form import preview
 from persistence.sql.columns import time_text
 from persistence.tokens import check_area
 
 
 def act_on_broadcasts(request: Request) -> Answer:
-    actions.stop_broadcasts(request.tx, request.workspace.id, request.body["broadcasts"])
+    writes.stop_broadcasts(request.tx, request.workspace.id, request.body["broadcasts"])
     return no_content()
 
 
 def read_broadcast_progress(request: Request, *, uuid: str) -> Answer:
-    found = actions.read_progress(request.tx, request.workspace.id, uuid)
+    found = writes.read_progress(request.tx, request.workspace.id, uuid)
     moments = {name: found[name] and time_text(found[name]) for name in ("scheduled_on", "stopped_on")}
     return as_json(200, found | moments)
 

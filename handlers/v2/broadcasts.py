@@ -4,7 +4,7 @@ from handlers.answers import Answer, ListAnswer, created_record
 from handlers.request import Request
 from persistence.broadcasts import writes
 from persistence.broadcasts.form import read_form
-from persistence.broadcasts.v2 import BROADCASTS
+from persistence.broadcasts.records import BROADCASTS
 from persistence.tokens import check_area
 
 list_broadcasts = ListAnswer(BROADCASTS)

@@ -3,8 +3,7 @@
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence.campaign_events import v2 as campaign_events
-from persistence.campaign_events.form import change_from_form, create_from_form
-from persistence.campaign_events.writes import delete_campaign_events, require_event
+from persistence.campaign_events.v1 import change_from_form, create_from_form, delete_campaign_events, require_event
 from persistence.errors import RecordMissing
 
 list_campaign_events = ListAnswer(campaign_events.CAMPAIGN_EVENTS)

@@ -2,8 +2,8 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record
 from handlers.request import Request
-from persistence.campaigns import v2 as campaigns
-from persistence.campaigns import writes as campaign_writes
+from persistence.campaigns import records as campaign_writes
+from persistence.campaigns import records as campaigns
 
 list_campaigns = ListAnswer(campaigns.CAMPAIGNS)
 

@@ -3,9 +3,8 @@ interface specification."""
 
 from handlers.answers import Answer, ListAnswer, as_json, created_record
 from handlers.request import Request
-from persistence.channels.gateway_calls import GATEWAY_CALLS
-from persistence.channels.health import ALARMS, read_health
-from persistence.contacts.addresses import read_recipient
+from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
+from persistence.contacts.owners import read_recipient
 from persistence.messages.outgoing import send_test
 from persistence.messages.v2 import MESSAGES
 

@@ -3,8 +3,7 @@
 from handlers.answers import Answer, ListAnswer, as_json, created, no_content, ok
 from handlers.request import Request
 from persistence.channels import settings as channel_settings
-from persistence.channels.config import describe_types
-from persistence.channels.gateways import add_gateway
+from persistence.channels.settings import add_gateway, describe_types
 from persistence.relayers import relayers
 
 

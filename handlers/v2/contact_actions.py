@@ -7,14 +7,13 @@ from handlers.answers import Answer, ListAnswer, as_json, changed_record, no_con
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
 from persistence.contacts.deletion import delete_contacts
-from persistence.contacts.doubles import DOUBLES, count_doubles, merge_doubles
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.merging import DOUBLES, EXAMPLES, Renumbering, count_doubles, merge_doubles, renumber_some
 from persistence.contacts.merging import merge_contacts as merge
-from persistence.contacts.renumbering import EXAMPLES, Renumbering, renumber_some
+from persistence.contacts.owners import find_contacts
 from persistence.contacts.v2 import CONTACTS
 from persistence.errors import InvalidInput
-from persistence.groups.members import find_manual_groups, hold_contacts
-from persistence.messages.circles import answer_again
+from persistence.groups.groups import find_manual_groups, hold_contacts
+from persistence.messages.incoming import answer_again
 
 WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
 WITHOUT_GROUP = {

@@ -2,8 +2,7 @@
 
 import orjson
 
-from handlers.answers import Answer, changed_record, ok
-from handlers.private_links import with_link
+from handlers.answers import Answer, changed_record, ok, with_link
 from handlers.request import Request
 from persistence.errors import InvalidInput
 from persistence.imports.columns import Choice

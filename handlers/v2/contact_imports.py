@@ -2,9 +2,8 @@
 
 import re
 
-from handlers.answers import Answer, ListAnswer, created_record
+from handlers.answers import Answer, ListAnswer, created_record, with_link
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
-from handlers.private_links import with_link
 from handlers.request import Request
 from persistence.errors import InvalidInput
 from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import

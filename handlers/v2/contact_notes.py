@@ -2,8 +2,8 @@
 
 from handlers.answers import Answer, ListAnswer, created_record, no_content
 from handlers.request import Request
-from persistence.contacts.finding import find_contacts
-from persistence.contacts.notes import CONTACT_NOTES, delete_note, write_note
+from persistence.contacts.owners import find_contacts
+from persistence.contacts.timeline import CONTACT_NOTES, delete_note, write_note
 
 list_contact_notes = ListAnswer(CONTACT_NOTES)
 

@@ -6,9 +6,9 @@ from urllib.parse import parse_qsl, urlencode
 import orjson
 
 from handlers.answers import Answer
-from handlers.contract.rights import may_use
+from handlers.contract.operations import may_use
 from handlers.request import Request
-from persistence.contacts.finding import find_contact
+from persistence.contacts.owners import find_contact
 from persistence.contacts.timeline import read_timeline as read_page
 from persistence.errors import RecordMissing
 from persistence.sql.pages import InvalidCursor, Order, decode_cursor, encode_cursor

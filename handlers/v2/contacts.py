@@ -9,13 +9,11 @@ from handlers.answers import Answer, ListAnswer, changed_record, created_record,
 from handlers.request import Request
 from persistence.contacts import deletion
 from persistence.contacts import writes as contact_writes
-from persistence.contacts.addresses import read_lookup, read_urns
-from persistence.contacts.finding import find_contact
-from persistence.contacts.owners import hold_owners
+from persistence.contacts.owners import find_contact, hold_owners, read_lookup, read_urns
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.groups.members import find_manual_groups
+from persistence.groups.groups import find_manual_groups
 
 list_contacts = ListAnswer(CONTACTS)
 

@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, no_content
 from handlers.request import Request
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts
 from persistence.conversations.conversations import CONVERSATIONS
 from persistence.conversations.writes import mark_read
 

@@ -1,7 +1,6 @@
 """`/api/v2/data_requests.json`."""
 
-from handlers.answers import Answer, ListAnswer, created_record
-from handlers.private_links import with_link
+from handlers.answers import Answer, ListAnswer, created_record, with_link
 from handlers.request import Request
 from persistence.rights.needles import find_contact_of_person
 from persistence.rights.requests import DATA_REQUESTS, create_request

@@ -2,7 +2,7 @@
 
 from flows.definition.exports import Dependencies
 from handlers.answers import Answer, ok
-from handlers.contract.rights import may_use
+from handlers.contract.operations import may_use
 from handlers.request import Request
 from persistence.definitions.exporting import export_definitions
 from persistence.errors import NotAllowed

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from handlers.answers import ListAnswer
-from handlers.contract.rights import may_use
+from handlers.contract.operations import may_use
 from handlers.request import Request
 from persistence import deletions
 from persistence.lists import ListQuery

@@ -6,9 +6,9 @@ from handlers.answers import Answer, ListAnswer, as_json
 from handlers.contract.parameters import read_time
 from handlers.request import Request
 from persistence.deliveries import records
-from persistence.deliveries.ledger import count_deliveries
-from persistence.deliveries.log import read_delivery as read_with_attempts
+from persistence.deliveries.outbox import count_deliveries
 from persistence.deliveries.receivers import find_receiver, is_receiver
+from persistence.deliveries.records import read_delivery as read_with_attempts
 from persistence.errors import InvalidInput
 from persistence.lists import ListQuery
 

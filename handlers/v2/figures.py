@@ -1,9 +1,9 @@
 """`/api/v2/workspace_figures.json`, `flow_figures.json` and `calendar.json`."""
 
 from handlers.answers import Answer, as_json
-from handlers.contract.rights import may_use
+from handlers.contract.operations import may_use
 from handlers.request import Request
-from persistence import calendar, figures
+from persistence import figures
 from persistence.tokens import covers
 
 USUAL_DAYS = 30
@@ -28,4 +28,4 @@ def read_flow_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) ->
 
 
 def read_calendar(request: Request, *, days: int = USUAL_DAYS) -> Answer:
-    return as_json(200, calendar.read_calendar(request.tx, request.workspace, int(days), request.areas))
+    return as_json(200, figures.read_calendar(request.tx, request.workspace, int(days), request.areas))

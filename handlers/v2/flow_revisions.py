@@ -4,8 +4,8 @@ from flows.definition import DefinitionError
 from handlers.answers import Answer, as_json
 from handlers.request import Request
 from persistence.errors import RecordMissing
-from persistence.flows.flows import find_flow
-from persistence.flows.revisions import list_revisions, read_revision
+from persistence.flows.records import find_flow
+from persistence.flows.writes import list_revisions, read_revision
 
 
 def read_flow_revisions(request: Request, *, uuid: str, number: int | None = None) -> Answer:

@@ -2,8 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, created_record
 from handlers.request import Request
-from persistence.flow_starts.flow_starts import create_start
-from persistence.flow_starts.form import read_form
+from persistence.flow_starts.flow_starts import create_start, read_form
 from persistence.flow_starts.v2 import STARTS
 
 list_flow_starts = ListAnswer(STARTS)

@@ -1,6 +1,6 @@
 """`/api/v2/flows.json`."""
 
 from handlers.answers import ListAnswer
-from persistence.flows.v2 import FLOWS
+from persistence.flows.records import FLOWS
 
 list_flows = ListAnswer(FLOWS)

@@ -3,7 +3,7 @@
 from handlers.answers import Answer
 from handlers.people import answer_session, door_of
 from handlers.request import PersonRequest
-from persistence.accounts.links import sign_in_by_link
+from persistence.accounts.signing_in import sign_in_by_link
 
 
 def create_link_session(request: PersonRequest) -> Answer:

@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, created_record
 from handlers.request import Request
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput
 from persistence.media.media import find_attachments
 from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies

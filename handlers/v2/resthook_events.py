@@ -1,6 +1,6 @@
 """`/api/v2/resthook_events.json`."""
 
 from handlers.answers import ListAnswer
-from persistence.resthooks.events import RESTHOOK_EVENTS
+from persistence.resthooks.subscribers import RESTHOOK_EVENTS
 
 list_resthook_events = ListAnswer(RESTHOOK_EVENTS)

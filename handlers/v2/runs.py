@@ -1,6 +1,6 @@
 """`/api/v2/runs.json`."""
 
 from handlers.answers import ListAnswer
-from persistence.runs.v2 import RUNS
+from persistence.runs.records import RUNS
 
 list_runs = ListAnswer(RUNS)

@@ -3,7 +3,7 @@
 from handlers.answers import Answer
 from handlers.people import door_of, limit_headers
 from handlers.request import PersonRequest
-from persistence.accounts.links import ask_for_link
+from persistence.accounts.signing_in import ask_for_link
 
 
 def create_sign_in_link(request: PersonRequest) -> Answer:

@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator, Collection
 
-from handlers.asgi.refusals import Refusal
-from handlers.contract.rights import may_use
+from handlers.asgi.plain_responses import Refusal
+from handlers.contract.operations import may_use
 from handlers.service import Service
 from handlers.v2.deletions import kinds_told
 from persistence.live import kind_right

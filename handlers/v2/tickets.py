@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, created_record
 from handlers.request import Request
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput
 from persistence.sql.names import must_exist
 from persistence.tickets.actions import NewTicket, open_ticket

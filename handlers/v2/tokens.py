@@ -6,10 +6,9 @@ from handlers.answers import Answer, ListAnswer, as_json, no_content
 from handlers.request import Request
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery
-from persistence.token_list import TOKENS, read_expiry, read_token
 from persistence.tokens import TokenLimits, check_token_limit, revoke_token
 from persistence.tokens import create_token as store_token
-from persistence.users import ADMINISTRATOR
+from persistence.users import ADMINISTRATOR, TOKENS, read_expiry, read_token
 
 list_tokens = ListAnswer(TOKENS)
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
-from persistence.accounts.accounts import Account, find_account, list_memberships, set_password
+from persistence.accounts.accounts import Account, Attempts, count_attempt, find_account, list_memberships, set_password
 from persistence.accounts.invitations import PREFIX
-from persistence.accounts.limits import Attempts, count_attempt
 from persistence.accounts.passwords import check_password
-from persistence.accounts.secret_keys import fits, public_of
-from persistence.accounts.sign_ins import BY_INVITATION
+from persistence.accounts.sign_ins import BY_INVITATION, fits, public_of
 from persistence.accounts.signing_in import (
     REFUSED,
     Door,

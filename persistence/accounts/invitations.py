@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
+from persistence.accounts.accounts import INVITATION_AGE
 from persistence.accounts.addresses import check_email, email_key
-from persistence.accounts.ages import INVITATION_AGE
 from persistence.accounts.mail import INVITATION, post
-from persistence.accounts.secret_keys import make_secret
+from persistence.accounts.sign_ins import make_secret
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, RecordMissing
 from persistence.lists import ListSpec

@@ -24,7 +24,7 @@ SIGN_IN, INVITATION = "sign_in", "invitation"
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter to send: `kind` says what `content` holds, see `persistence.accounts.letters`."""
+    """A letter to send: `kind` says what `content` holds, see `persistence.accounts.signing_in`."""
 
     id: int
     kind: str

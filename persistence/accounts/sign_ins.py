@@ -1,7 +1,13 @@
-"""Sign-ins: the browsers in which people are signed in. The API calls them sessions."""
+"""Sign-ins: the browsers in which people are signed in, by secrets of which only hashes are stored. The API calls them
+sessions.
+
+Secrets that browsers and mails carry: a prefix, a public part by which they are looked up, and a secret part. Only a
+keyed hash is stored.
+"""
 
 import hashlib
 import hmac
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,8 +15,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, case, delete, false, insert, select, update
 
-from persistence.accounts.ages import Ages
-from persistence.accounts.secret_keys import fits, make_secret, public_of
+from persistence.accounts.accounts import Ages
 from persistence.database import Transaction
 from persistence.errors import NotAllowed, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec
@@ -18,13 +23,15 @@ from persistence.sql.columns import NO_ID, is_uuid
 from persistence.sql.json_sql import as_text, json_record
 from persistence.sql.pages import Order
 from persistence.tables.accounts import membership, user, workspace
-from persistence.tables.sign_ins import ADDRESS_LENGTH, AGENT_LENGTH, account, sign_in
-from persistence.tokens import Credentials
+from persistence.tables.sign_ins import ADDRESS_LENGTH, AGENT_LENGTH, SECRET_PUBLIC_LENGTH, account, sign_in
+from persistence.tokens import Credentials, keyed_hash
 from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
 
 PREFIX = "rbs_"
 SEEN_STEP = timedelta(minutes=1)
 BY_PASSWORD, BY_LINK, BY_INVITATION = "password", "link", "invitation"
+
+LONGEST_KEY = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +49,6 @@ def _mine(query: ListQuery) -> list[Condition]:
 
 def _record(query: ListQuery) -> ColumnElement[Any]:
     return _shown(query.sign_in_id)
-
-
-def _shown(current_id: int | None) -> ColumnElement[Any]:
-    """The record; `current` is the sign-in that asks."""
-    return json_record(
-        {
-            "uuid": sign_in.c.uuid,
-            "method": sign_in.c.method,
-            "address": sign_in.c.address,
-            "user_agent": sign_in.c.agent,
-            "current": sign_in.c.id == (current_id or NO_ID),
-            "created_on": sign_in.c.created_on,
-            "last_seen_on": sign_in.c.seen_on,
-        }
-    )
 
 
 SIGN_INS = ListSpec(sign_in, _record, Order(sign_in.c.created_on, sign_in.c.id), standing=_mine)
@@ -174,3 +166,47 @@ def end_by_key(tx: Transaction, key: str, secret_keys: Sequence[str]) -> None:
     row = tx.execute(select(sign_in.c.id, sign_in.c.hash).where(sign_in.c.public == public)).first()
     if row is not None and fits(row.hash, key, secret_keys):
         tx.execute(delete(sign_in).where(sign_in.c.id == row.id))
+
+
+@dataclass(frozen=True, slots=True)
+class SecretKey:
+    """A new secret: its whole text, which is shown once, and the columns that are stored."""
+
+    text: str
+    public: str
+    hash: str
+
+
+def make_secret(prefix: str, secret_key: str) -> SecretKey:
+    public = secrets.token_hex(SECRET_PUBLIC_LENGTH // 2)
+    text = f"{prefix}{public}_{secrets.token_urlsafe(32)}"
+    return SecretKey(text, public, keyed_hash(text, secret_key))
+
+
+def public_of(prefix: str, text: str) -> str | None:
+    """The public part of a secret; None for a text that is not one with this prefix."""
+    if not text.startswith(prefix) or len(text) > LONGEST_KEY or not text.isascii():
+        return None
+    public, separator, secret = text[len(prefix) :].partition("_")
+    return public if separator and secret and len(public) == SECRET_PUBLIC_LENGTH and public.isalnum() else None
+
+
+def fits(stored_hash: str, text: str, secret_keys: Sequence[str]) -> bool:
+    """Whether a text has this hash with one of the keys; compares with all of them in constant time."""
+    fitting = [hmac.compare_digest(stored_hash, keyed_hash(text, each)) for each in secret_keys]
+    return any(fitting)
+
+
+def _shown(current_id: int | None) -> ColumnElement[Any]:
+    """The record; `current` is the sign-in that asks."""
+    return json_record(
+        {
+            "uuid": sign_in.c.uuid,
+            "method": sign_in.c.method,
+            "address": sign_in.c.address,
+            "user_agent": sign_in.c.agent,
+            "current": sign_in.c.id == (current_id or NO_ID),
+            "created_on": sign_in.c.created_on,
+            "last_seen_on": sign_in.c.seen_on,
+        }
+    )

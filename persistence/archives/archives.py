@@ -1,8 +1,13 @@
-"""Archives: files with the messages and runs that are too old for the live lists."""
+"""Archives: files with the messages (by their creation) and runs (by their end) that are too old for the live lists,
+and the lines in them.
+"""
 
+import gzip
+from collections.abc import Iterator
 from datetime import datetime, time
 
 from persistence.lists import Condition, ListQuery, ListSpec, equals, in_areas
+from persistence.media.store import MediaStore
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
 from persistence.tables.service import archive
@@ -22,7 +27,6 @@ ARCHIVE_RECORD = declare_record(
         "download_url": archive.c.location,
     }
 )
-
 
 _in_areas = in_areas(archive.c.archive_type, {MESSAGE: "messages", RUN: "flows"})
 
@@ -51,3 +55,16 @@ ARCHIVES = ListSpec(
     },
 )
 """Newest period first, without days that were merged into a month; `download_url` is a path in the media store."""
+
+
+class ArchiveGone(Exception):
+    """The media store does not have the file of an archive."""
+
+
+def read_lines(store: MediaStore, location: str) -> Iterator[bytes]:
+    """The records of an archive as JSON, each with its line end. Raises ArchiveGone."""
+    stored = store.open(location)
+    if stored is None:
+        raise ArchiveGone(location)
+    with stored.stream, gzip.open(stored.stream) as packed:
+        yield from packed

@@ -13,9 +13,9 @@ from persistence.database import Transaction
 from persistence.labels import recount_after
 from persistence.messages.v2 import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
 from persistence.messages.v2 import SOURCE as MESSAGES_WITH_NAMES
+from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD, show_numbers
+from persistence.runs.records import SOURCE as RUNS_WITH_NAMES
 from persistence.runs.runs import WAITING
-from persistence.runs.v2 import MASKED_RUN_RECORD, RUN_RECORD, show_numbers
-from persistence.runs.v2 import SOURCE as RUNS_WITH_NAMES
 from persistence.sql.pages import Order
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
 from persistence.tables.runs import flow_run, flow_session

@@ -1,19 +1,21 @@
 """The witness of a unit of work: it sees each statement that changes an audited table, and writes what changed and who
 changed it into the same transaction. What no change of a table tells, `tell_deed` does: who merged contacts, who
-read a secret. A failed sign-in is told by nobody's witness (`tell_failed_sign_in`)."""
+read a secret. A failed sign-in is told by nobody's witness (`tell_failed_sign_in`).
+
+Which changes of which tables the audit log tells, and under which names. This is the only list of them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as declared
 from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import CursorResult, Insert, Table, Update, select
 from sqlalchemy.sql.dml import UpdateBase
 
-from persistence.audit.audited import AUDITED, NAMES, Audited
 from persistence.database import Parameters, Transaction
-from persistence.secrets.encrypted_columns import Sealed, sealed_text
-from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
+from persistence.secrets.encryption import Sealed, SecretDamaged, SecretKeyChanged, sealed_text
 from persistence.sql.columns import new_uuid, time_text
 from persistence.sql.listed_rows import ROWS, inserting
 from persistence.tables.accounts import membership, user, workspace
@@ -31,6 +33,25 @@ LONGEST_VALUE = 500
 Row = Mapping[str, Any]
 Changes = dict[str, list[Any]]
 
+_TELLING = inserting(audit_event, [each.key for each in audit_event.c if each.key != "id"])
+
+DELETED_MESSAGE = "deleted"
+NAMES = {
+    "contact_uuid": "contact",
+    "is_active": "active",
+    "is_archived": "archived",
+    "is_anonymous": "anon",
+    "user_id": "user",
+    "definition_revision": "revision",
+    "totp_confirmed_on": "two_factor",
+    "password_hash": "password",
+    "recovery_hashes": "recovery_codes",
+    "webhook_secret": "webhook_secret",
+    "retry_delays": "retry_delays_seconds",
+    "per_second": "requests_per_second",
+}
+"""What a column is called in the log, if it has another name there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Actor:
@@ -41,6 +62,135 @@ class Actor:
     token: str | None = None
     command: str | None = None
     address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """The changes of one table. `shown` columns appear with both values, `hidden` ones hold secrets: only that they
+    changed is told. `name` is the column that names the record. `ended` has the values of columns that mean that the
+    record is deleted. With `only_end` nothing else is told; `of_user` tables have no workspace, and their changes are
+    told in each workspace of the user in that column.
+    """
+
+    resource: str
+    name: str | None = None
+    shown: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    ended: Mapping[str, object] = declared(default_factory=dict)
+    only_end: bool = False
+    of_user: str | None = None
+    tells_creation: bool = True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What must have changed for an entry."""
+        return (*self.ended,) if self.only_end else (*self.shown, *self.hidden, *self.ended)
+
+
+AUDITED: Mapping[str, Audited] = {
+    "membership": Audited("users", shown=("role",)),
+    "app_user": Audited("users", "email", ("first_name", "last_name", "is_active"), of_user="id", tells_creation=False),
+    "account": Audited(
+        "account",
+        shown=("totp_confirmed_on",),
+        hidden=("password_hash", "recovery_hashes"),
+        of_user="user_id",
+        tells_creation=False,
+    ),
+    "sign_in": Audited("sessions", shown=("method",), of_user="user_id"),
+    "api_token": Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
+    "invitation": Audited("invitations", "email", ("role",)),
+    "workspace": Audited(
+        "workspace",
+        "name",
+        (
+            *("name", "country", "timezone", "languages", "date_style", "number_format", "is_anonymous"),
+            "answer_limit",
+        ),
+    ),
+    "channel": Audited(
+        "channels",
+        "name",
+        ("name", "address", "country", "webhook_events", "messages_per_second", "allow_international"),
+        ("secret", "config", "webhook_url", "webhook_secret"),
+        ended={"is_active": False},
+    ),
+    "flow": Audited("flows", "name", ("name", "is_archived", "definition_revision", "ignores_triggers")),
+    "trigger": Audited("triggers", shown=("type", "keywords", "is_archived")),
+    "campaign": Audited("campaigns", "name", ("name", "is_archived")),
+    "campaign_event": Audited("campaign_events", ended={"is_deleted": True}),
+    "resthook": Audited("resthooks", "slug"),
+    "resthook_subscriber": Audited("resthook_subscribers", hidden=("target_url", "webhook_secret")),
+    "webhook_receiver": Audited(
+        "webhook_receivers",
+        shown=("retry_delays", "per_second", "switched_off_on", "signature", "format"),
+        hidden=("private_key",),
+        tells_creation=False,
+    ),
+    "contact_group": Audited("groups", "name", ("name",)),
+    "contact_field": Audited("fields", "name", ("name", "type", "agent_access")),
+    "label": Audited("labels", "name", ("name",)),
+    "global_value": Audited("globals", "name", hidden=("value",)),
+    "topic": Audited("topics", "name", ("name",)),
+    "optin": Audited("optins", "name", ("name",)),
+    "classifier": Audited("classifiers", "name", ("name", "intents")),
+    "ticketer": Audited("ticketers", "name", ("name",)),
+    "template": Audited("templates", "name", ("name",)),
+    "contact": Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
+    "broadcast": Audited("broadcasts", shown=("status", "scheduled_on")),
+    "flow_start": Audited("flow_starts", shown=("start_type",)),
+    "contact_import": Audited("contact_imports", "filename", ("status", "cancelled_on", "taken_back_on")),
+    "export": Audited("exports", "type", ("type", "format")),
+    "data_request": Audited("data_requests", "type", ("type", "contact_uuid")),
+    "media": Audited("media", "filename", tells_creation=False),
+    "message": Audited("messages", ended={"visibility": DELETED_MESSAGE}, only_end=True, tells_creation=False),
+}
+"""By the name of the table. `revoked_on` ends a token whatever time it gets."""
+
+
+def _columns(table: Table) -> list[Any]:
+    rule = AUDITED[table.name]
+    beside = ("id", "uuid", "workspace_id", "user_id", rule.name)
+    told = [each for each in table.c if each.key in {*rule.columns, *beside}]
+    return [sealed_text(each).label(each.key) if isinstance(each.type, Sealed) else each for each in told]
+
+
+def _opened(tx: Transaction, table: Table, row: Row) -> dict[str, Any]:
+    """A row with its secrets opened, to compare them; one that no key opens differs from every other value."""
+    values = dict(row)
+    for name, value in row.items():
+        kind = table.c[name].type
+        if isinstance(kind, Sealed) and value is not None:
+            try:
+                values[name] = kind.process_result_value(value, tx.dialect)
+            except (SecretDamaged, SecretKeyChanged):
+                values[name] = UNREADABLE
+    return values
+
+
+def _shown(value: Any, is_hidden: bool) -> Any:
+    if value is None or is_hidden:
+        return None if value is None else HIDDEN
+    if isinstance(value, datetime):
+        return time_text(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return value[:LONGEST_VALUE] if isinstance(value, str) else value
+
+
+def _own_id(tx: Transaction, row: Row) -> int:
+    """The id of a workspace, which the values of a new one do not have."""
+    return tx.connection.execute(select(workspace.c.id).where(workspace.c.uuid == row["uuid"])).scalar_one()
+
+
+def _named(tx: Transaction, rule: Audited, row: Row, workspace_id: int) -> dict[str, Any]:
+    """A row that belongs to a user: it is called by the user's address unless it has a name, and named by the user's
+    UUID unless it has one of its own.
+    """
+    of_user = select(user.c.uuid, user.c.email).where(user.c.id == row["user_id"])
+    uuid, email = tx.connection.execute(of_user).first() or (None, "")
+    name = email if rule.name in (None, "email") and rule.resource != "invitations" else str(row.get(rule.name or ""))
+    return {"workspace_id": workspace_id, "record_uuid": row.get("uuid") or uuid, "record_name": name}
 
 
 class Witness:
@@ -160,9 +310,6 @@ def tell_failed_sign_in(tx: Transaction, email: str, address: str) -> None:
         witness.note_deed(tx, row.workspace_id, "sessions", FAILED, row.uuid, row.email, None)
 
 
-_TELLING = inserting(audit_event, [each.key for each in audit_event.c if each.key != "id"])
-
-
 def _concerns(rule: Audited, statement: UpdateBase) -> bool:
     """Whether a statement can change what is told; most updates set counters and times."""
     if not isinstance(statement, Update):
@@ -199,26 +346,6 @@ def _read_upserted(tx: Transaction, table: Table, statement: UpdateBase, rule: A
     return None if row is None else _opened(tx, table, dict(row))
 
 
-def _columns(table: Table) -> list[Any]:
-    rule = AUDITED[table.name]
-    beside = ("id", "uuid", "workspace_id", "user_id", rule.name)
-    told = [each for each in table.c if each.key in {*rule.columns, *beside}]
-    return [sealed_text(each).label(each.key) if isinstance(each.type, Sealed) else each for each in told]
-
-
-def _opened(tx: Transaction, table: Table, row: Row) -> dict[str, Any]:
-    """A row with its secrets opened, to compare them; one that no key opens differs from every other value."""
-    values = dict(row)
-    for name, value in row.items():
-        kind = table.c[name].type
-        if isinstance(kind, Sealed) and value is not None:
-            try:
-                values[name] = kind.process_result_value(value, tx.dialect)
-            except (SecretDamaged, SecretKeyChanged):
-                values[name] = UNREADABLE
-    return values
-
-
 def _set(statement: Update, parameters: Row | None) -> dict[str, Any]:
     """The new values of an UPDATE, without those that the database computes."""
     given = parameters or {}
@@ -246,16 +373,6 @@ def _differences(rule: Audited, before: Row, after: Row) -> Changes:
     return found
 
 
-def _shown(value: Any, is_hidden: bool) -> Any:
-    if value is None or is_hidden:
-        return None if value is None else HIDDEN
-    if isinstance(value, datetime):
-        return time_text(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    return value[:LONGEST_VALUE] if isinstance(value, str) else value
-
-
 def _whose(tx: Transaction, rule: Audited, row: Row) -> list[dict[str, Any]]:
     """The workspaces that are told of a row's change, and what the row is called there."""
     if rule.of_user is None and "user_id" not in row and rule.resource != "users":
@@ -267,18 +384,3 @@ def _whose(tx: Transaction, rule: Audited, row: Row) -> list[dict[str, Any]]:
     user_id = row[rule.of_user]
     of_user = select(membership.c.workspace_id).where(membership.c.user_id == user_id)
     return [_named(tx, rule, {**row, "user_id": user_id}, each) for each in tx.connection.execute(of_user).scalars()]
-
-
-def _own_id(tx: Transaction, row: Row) -> int:
-    """The id of a workspace, which the values of a new one do not have."""
-    return tx.connection.execute(select(workspace.c.id).where(workspace.c.uuid == row["uuid"])).scalar_one()
-
-
-def _named(tx: Transaction, rule: Audited, row: Row, workspace_id: int) -> dict[str, Any]:
-    """A row that belongs to a user: it is called by the user's address unless it has a name, and named by the user's
-    UUID unless it has one of its own.
-    """
-    of_user = select(user.c.uuid, user.c.email).where(user.c.id == row["user_id"])
-    uuid, email = tx.connection.execute(of_user).first() or (None, "")
-    name = email if rule.name in (None, "email") and rule.resource != "invitations" else str(row.get(rule.name or ""))
-    return {"workspace_id": workspace_id, "record_uuid": row.get("uuid") or uuid, "record_name": name}

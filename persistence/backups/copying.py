@@ -1,30 +1,37 @@
 """Moves an installation from SQLite to PostgreSQL, in steps that may be interrupted at any time. The target has a
 temporary table with the source of the copy and the progress of each table: a batch of rows and its bookmark are one
 transaction. The source is locked against writes meanwhile.
+
+Whether two databases contain the same rows: counts and checksums that do not depend on the order of rows. Both are read
+in a common form: times as the API writes them, Booleans as 0 and 1, and jsonb documents with sorted keys and plain
+numbers.
 """
 
 import contextlib
+import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import orjson
 import psycopg2
-from sqlalchemy import Connection, CursorResult, Table, inspect, select, text
+from sqlalchemy import Boolean, Column, Connection, CursorResult, Float, Table, inspect, select, text
+from sqlalchemy.engine import Dialect
 
-from persistence.backups import postgres
-from persistence.backups.checksums import checksum_of_postgres, checksum_of_sqlite
-from persistence.backups.emptiness import check_no_worker, check_unused, clear_own_rows
+from persistence.backups import files
 from persistence.backups.errors import BackupError
-from persistence.backups.manifest import stored_columns
-from persistence.backups.references import Reference, put_references_aside, restore_references
+from persistence.backups.files import Reference, put_references_aside, restore_references, stored_columns
+from persistence.backups.writing import check_no_worker, check_unused, clear_own_rows
 from persistence.database import Database
 from persistence.migrations import check_schema, current_revision, upgrade
 from persistence.progress import report
-from persistence.secrets.encrypted_columns import sealed_text
+from persistence.secrets.encryption import sealed_text
+from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
 from persistence.sql.engines import IMPATIENT, WRITING, Busy, create_patient_engine, database_name
 from persistence.tables.accounts import workspace
 from persistence.tables.complete import metadata
@@ -37,10 +44,12 @@ BATCH_ROWS = 20_000
 READ_ROWS = 1_000
 BATCH_BYTES = 16 * 1024 * 1024
 
-
 NULL = "\\N"
 _SPECIAL = re.compile(r"[\\\t\n\r]")
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+ROWS_AT_ONCE = 5000
+WIDTH = 16
 
 
 @dataclass(slots=True)
@@ -77,37 +86,99 @@ def copy_database(source_url: str, target_url: str) -> Copied:
     return done
 
 
-@contextlib.contextmanager
-def _held_source(source: Database, file: Path) -> Iterator[Connection]:
-    """The source, in a transaction that blocks writes."""
-    check_schema(source.engine)
-    with source.engine.connect() as connection:
-        connection = connection.execution_options(**{WRITING: IMPATIENT})
-        try:
-            connection.begin()
-        except Busy as error:
-            raise BackupError(f"somebody is writing to {file}: stop the service first") from error
-        check_no_worker(connection, str(file))
-        yield connection
-        connection.rollback()
-
-
-def _prepare_target(target: Database, name: str) -> None:
-    """Creates the tables of an empty target. Raises BackupError for a target that is in use, MigrationError."""
-    if current_revision(target.engine) is not None:
-        check_schema(target.engine)
-        return
-    with target.engine.connect() as connection:
-        check_unused(connection, name)
-    upgrade(target.engine)
-
-
 @dataclass(slots=True)
 class _Bookmark:
     """The progress of a table: the last copied row of SQLite, and whether all are copied."""
 
     last: int = 0
     is_copied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows as COPY reads them, and the last of them."""
+
+    text: bytes
+    rows: int
+    last: int
+
+
+@dataclass(slots=True)
+class Checksum:
+    """The number of rows, and the sum of their hashes (modulo 2**128)."""
+
+    rows: int = 0
+    total: int = 0
+
+    def add(self, row: Sequence[object]) -> None:
+        digest = hashlib.blake2b(orjson.dumps(row), digest_size=WIDTH).digest()
+        self.rows += 1
+        self.total = (self.total + int.from_bytes(digest, "big")) % (1 << 8 * WIDTH)
+
+
+def _copy_line(values: Sequence[object]) -> bytes:
+    """A row of SQLite as PostgreSQL's COPY reads it (text format): SQLite stores times, days, UUIDs and documents as
+    texts that PostgreSQL reads unchanged, and Booleans as 0 and 1.
+    """
+    return ("\t".join(map(_field, values)) + "\n").encode()
+
+
+def _field(value: object) -> str:
+    if value is None:
+        return NULL
+    if isinstance(value, str):
+        return _SPECIAL.sub(lambda found: _ESCAPES[found.group()], value)
+    if isinstance(value, bytes):
+        return f"\\\\x{value.hex()}"
+    return repr(value)
+
+
+def _plain(column: Column[Any], dialect: Dialect) -> str:
+    """An expression of PostgreSQL for the value that SQLite has in a column."""
+    name, kind = f'"{column.name}"', column.type
+    if isinstance(kind, UtcDateTime):
+        return f"to_char({name} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24\\:MI\\:SS.US\"Z\"')"
+    if isinstance(kind, Boolean):
+        return f"CAST({name} AS integer)"
+    if isinstance(kind, Float):
+        return name
+    if isinstance(kind, UuidText | JsonIndexed) or kind.dialect_impl(dialect).python_type is not int:
+        return f"CAST({name} AS text)"
+    return name
+
+
+def _sum(table: Table, rows: Iterable[Sequence[object]]) -> Checksum:
+    taken_apart = [_is_taken_apart(column) for column in table.c]
+    floats = [isinstance(column.type, Float) for column in table.c]
+    summed = Checksum()
+    if not any(taken_apart) and not any(floats):
+        for row in rows:
+            summed.add(tuple(row))
+        return summed
+    for row in rows:
+        summed.add(
+            [
+                _sorted(value) if apart else float(value) if is_float and value is not None else value  # type: ignore[arg-type]
+                for value, apart, is_float in zip(row, taken_apart, floats, strict=True)
+            ]
+        )
+    return summed
+
+
+def _is_taken_apart(column: Column[Any]) -> bool:
+    return isinstance(column.type, JsonIndexed)
+
+
+def _sorted(document: object) -> object:
+    """A document without what jsonb does not keep: the order of keys, and the form of numbers."""
+    if not isinstance(document, str):
+        return document
+    read = json.loads(document, parse_float=_number, parse_int=_number)
+    return json.dumps(read, sort_keys=True, ensure_ascii=False)
+
+
+def _number(written: str) -> str:
+    return format(Decimal(written).normalize(), "f")
 
 
 class _Copy:
@@ -184,7 +255,7 @@ class _Copy:
 
     def _copy_batch(self, table: Table, columns: list[str], batch: "_Batch") -> None:
         try:
-            postgres.copy_from(self.target, table.name, columns, batch.text)
+            files.copy_from(self.target, table.name, columns, batch.text)
         except psycopg2.Error as error:
             reason = " ".join(str(error).split())
             raise BackupError(f"rows of {table.name} cannot be copied: {reason}") from error
@@ -208,8 +279,8 @@ class _Copy:
         names = {table.name for table in metadata.sorted_tables}
         with self.target.begin():
             restore_references(self.target, references)
-            sequences = dict.fromkeys(postgres.read_sequences(self.target), 0)
-            postgres.set_sequences(self.target, sequences | {name: last for name, last in given if name in names})
+            sequences = dict.fromkeys(files.read_sequences(self.target), 0)
+            files.set_sequences(self.target, sequences | {name: last for name, last in given if name in names})
             self.target.exec_driver_sql(f"DROP TABLE {BOOKMARKS}")
         with self.target.begin():
             self.target.exec_driver_sql("ANALYZE")
@@ -232,13 +303,41 @@ class _Copy:
         self.target.execute(written, {"name": name, "note": json.dumps(note)})
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Rows as COPY reads them, and the last of them."""
+def checksum_of_sqlite(connection: Connection, table: Table) -> Checksum:
+    columns = ", ".join(f'"{column.name}"' for column in table.c)
+    rows = connection.exec_driver_sql(f'SELECT {columns} FROM "{table.name}"')
+    return _sum(table, (row for part in rows.partitions(ROWS_AT_ONCE) for row in part))
 
-    text: bytes
-    rows: int
-    last: int
+
+def checksum_of_postgres(connection: Connection, table: Table) -> Checksum:
+    columns = ", ".join(_plain(column, connection.dialect) for column in table.c)
+    read = text(f'SELECT {columns} FROM "{table.name}"')
+    return _sum(table, connection.execute(read.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE)))
+
+
+@contextlib.contextmanager
+def _held_source(source: Database, file: Path) -> Iterator[Connection]:
+    """The source, in a transaction that blocks writes."""
+    check_schema(source.engine)
+    with source.engine.connect() as connection:
+        connection = connection.execution_options(**{WRITING: IMPATIENT})
+        try:
+            connection.begin()
+        except Busy as error:
+            raise BackupError(f"somebody is writing to {file}: stop the service first") from error
+        check_no_worker(connection, str(file))
+        yield connection
+        connection.rollback()
+
+
+def _prepare_target(target: Database, name: str) -> None:
+    """Creates the tables of an empty target. Raises BackupError for a target that is in use, MigrationError."""
+    if current_revision(target.engine) is not None:
+        check_schema(target.engine)
+        return
+    with target.engine.connect() as connection:
+        check_unused(connection, name)
+    upgrade(target.engine)
 
 
 def _batches(rows: CursorResult[Any]) -> Iterator[_Batch]:
@@ -254,20 +353,3 @@ def _batches(rows: CursorResult[Any]) -> Iterator[_Batch]:
                 lines, size = [], 0
     if lines:
         yield _Batch(b"".join(lines), len(lines), last)
-
-
-def _copy_line(values: Sequence[object]) -> bytes:
-    """A row of SQLite as PostgreSQL's COPY reads it (text format): SQLite stores times, days, UUIDs and documents as
-    texts that PostgreSQL reads unchanged, and Booleans as 0 and 1.
-    """
-    return ("\t".join(map(_field, values)) + "\n").encode()
-
-
-def _field(value: object) -> str:
-    if value is None:
-        return NULL
-    if isinstance(value, str):
-        return _SPECIAL.sub(lambda found: _ESCAPES[found.group()], value)
-    if isinstance(value, bytes):
-        return f"\\\\x{value.hex()}"
-    return repr(value)

@@ -1,24 +1,31 @@
-"""Checks a request for a broadcast against the workspace (contract reference, broadcasts)."""
+"""Checks a request for a broadcast against the workspace (contract reference, broadcasts), and tells what it would
+do."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, Select, func, select, union
 
-from persistence.audience import check_audience, read_audience
-from persistence.broadcasts.personal_texts import Wording
+from flows.segments import measure
+from persistence.audience import check_audience, find_groups, read_audience
+from persistence.broadcasts.expansion import Wording, Writer
 from persistence.broadcasts.writes import NewBroadcast
-from persistence.contacts.query_scope import match_query
+from persistence.contacts.owners import find_contacts, find_owners, read_recipients
+from persistence.contacts.queries import match_query
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, Refused
 from persistence.media.media import MediaFile, find_media
 from persistence.messages.outgoing import read_quick_replies
+from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
+from persistence.tables.contacts import ACTIVE, contact, group_membership
 from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
 FARTHEST = timedelta(days=366)
+
+MOST_COUNTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,39 @@ def check_query(tx: Transaction, workspace: Workspace, text: str) -> ColumnEleme
         return match_query(tx, workspace, text, "query")
     except Refused as error:
         raise InvalidInput.on("query", str(error).removeprefix("Parameter query: ")) from error
+
+
+def preview(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> dict[str, Any]:
+    """The number of recipients of a request for a broadcast, the length of its texts, and the message to one contact.
+    Nothing is stored. Raises InvalidInput.
+    """
+    wording = read_wording(tx, workspace, body)
+    count = _count_recipients(tx, workspace, body)
+    lengths = {language: measure(text) for language, text in wording.text.items()}
+    base = lengths[wording.base_language].segments
+    found: dict[str, Any] = {
+        "recipients": min(count, MOST_COUNTED),
+        "is_exact": count <= MOST_COUNTED,
+        "segments": {language: length.segments for language, length in lengths.items()},
+        "total_segments": min(count, MOST_COUNTED) * base,
+        "message": None,
+    }
+    if body.get("contact"):
+        (contact_id,) = find_contacts(tx, workspace, [body["contact"]], field="contact")
+        mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
+        row = ContactRow(*tx.execute(select(*CONTACT_COLUMNS).where(mine)).one())
+        drafts = Writer(tx, workspace, wording, [row]).write()
+        if drafts:
+            length = measure(drafts[0].text)
+            found["message"] = {
+                "text": drafts[0].text,
+                "attachments": [dict(each) for each in drafts[0].attachments],
+                "quick_replies": [dict(each) for each in drafts[0].quick_replies],
+                "encoding": length.encoding,
+                "characters": length.characters,
+                "segments": length.segments,
+            }
+    return found
 
 
 def _read_schedule(tx: Transaction, body: Mapping[str, Any]) -> datetime | None:
@@ -114,3 +154,24 @@ def _by_language(workspace: Workspace, body: Mapping[str, Any], name: str) -> di
     if not isinstance(given, dict):
         return {str(body.get("base_language") or workspace.default_language).lower(): given}
     return read_translations(given, name)
+
+
+def _count_recipients(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> int:
+    """How many contacts would get the broadcast, counted up to one more than is told; URNs without an owner count."""
+    check_audience(body, allows_query=True)
+    urns = read_recipients(tx, workspace, body.get("urns") or [])
+    owners = find_owners(tx, workspace.id, urns)
+    named = [*find_contacts(tx, workspace, body.get("contacts") or []), *(each.contact_id for each in owners.values())]
+    exists = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted
+    sources: list[Select[int]] = [select(contact.c.id).where(exists, contact.c.id.in_(named))]
+    members = select(contact.c.id).join(group_membership, group_membership.c.contact_id == contact.c.id)
+    sources += [
+        members.where(exists, contact.c.status == ACTIVE, group_membership.c.group_id == group_id)
+        for group_id in find_groups(tx, workspace.id, body.get("groups") or [])
+    ]
+    if body.get("query"):
+        matches = check_query(tx, workspace, body["query"])
+        sources.append(select(contact.c.id).where(matches, contact.c.status == ACTIVE))
+    some = select(union(*sources).subquery().c.id).limit(MOST_COUNTED + 1).subquery()
+    known = tx.execute(select(func.count()).select_from(some)).scalar_one()
+    return known + len({urn.identity for urn in urns} - owners.keys())

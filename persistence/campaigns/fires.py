@@ -1,19 +1,24 @@
 """Fires: what campaign events will do for each contact, and what they have done. A fire without `fired_on` is
 scheduled. Transactions that change contacts and groups also update the fires of their contacts. Times are calculated
 again before a fire is performed, so an outdated fire does no harm.
+
+Passes: rescheduling an event for all its contacts, a batch at a time. The event's row says that a pass is due and
+stores its progress, in the same transaction as each batch.
 """
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, Select, bindparam, delete, select
+from sqlalchemy import ColumnElement, Select, bindparam, case, delete, func, literal, null, select, true, union, update
 
 from flows.moments import parse_moment
+from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, begin_attempt
 from persistence.database import Transaction
-from persistence.sql.columns import split
+from persistence.sql.columns import UtcDateTime, split
 from persistence.tables.accounts import workspace
 from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import ACTIVE, contact, field, group_membership
@@ -24,44 +29,6 @@ SAME_TIME = -1
 MINUTE = timedelta(minutes=1)
 KEPT_FOR = timedelta(days=90)
 CONTACTS_PER_STATEMENT = 500
-
-
-@dataclass(frozen=True, slots=True)
-class DatedContact:
-    """The dates of a contact from which times are calculated."""
-
-    id: int
-    fields: Mapping[str, Any]
-    created_on: datetime
-    last_seen_on: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """When an event fires for the members of a group. `field_uuid` is None for dates that every contact has."""
-
-    event_id: int
-    group_id: int | None
-    relative_to: str
-    field_uuid: str | None
-    offset: int
-    unit: str
-    delivery_hour: int
-    timed_on: datetime
-    timezone: str
-    is_living: bool
-
-    def find_due(self, dated: DatedContact) -> datetime | None:
-        """The time for a contact, None if it has no such date."""
-        if self.field_uuid is None:
-            base = {"created_on": dated.created_on, "last_seen_on": dated.last_seen_on}.get(self.relative_to)
-        else:
-            stored = (dated.fields.get(self.field_uuid) or {}).get("datetime")
-            base = None if stored is None else parse_moment(stored)
-        if base is None:
-            return None
-        return find_due_moment(base, self.offset, self.unit, self.delivery_hour, ZoneInfo(self.timezone))
-
 
 _TIMINGS: Select[*tuple[Any, ...]] = (
     select(
@@ -90,6 +57,59 @@ _OF_CONTACTS = _TIMINGS.where(
     campaign_event.c.workspace_id == bindparam("owner"), LIVING_EVENT, campaign.c.group_id.in_(_THEIR_GROUPS)
 )
 """Asked at each change of contacts, so it is built once."""
+
+logger = logging.getLogger("relayboard.worker")
+
+BATCH = 500
+UNSCHEDULED = f"Its contacts are not all scheduled; saving it again tries anew. {GIVEN_UP}"
+WAKE = "campaigns"
+PASS_GOT_ON: dict[str, Any] = {"attempts": 0, "pass_until": None}
+
+
+@dataclass(frozen=True, slots=True)
+class DatedContact:
+    """The dates of a contact from which times are calculated."""
+
+    id: int
+    fields: Mapping[str, Any]
+    created_on: datetime
+    last_seen_on: datetime | None
+
+
+def _round_up(base: datetime, zone: ZoneInfo) -> datetime:
+    """The time in a time zone, rounded up to the next full minute."""
+    local = base.astimezone(zone)
+    begun = timedelta(seconds=local.second, microseconds=local.microsecond)
+    if not begun:
+        return local
+    return (local.astimezone(UTC) + MINUTE - begun).astimezone(zone)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When an event fires for the members of a group. `field_uuid` is None for dates that every contact has."""
+
+    event_id: int
+    group_id: int | None
+    relative_to: str
+    field_uuid: str | None
+    offset: int
+    unit: str
+    delivery_hour: int
+    timed_on: datetime
+    timezone: str
+    is_living: bool
+
+    def find_due(self, dated: DatedContact) -> datetime | None:
+        """The time for a contact, None if it has no such date."""
+        if self.field_uuid is None:
+            base = {"created_on": dated.created_on, "last_seen_on": dated.last_seen_on}.get(self.relative_to)
+        else:
+            stored = (dated.fields.get(self.field_uuid) or {}).get("datetime")
+            base = None if stored is None else parse_moment(stored)
+        if base is None:
+            return None
+        return find_due_moment(base, self.offset, self.unit, self.delivery_hour, ZoneInfo(self.timezone))
 
 
 def read_timings(tx: Transaction, *conditions: ColumnElement[bool]) -> list[Timing]:
@@ -141,21 +161,6 @@ def update_fires(
     if overtaken:
         drop_fires(tx, workspace_id, overtaken)
     add_fires(tx, workspace_id, [key for key in wanted if key not in present and key[2] >= since])
-
-
-def _find_wanted(
-    tx: Transaction, workspace_id: int, timings: Sequence[Timing], contact_ids: Sequence[int]
-) -> set[tuple[int, int, datetime]]:
-    columns = (contact.c.id, contact.c.fields, contact.c.created_on, contact.c.last_seen_on)
-    contacts = [DatedContact(*row) for row in tx.execute(choose_active(workspace_id, contact_ids, *columns))]
-    members = find_members(tx, {timing.group_id for timing in timings}, contact_ids)
-    wanted = set()
-    for timing in timings:
-        for each in contacts:
-            due = timing.find_due(each) if timing.is_living and (timing.group_id, each.id) in members else None
-            if due is not None:
-                wanted.add((timing.event_id, each.id, due))
-    return wanted
 
 
 def choose_active(workspace_id: int, contact_ids: Sequence[int], *columns: ColumnElement[Any]) -> Select[Any]:
@@ -223,10 +228,108 @@ def find_due_moment(base: datetime, offset: int, unit: str, delivery_hour: int, 
         return None
 
 
-def _round_up(base: datetime, zone: ZoneInfo) -> datetime:
-    """The time in a time zone, rounded up to the next full minute."""
-    local = base.astimezone(zone)
-    begun = timedelta(seconds=local.second, microseconds=local.microsecond)
-    if not begun:
-        return local
-    return (local.astimezone(UTC) + MINUTE - begun).astimezone(zone)
+def request_passes(
+    tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool], is_retimed: bool = False
+) -> None:
+    """Request rescheduling, for all contacts, of the events that meet the conditions on `campaign` and
+    `campaign_event`. `is_retimed`: their time settings have just changed, so only times from now on count.
+    """
+    chosen = (
+        select(campaign_event.c.id)
+        .join(campaign, campaign.c.id == campaign_event.c.campaign_id)
+        .where(campaign.c.workspace_id == workspace_id, ~campaign_event.c.is_deleted, *conditions)
+    )
+    since = func.coalesce(campaign_event.c.scheduling_since, literal(tx.now, UtcDateTime))
+    was_given_up = campaign_event.c.attempts >= MOST_ATTEMPTS
+    values: dict[str, Any] = {"scheduling_since": since, "scheduling_after_id": 0, **PASS_GOT_ON}
+    values["error"] = case((was_given_up, null()), else_=campaign_event.c.error)
+    if is_retimed:
+        values |= {"scheduling_since": tx.now, "timed_on": tx.now}
+    mine = (campaign_event.c.workspace_id == workspace_id) & campaign_event.c.id.in_(chosen)
+    if tx.execute(update(campaign_event).where(mine).values(**values)).rowcount:
+        tx.wake(WAKE)
+
+
+def list_rescheduling_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with an event for which a pass is due; there are few."""
+    due = campaign_event.c.scheduling_since.is_not(None)
+    return list(tx.execute(select(campaign_event.c.workspace_id).where(due).distinct()).scalars())
+
+
+def begin_pass(tx: Transaction, workspace_id: int) -> int | None:
+    """The event of a workspace whose pass has waited longest, after this was counted as an attempt; None if none is
+    due. A pass that was begun too often without getting on is given up."""
+    columns = campaign_event.c
+
+    def give_up(tx: Transaction, event_id: int) -> None:
+        mine = (columns.workspace_id == workspace_id) & (columns.id == event_id)
+        logger.error("campaign event %d of workspace %d: %s", event_id, workspace_id, UNSCHEDULED)
+        tx.execute(update(campaign_event).where(mine).values(scheduling_since=None, error=UNSCHEDULED))
+
+    due = (columns.workspace_id == workspace_id) & columns.scheduling_since.is_not(None)
+    order = (columns.scheduling_since, columns.id)
+    begun = begin_attempt(tx, campaign_event, due, order, give_up, until="pass_until")
+    return None if begun is None else begun.id
+
+
+def run_next_pass(tx: Transaction, workspace_id: int, event_id: int | None = None) -> bool:
+    """Schedule the next contacts of an event, or of the one of a workspace that has waited longest; returns whether
+    there may be more."""
+    columns = campaign_event.c
+    chosen = true() if event_id is None else columns.id == event_id
+    due = (
+        select(columns.id, columns.scheduling_since, columns.scheduling_after_id)
+        .where(columns.workspace_id == workspace_id, columns.scheduling_since.is_not(None), chosen)
+        .order_by(columns.scheduling_since, columns.id)
+        .limit(1)
+        # A weak lock, so that others can schedule single contacts meanwhile.
+        .with_for_update(skip_locked=True, key_share=True)
+    )
+    row = tx.execute(due).first()
+    if row is None:
+        return False
+    event_id, since, after_id = row
+    mine = (columns.workspace_id == workspace_id) & (columns.id == event_id)
+    timings = read_timings(tx, mine)
+    ids = tx.execute(_choose_contacts(timings[0], after_id)).scalars().all()
+    if ids and since is not None:
+        update_fires(tx, workspace_id, timings, ids, since=since)
+    values = {"scheduling_after_id": ids[-1]} if len(ids) == BATCH else {"scheduling_since": None}
+    tx.execute(update(campaign_event).where(mine).values(**PASS_GOT_ON, **values))
+    return True
+
+
+def _find_wanted(
+    tx: Transaction, workspace_id: int, timings: Sequence[Timing], contact_ids: Sequence[int]
+) -> set[tuple[int, int, datetime]]:
+    columns = (contact.c.id, contact.c.fields, contact.c.created_on, contact.c.last_seen_on)
+    contacts = [DatedContact(*row) for row in tx.execute(choose_active(workspace_id, contact_ids, *columns))]
+    members = find_members(tx, {timing.group_id for timing in timings}, contact_ids)
+    wanted = set()
+    for timing in timings:
+        for each in contacts:
+            due = timing.find_due(each) if timing.is_living and (timing.group_id, each.id) in members else None
+            if due is not None:
+                wanted.add((timing.event_id, each.id, due))
+    return wanted
+
+
+def _choose_contacts(timing: Timing, after_id: int) -> Select[Any]:
+    """The next contacts that are members of the group or have scheduled fires."""
+    fires = campaign_fire.c
+    scheduled = select(fires.contact_id).where(
+        fires.event_id == timing.event_id, IS_UNFIRED, fires.contact_id > after_id
+    )
+    parts = [_cut(scheduled, fires.contact_id)]
+    if timing.is_living:
+        rows = group_membership.c
+        members = select(rows.contact_id).where(rows.group_id == timing.group_id, rows.contact_id > after_id)
+        parts.append(_cut(members, rows.contact_id))
+    both = union(*parts).subquery()
+    return select(both.c.contact_id).order_by(both.c.contact_id).limit(BATCH)
+
+
+def _cut(source: Select[Any], column: ColumnElement[int]) -> Select[Any]:
+    # Only in subqueries can the parts of a union have limits on every database.
+    first = source.distinct().order_by(column).limit(BATCH).subquery()
+    return select(first.c.contact_id)

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, or_, select, update
 
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, PAUSES
 from persistence.audience import Audience
-from persistence.broadcasts.personal_texts import Wording, Writer
+from persistence.broadcasts.expansion import Wording, Writer
 from persistence.campaigns.fires import (
     DatedContact,
     Timing,
@@ -26,7 +26,7 @@ from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
-from persistence.sessions.waiting import find_waiting
+from persistence.sessions.sessions import find_waiting
 from persistence.sql.due_work import list_due_workspaces
 from persistence.tables.campaigns import IS_UNFIRED, PASSIVE, SKIP, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import contact

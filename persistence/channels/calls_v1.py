@@ -8,10 +8,10 @@ from sqlalchemy import ColumnElement, case, func, null
 
 from flows.phones import normalize_number
 from persistence.channels.events import CALL_TYPES, CHANNEL_EVENTS
-from persistence.channels.former_channels import SEEN_ADDRESS
-from persistence.contacts.filters import refuse_addresses
+from persistence.channels.states import SEEN_ADDRESS
+from persistence.contacts.v2 import refuse_addresses
 from persistence.lists import Condition, ListQuery, one_of, within
-from persistence.relayers.v1 import as_e164
+from persistence.relayers.relayers import as_e164
 from persistence.sql.json_sql import declare_record
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact

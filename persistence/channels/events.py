@@ -1,11 +1,24 @@
-"""Channel events: calls and other events of a channel that are not messages."""
+"""Channel events: calls and other events of a channel that are not messages, and the calls that are not yet compared
+with triggers.
+"""
 
-from persistence.channels.former_channels import SEEN_REF, join_channels
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, exists, select, update
+
+from persistence.channels.states import SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
+from persistence.database import Transaction
 from persistence.lists import ListSpec, belongs_to, equals, within
+from persistence.sessions.parking import find_free_contacts
+from persistence.sql.due_work import list_workspaces
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.pages import Order
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
+from persistence.tables.triggers import trigger
+from persistence.triggers.triggers import INCOMING_CALL, MISSED_CALL
 
 CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
 """The call types of phones, webhooks and v1, and those of v2, which are stored."""
@@ -35,3 +48,75 @@ CHANNEL_EVENTS = ListSpec(
     },
 )
 """Newest first by the time when the service recorded them."""
+
+TRIGGER_TYPES = {"call-in": INCOMING_CALL, "call-in-missed": MISSED_CALL}
+IS_PENDING: ColumnElement[bool] = channel_event.c.is_pending
+
+
+@dataclass(frozen=True, slots=True)
+class PendingCall:
+    """An incoming call, and the type of trigger for it."""
+
+    id: int
+    uuid: str
+    contact_id: int
+    trigger_type: str
+    urn: str | None
+    channel_uuid: str
+    channel_name: str
+    occurred_on: datetime
+
+
+def list_called_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with pending calls."""
+    return list_workspaces(tx, channel_event.c.workspace_id, IS_PENDING)
+
+
+def finish_plain_calls(tx: Transaction, workspace_id: int, limit: int) -> int:
+    """Marks the oldest calls of a workspace without a trigger for calls as done; returns their number."""
+    may_start = exists().where(
+        trigger.c.workspace_id == workspace_id,
+        trigger.c.type.in_(TRIGGER_TYPES.values()),
+        ~trigger.c.is_archived,
+    )
+    due = (
+        select(channel_event.c.id)
+        .where(channel_event.c.workspace_id == workspace_id, IS_PENDING, ~may_start)
+        .order_by(channel_event.c.created_on, channel_event.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    ids = list(tx.execute(due).scalars())
+    if not ids:
+        return 0
+    mine = (channel_event.c.workspace_id == workspace_id) & channel_event.c.id.in_(ids)
+    done = update(channel_event).where(mine, IS_PENDING).values(is_pending=False)
+    return tx.execute(done).rowcount
+
+
+def find_callers(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
+    """Contacts with pending calls that are neither leased nor parked, those that wait longest first."""
+    return find_free_contacts(tx, workspace_id, channel_event, IS_PENDING, channel_event.c.created_on, limit)
+
+
+def load_first_calls(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, PendingCall]:
+    """The oldest pending call of each contact, by contact id."""
+    rows = channel_event.c
+    statement = (
+        select(rows.id, rows.uuid, rows.contact_id, rows.type, rows.urn, SEEN_UUID, SEEN_NAME, rows.occurred_on)
+        .select_from(join_channels(channel_event, channel_event))
+        .where(rows.workspace_id == workspace_id, rows.contact_id.in_(contact_ids), IS_PENDING)
+        .order_by(rows.created_on.desc(), rows.id.desc())
+    )
+    return {
+        contact_id: PendingCall(
+            event_id, uuid, contact_id, TRIGGER_TYPES[kind], urn, channel_uuid, name or "", occurred_on
+        )
+        for event_id, uuid, contact_id, kind, urn, channel_uuid, name, occurred_on in tx.execute(statement)
+    }
+
+
+def finish_calls(tx: Transaction, workspace_id: int, event_ids: Collection[int]) -> None:
+    """Marks calls as done."""
+    mine = (channel_event.c.workspace_id == workspace_id) & channel_event.c.id.in_(sorted(event_ids))
+    tx.execute(update(channel_event).where(mine).values(is_pending=False))

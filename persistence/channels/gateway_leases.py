@@ -27,18 +27,16 @@ from sqlalchemy import (
 
 from persistence.attempts import MOST_ATTEMPTS
 from persistence.changes import note_errors, note_messages
-from persistence.channels.gateway_calls import GatewayCall, record_calls
-from persistence.channels.gateway_pace import Pace, charge_pace, lock_paces
-from persistence.channels.gateway_sends import BULK, CONVERSATION
+from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
+from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.states import IS_GATEWAY
 from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, UNCERTAIN, WIRED
-from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.due_work import Share, has_row, is_in_share
+from persistence.sql.due_work import Share, beside_index, has_row, is_in_share
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.index_choice import beside_index
 from persistence.stamps import later, moved_on
 from persistence.tables.channels import channel
 from persistence.tables.messages import VISIBLE, gateway_send, message

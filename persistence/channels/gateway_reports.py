@@ -21,12 +21,12 @@ from persistence.contacts.actions import interrupt_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import Refused
-from persistence.groups.members import leave_all_groups
+from persistence.groups.groups import leave_all_groups
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
 from persistence.relayers.reports import SENDERS_KEPT, UNKNOWN_SENDER, announce_received, find_senders, sender_of
-from persistence.secrets.encrypted_columns import open_sealed, sealed_text
+from persistence.secrets.encryption import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped

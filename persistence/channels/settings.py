@@ -1,7 +1,9 @@
-"""Settings of gateways that only administrators see and change: how they are called, the secrets of their own
-calls, and their rate limits."""
+"""Settings of gateways that only administrators see and change: how they are called, the secrets of their own calls,
+their rate limits; and new gateways.
+"""
 
 import hmac
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,22 +11,27 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 
+from flows.header_values import is_header_value
+from flows.phones import is_country
+from flows.words import told
 from persistence.audit.witness import READ, tell_deed
-from persistence.channels.channels import CHANNELS, rename_channel
-from persistence.channels.config import MAY_HOLD_SECRETS, read_config, show_config
+from persistence.channels.channels import CHANNELS, create_gateway, rename_channel
 from persistence.channels.states import IS_GATEWAY
 from persistence.channels.types import GATEWAYS, TYPES
-from persistence.channels.webhooks import Networks
+from persistence.channels.types.declaration import Setting
+from persistence.channels.webhooks import Networks, check_webhook_url
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.deliveries.hiding import HIDDEN
+from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused
 from persistence.lists import equals
-from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, time_text
 from persistence.sql.json_sql import as_text, declare_record
-from persistence.sql.names import check_name
+from persistence.sql.names import OBJECTS_PER_WORKSPACE, check_name
 from persistence.tables.channels import channel
+from persistence.workspaces import hold_workspace
 
 SECRET_BYTES = 24
 OVERLAP = timedelta(hours=24)
@@ -46,9 +53,22 @@ SETTINGS_ROW = declare_record(
     }
 )
 
-
 CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equals(channel.c.uuid)})
 """The columns that `describe_settings` reads."""
+
+ADDRESS_LENGTH = 255
+SCHEME = "tel"
+CLAIMED = "A phone is claimed by its code, not created."
+FIELD = "settings"
+TEXT_LENGTH, WORD_LENGTH = 10_000, 255
+MAY_HOLD_SECRETS = ("secret", "text", "url")
+"""Kinds of settings that responses to writing requests do not tell, because those are stored for repeats."""
+VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
+NO_NUL = "The character NUL (U+0000) cannot be stored."
+NOT_IN_HEADER = (
+    "This is sent in a header, which takes one line of Latin characters (up to U+00FF), without control characters."
+)
+FLAGS = {"true": True, "false": False}
 
 
 def change_config(
@@ -117,28 +137,6 @@ def describe_settings(tx: Transaction, workspace_id: int, stored: str, root: str
     return _describe(tx, row, root, ("secret",))
 
 
-def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[str]) -> str:
-    is_gateway = row["type"] in GATEWAYS
-    secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if is_gateway and row["secret"] else None
-    config = open_or_none(tx.dialect, channel.c.config, row["config"]) if is_gateway and row["config"] else None
-    ends_on = None if row["rotated_on"] is None else datetime.fromisoformat(row["rotated_on"]) + OVERLAP
-    record = {
-        "uuid": row["uuid"],
-        "name": row["name"],
-        "type": row["type"],
-        "address": row["address"],
-        "country": row["country"],
-        "scheme": row["schemes"][0],
-        "callback_url": None if secret is None else root + callback_path(row["type"], row["uuid"], secret),
-        "secret": secret,
-        "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
-        "messages_per_second": row["messages_per_second"],
-        "allow_international": row["allow_international"] in (None, True),
-        "settings": show_config(row["type"], config or {}, hidden),
-    }
-    return orjson.dumps(record).decode()
-
-
 def callback_path(channel_type: str, channel_uuid: str, secret: str) -> str:
     """The path that a gateway calls, followed by an action."""
     return TYPES[channel_type].callback_path.format(uuid=channel_uuid, secret=secret)
@@ -193,6 +191,119 @@ def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second:
     tx.execute(update(channel).where(channel.c.id == channel_id).values(**limit))
 
 
+def add_gateway(
+    tx: Transaction, workspace_id: int, new: Mapping[str, Any], networks: Networks = None
+) -> tuple[str, str]:
+    """Creates a gateway from its `type`, `name`, `address` and, perhaps, `country`, `scheme`, `settings` (as texts),
+    `messages_per_second` and `allow_international`; returns its UUID and the secret of its own calls. Raises
+    InvalidInput, LimitReached.
+    """
+    for needed in ("type", "name", "address"):
+        if needed not in new:
+            raise InvalidInput.on(needed, "A value is required.", "required")
+    channel_type, scheme, country = new["type"], new.get("scheme", SCHEME), new.get("country") or None
+    if channel_type not in GATEWAYS:
+        known = f"One of these: {', '.join(GATEWAYS)}; not {told(channel_type)}."
+        raise InvalidInput.on("type", CLAIMED if channel_type in TYPES else known, "not_one_of")
+    schemes = TYPES[channel_type].schemes
+    if scheme not in schemes:
+        sentence = f"{told(scheme)} is no scheme of this type; it has {', '.join(schemes)}."
+        raise InvalidInput.on("scheme", sentence, "not_one_of")
+    if country is not None and not is_country(country):
+        raise InvalidInput.on("country", f"{told(country)} is not the code of a country: two letters, such as RW.")
+    secret = new_gateway_secret()
+    values: dict[str, Any] = {
+        "name": check_name(new["name"]),
+        "address": check_name(new["address"], "address", ADDRESS_LENGTH),
+        "country": country,
+        "schemes": [scheme],
+        "config": read_config(channel_type, new.get("settings") or {}, networks=networks),
+        "secret": secret,
+        "messages_per_second": new.get("messages_per_second"),
+        "allow_international": bool(new.get("allow_international")),
+    }
+    hold_workspace(tx, workspace_id)
+    mine = (channel.c.workspace_id == workspace_id) & IS_GATEWAY & channel.c.is_active
+    if tx.execute(select(func.count()).where(mine)).scalar_one() >= OBJECTS_PER_WORKSPACE:
+        raise LimitReached(f"A workspace has at most {OBJECTS_PER_WORKSPACE} gateways.")
+    return create_gateway(tx, workspace_id, channel_type, **values), secret
+
+
+def read_config(
+    channel_type: str, given: Mapping[str, Any], former: Mapping[str, Any] | None = None, networks: Networks = None
+) -> dict[str, Any]:
+    """What is stored for a gateway: its former settings, or the defaults of its type, with the given ones instead. None
+    gives a setting its default, HIDDEN leaves it as it is. Raises InvalidInput.
+    """
+    declared = {setting.name: setting for setting in TYPES[channel_type].settings}
+    unknown = sorted(given.keys() - declared.keys())
+    if unknown:
+        known = f"it has {', '.join(declared)}" if declared else "it has none"
+        raise _refusal(unknown[0], f"A channel of the type {channel_type} has no such setting; {known}.")
+    defaults = {name: each.default for name, each in declared.items() if each.default is not None}
+    config = dict(defaults if former is None else former)
+    for name, value in given.items():
+        if value is None or value == "":
+            config.pop(name, None)
+            config |= {name: defaults[name]} if name in defaults else {}
+        elif value != HIDDEN or name not in config:
+            config[name] = _read(declared[name], str(value), networks)
+    for name, setting in declared.items():
+        if setting.is_required and not config.get(name):
+            raise _refusal(name, f"This setting is required: {setting.help}.")
+    return config
+
+
+def show_config(channel_type: str, config: Mapping[str, Any], hidden: Sequence[str] = ("secret",)) -> dict[str, str]:
+    """The settings that are set, as texts; HIDDEN for those of these kinds."""
+    shown = {}
+    for setting in TYPES[channel_type].settings:
+        value = config.get(setting.name)
+        if value is not None:
+            shown[setting.name] = HIDDEN if setting.kind in hidden else setting_text(value)
+    return shown
+
+
+def describe_types() -> list[dict[str, Any]]:
+    """All types of channels with what can be set for each."""
+    return [
+        {
+            "type": name,
+            "is_phone": each.is_relayer,
+            "schemes": list(each.schemes),
+            "settings": [_describe_value(setting) for setting in each.settings],
+        }
+        for name, each in TYPES.items()
+    ]
+
+
+def setting_text(value: Any) -> str:
+    """A stored value as people write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[str]) -> str:
+    is_gateway = row["type"] in GATEWAYS
+    secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if is_gateway and row["secret"] else None
+    config = open_or_none(tx.dialect, channel.c.config, row["config"]) if is_gateway and row["config"] else None
+    ends_on = None if row["rotated_on"] is None else datetime.fromisoformat(row["rotated_on"]) + OVERLAP
+    record = {
+        "uuid": row["uuid"],
+        "name": row["name"],
+        "type": row["type"],
+        "address": row["address"],
+        "country": row["country"],
+        "scheme": row["schemes"][0],
+        "callback_url": None if secret is None else root + callback_path(row["type"], row["uuid"], secret),
+        "secret": secret,
+        "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
+        "messages_per_second": row["messages_per_second"],
+        "allow_international": row["allow_international"] in (None, True),
+        "settings": show_config(row["type"], config or {}, hidden),
+    }
+    return orjson.dumps(record).decode()
+
+
 def _lock_gateway(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, str | None]:
     """The id of a gateway, whose row is locked, and its stored secret."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
@@ -202,3 +313,53 @@ def _lock_gateway(tx: Transaction, workspace_id: int, channel_uuid: str) -> tupl
         raise RecordMissing("No such gateway.")
     channel_id, sealed = row
     return channel_id, sealed
+
+
+def _describe_value(setting: Setting) -> dict[str, Any]:
+    least, most = setting.bounds if setting.kind == "number" else (None, None)
+    return {
+        "name": setting.name,
+        "kind": setting.kind,
+        "help": setting.help,
+        "is_required": setting.is_required,
+        "is_secret": setting.kind == "secret",
+        "default": None if setting.default is None else setting_text(setting.default),
+        "choices": None if setting.choices is None else list(setting.choices),
+        "minimum": least,
+        "maximum": most,
+    }
+
+
+def _read(setting: Setting, text: str, networks: Networks) -> Any:
+    if setting.kind == "number":
+        return _read_number(setting, text)
+    if setting.kind == "flag":
+        if text.lower() not in FLAGS:
+            raise _refusal(setting.name, f"Only true or false, not {told(text)}.")
+        return FLAGS[text.lower()]
+    if setting.kind == "url":
+        try:
+            check_webhook_url(VARIABLE.sub("x", text), setting.name, networks)
+        except InvalidInput as error:
+            raise InvalidInput({FIELD: error.errors}) from error
+        return text.strip()
+    if setting.choices is not None and text not in setting.choices:
+        raise _refusal(setting.name, f"One of these: {', '.join(setting.choices)}; not {told(text)}.")
+    length = WORD_LENGTH if setting.kind == "word" else TEXT_LENGTH
+    if len(text) > length:
+        raise _refusal(setting.name, f"At most {length} characters; it has {len(text)}.")
+    if "\x00" in text or (setting.is_header and not is_header_value(text)):
+        raise _refusal(setting.name, NOT_IN_HEADER if setting.is_header else NO_NUL)
+    return text
+
+
+def _read_number(setting: Setting, text: str) -> int:
+    least, most = setting.bounds
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
+    if number is None or not least <= number <= most:
+        raise _refusal(setting.name, f"A whole number from {least} to {most}, not {told(text)}.")
+    return number
+
+
+def _refusal(name: str, sentence: str) -> InvalidInput:
+    return InvalidInput({FIELD: {name: [sentence]}})

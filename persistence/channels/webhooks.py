@@ -10,11 +10,10 @@ from sqlalchemy import select, update
 
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import Endpoint, end_trouble
 from persistence.deliveries.outbox import follow_channel
-from persistence.deliveries.settings import switch_on
+from persistence.deliveries.settings import Endpoint, end_trouble, switch_on
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid
 from persistence.tables.channels import channel
 from relayboard.base.addresses import Network, may_be_called

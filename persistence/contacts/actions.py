@@ -7,7 +7,7 @@ from sqlalchemy import update
 from persistence.changes import note_messages
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.groups.members import add_members, hold_contacts, leave_all_groups, remove_members
+from persistence.groups.groups import add_members, hold_contacts, leave_all_groups, remove_members
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.labels import hold_messages, recount_after
 from persistence.messages.outgoing import fail_waiting

@@ -11,14 +11,13 @@ from sqlalchemy import Text, bindparam, func, insert, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
-from persistence.contacts.addresses import explain_urn, find_urns
-from persistence.contacts.owners import hold_owners, is_one_of
+from persistence.contacts.owners import explain_urn, find_urns, hold_owners, is_one_of
 from persistence.contacts.values import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.fields import find_fields
-from persistence.groups.members import add_members, touch_contacts
+from persistence.groups.groups import add_members, touch_contacts
 from persistence.groups.smart_groups import follow_contacts
 from persistence.sql.columns import JsonIndexed, is_uuid, new_uuid
 from persistence.sql.names import find_ids

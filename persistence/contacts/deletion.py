@@ -9,11 +9,11 @@ from persistence.changes import note_messages
 from persistence.contacts.writes import free_urns
 from persistence.database import Transaction
 from persistence.deletions import CONTACT, NOTE, note_deleted
-from persistence.groups.members import hold_contacts, leave_all_groups
+from persistence.groups.groups import hold_contacts, leave_all_groups
 from persistence.labels import hold_messages, recount_after
 from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
-from persistence.relayers.forgotten_reports import forget_calls_of
+from persistence.relayers.reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.stamps import later, stamped
 from persistence.tables.contacts import contact, contact_note, contact_urn

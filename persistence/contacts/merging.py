@@ -1,20 +1,47 @@
-"""Makes two contacts one."""
+"""Makes two contacts one, finds those who are probably one person, and gives contacts new numbers by a rule when a
+numbering plan changes.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, case, delete, exists, func, select, true, update
+from sqlalchemy import (
+    ColumnElement,
+    FromClause,
+    Select,
+    Table,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    true,
+    update,
+)
 
-from persistence.audit.witness import MERGED, tell_deed
+from flows.phones import MOBILE, OLD_FORMS, OldForm, country_of, is_possible
+from persistence.audit.witness import CHANGED, MERGED, tell_deed
 from persistence.changes import note_changed, note_messages
 from persistence.contacts.actions import interrupt_contacts
-from persistence.database import Transaction
+from persistence.contacts.urns import Move, find_moves, hold_in_order, move_numbers
+from persistence.contacts.v2 import MASKED_PATH
+from persistence.database import Database, Transaction
 from persistence.deletions import CONTACT, note_deleted
 from persistence.errors import InvalidInput
-from persistence.groups.members import add_members, hold_contacts, leave_all_groups
-from persistence.groups.smart_groups import refresh_contacts
+from persistence.groups.groups import add_members, hold_contacts, leave_all_groups
+from persistence.groups.smart_groups import find_followers, follow_contacts, refresh_contacts
 from persistence.labels import hold_messages
+from persistence.lists import ListQuery, ListSpec
 from persistence.sql.columns import split
+from persistence.sql.json_sql import declare_record, json_record
+from persistence.sql.pages import Order
 from persistence.stamps import later, stamped
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event, gateway_call
@@ -29,6 +56,18 @@ from persistence.workspaces import Workspace
 
 NAMED_IN = ((broadcast_contact, "broadcast_id"), (flow_start_contact, "start_id"), (trigger_contact, "trigger_id"))
 """Where contacts are named as recipients, each once."""
+
+OLD_NUMBER, TWO_SCHEMES = "old_number", "two_schemes"
+MOST_MERGED = 100
+"""How many pairs are merged at once."""
+MOST_COUNTED = 10_000
+
+rows = contact_urn.c
+kept_urn, kept = contact_urn.alias("kept_urn"), contact.alias("kept")
+NUMBER = case((rows.scheme == "whatsapp", literal("+") + rows.path), else_=rows.path)
+
+BATCH = 500
+EXAMPLES = 5
 
 
 def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id: int, *, user_id: int | None) -> None:
@@ -79,6 +118,194 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
         starts = _ours(flow_start, workspace) & flow_start.c.id.in_(some)
         tx.execute(update(flow_start).where(starts).values(modified_on=stamped(tx, flow_start, workspace.id)))
     tell_deed(tx, workspace.id, "contacts", MERGED, kept.uuid, changes={"merged": [None, other.uuid]})
+
+
+def _is_old(form: OldForm) -> ColumnElement[bool]:
+    fits = (func.substr(NUMBER, 1, len(form.begins)) == form.begins) & (func.length(NUMBER) == form.length)
+    return fits & func.substr(NUMBER, form.rest + 1, 1).in_(list(MOBILE)) if form.is_mobile else fits
+
+
+NEW_NUMBER = case(
+    *(
+        (_is_old(form), func.substr(NUMBER, 1, form.kept) + literal(form.added) + func.substr(NUMBER, form.rest + 1))
+        for form in OLD_FORMS
+    ),
+    else_=null(),
+)
+
+
+def _other_urn(*which: ColumnElement[bool]) -> ColumnElement[Any]:
+    """The URN of another contact."""
+    theirs = (kept_urn.c.workspace_id == rows.workspace_id) & (kept_urn.c.contact_id != rows.contact_id)
+    found = select(kept_urn.c.id).where(theirs, or_(*which)).order_by(kept_urn.c.id).limit(1)
+    return found.correlate(contact_urn).scalar_subquery()
+
+
+NEWER = _other_urn(
+    (kept_urn.c.scheme == "tel") & (kept_urn.c.path == NEW_NUMBER),
+    (kept_urn.c.scheme == "whatsapp") & (kept_urn.c.path == func.substr(NEW_NUMBER, 2)),
+)
+SAME = _other_urn(and_(rows.scheme == "whatsapp", kept_urn.c.scheme == "tel", kept_urn.c.path == NUMBER))
+
+KEPT_URN = func.coalesce(NEWER, SAME)
+OF_KIND = {OLD_NUMBER: NEWER.is_not(None), TWO_SCHEMES: NEWER.is_(None)}
+
+
+def _record(*, masked: bool = False) -> ColumnElement[Any]:
+    def shown(urn: FromClause) -> ColumnElement[Any]:
+        path = literal(MASKED_PATH, literal_execute=True) if masked else urn.c.path
+        return urn.c.scheme + literal_column("':'") + path
+
+    both = case((kept_urn.c.scheme == "whatsapp", literal("+") + kept_urn.c.path), else_=kept_urn.c.path)
+    return declare_record(
+        {
+            "kind": case((both == NUMBER, TWO_SCHEMES), else_=OLD_NUMBER),
+            "contact": json_record({"uuid": kept.c.uuid, "name": kept.c.name}),
+            "urn": shown(kept_urn),
+            "other": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
+            "other_urn": shown(contact_urn),
+        }
+    )
+
+
+DOUBLES = ListSpec(
+    contact_urn,
+    _record(),
+    Order(rows.id, rows.id, descending=False),
+    source=contact_urn.join(contact, contact.c.id == rows.contact_id)
+    .join(kept_urn, kept_urn.c.id == KEPT_URN)
+    .join(kept, kept.c.id == kept_urn.c.contact_id),
+    masked=_record(masked=True),
+    standing=(
+        rows.contact_id.is_not(None),
+        or_(
+            rows.scheme == "whatsapp",
+            (rows.scheme == "tel") & or_(*(rows.path.startswith(form.begins) for form in OLD_FORMS)),
+        ),
+        KEPT_URN.is_not(None),
+    ),
+    filters={"kind": lambda _query, kind: OF_KIND[kind]},
+)
+"""Pairs: the contact to keep, and the other, by the URN of that one, the oldest first."""
+
+
+def count_doubles(tx: Transaction, workspace: Workspace, kind: str | None = None) -> int:
+    """How many pairs there are, up to MOST_COUNTED."""
+    some = _ids(tx, workspace, kind).limit(MOST_COUNTED).subquery()
+    return int(tx.execute(select(func.count()).select_from(some)).scalar_one())
+
+
+def merge_doubles(tx: Transaction, workspace: Workspace, kind: str | None, *, user_id: int | None) -> int:
+    """Merges the first MOST_MERGED pairs; returns how many contacts became a part of another. All are locked
+    beforehand, in their order. Raises LostRace if one was deleted meanwhile.
+    """
+    some = _ids(tx, workspace, kind).add_columns(KEPT_URN.label("kept")).limit(MOST_MERGED).subquery()
+    owners = select(kept_urn.c.contact_id.label("kept_id"), rows.contact_id.label("other_id"))
+    pairs = tx.execute(
+        owners.select_from(some.join(contact_urn, rows.id == some.c.id).join(kept_urn, kept_urn.c.id == some.c.kept))
+        .where(rows.workspace_id == workspace.id, kept_urn.c.workspace_id == workspace.id)
+        .order_by(some.c.id)
+    ).all()
+    hold_contacts(tx, workspace.id, sorted({each for row in pairs for each in row}))
+    merged: dict[int, int] = {}
+
+    def who(contact_id: int) -> int:
+        while contact_id in merged:
+            contact_id = merged[contact_id]
+        return contact_id
+
+    for row in pairs:
+        kept_id, other_id = who(row.kept_id), who(row.other_id)
+        if kept_id != other_id:
+            merge_contacts(tx, workspace, kept_id, other_id, user_id=user_id)
+            merged[other_id] = kept_id
+    return len(merged)
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbering:
+    """A rule: numbers that begin so begin otherwise, if that gives a possible number of the country."""
+
+    old: str
+    new: str
+    country: str = ""
+
+    @property
+    def told(self) -> str:
+        return f"{self.old} → {self.new}"
+
+    def apply(self, number: str) -> str | None:
+        """The new number; None for one that the rule does not concern."""
+        if not number.startswith(self.old):
+            return None
+        changed = self.new + number.removeprefix(self.old)
+        if changed == number or not is_possible(changed):
+            return None
+        return changed if self.country in ("", country_of(changed)) else None
+
+
+@dataclass(slots=True)
+class Report:
+    """What a rule does: examples are the first few of each kind."""
+
+    renumbered: int = 0
+    taken: int = 0
+    untouched: int = 0
+    examples: list[dict[str, str]] = field(default_factory=list)
+    taken_examples: list[dict[str, str]] = field(default_factory=list)
+
+
+def renumber(database: Database, workspace_id: int, rule: Renumbering, *, writes: bool) -> Report:
+    """Gives all numbers that a rule concerns their new form, in batches that each are complete; without `writes` only
+    tells what would be done. Numbers whose new form another contact has stay, and are counted as taken: see `doubles`.
+    To do it again changes nothing more.
+    """
+    report, after = Report(), 0
+    while True:
+        some = partial(renumber_some, workspace_id=workspace_id, rule=rule, after=after, writes=writes)
+        if writes:
+            after, found = database.write(some)
+        else:
+            with database.reading() as tx:
+                after, found = some(tx)
+        report.renumbered += found.renumbered
+        report.taken += found.taken
+        report.untouched += found.untouched
+        report.examples = (report.examples + found.examples)[:EXAMPLES]
+        report.taken_examples = (report.taken_examples + found.taken_examples)[:EXAMPLES]
+        if not after:
+            return report
+
+
+def renumber_some(
+    tx: Transaction, workspace_id: int, rule: Renumbering, after: int, *, writes: bool
+) -> tuple[int, Report]:
+    """The next batch; the last id that was looked at, 0 at the end. Raises InvalidInput if nothing could change."""
+    if rule.old == rule.new:
+        raise InvalidInput.on("new", "The new numbers begin like the old ones.")
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & (rows.scheme == "tel")
+    begins = rows.path.startswith(rule.old, autoescape=True)
+    theirs = mine & begins & rows.contact_id.is_not(None) & (rows.id > after)
+    some = select(rows.id, rows.path, rows.contact_id).where(theirs).order_by(rows.id)
+    found = tx.execute(some.limit(BATCH)).all()
+    wanted = {row.id: changed for row in found if (changed := rule.apply(row.path))}
+    moves = find_moves(tx, workspace_id, found, wanted)
+    report, moving = Report(untouched=len(found) - len(wanted)), {each.urn_id for each in moves}
+    for row in found:
+        if row.id not in wanted:
+            continue
+        example = {"old": row.path, "new": wanted[row.id]}
+        if row.id in moving:
+            report.renumbered += 1
+            report.examples.append(example)
+        else:
+            report.taken += 1
+            report.taken_examples.append(example)
+    if writes and moves:
+        _move(tx, workspace_id, moves)
+        tell_deed(tx, workspace_id, "contacts", CHANGED, None, rule.told, {"renumbered": [None, report.renumbered]})
+    return (found[-1].id if len(found) == BATCH else 0), report
 
 
 def _ours(table: Table, workspace: Workspace) -> ColumnElement[bool]:
@@ -162,3 +389,17 @@ def _rename(tx: Transaction, workspace: Workspace, table: Table, key: str, kept_
     tx.execute(update(table).where(theirs, ~both).values(contact_id=kept_id))
     tx.execute(delete(table).where(theirs))
     return naming
+
+
+def _ids(tx: Transaction, workspace: Workspace, kind: str | None) -> Select[int]:
+    return DOUBLES.select_ids(ListQuery(tx, workspace, {} if kind is None else {"kind": kind}))
+
+
+def _move(tx: Transaction, workspace_id: int, moves: Sequence[Move]) -> None:
+    owners = sorted({each.contact_id for each in moves})
+    hold_in_order(tx, workspace_id, owners)
+    move_numbers(tx, workspace_id, moves)
+    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(owners)
+    followers = find_followers(tx, workspace_id, owners)
+    tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
+    follow_contacts(tx, workspace_id, owners, followers)

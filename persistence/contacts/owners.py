@@ -1,6 +1,8 @@
-"""The contacts that own URNs."""
+"""The contacts that own URNs or that a request names, and the URNs in requests: normalized with the workspace's
+country, rejected where they would tell whose they are.
+"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,11 +30,43 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-from flows.urns import Urn
+from flows.phones import read_old_form
+from flows.typed import fold_case, plain
+from flows.urns import SCHEMES, URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.database import Transaction
-from persistence.errors import LostRace
-from persistence.sql.fixed_statements import Fixed, ListOf, param
+from persistence.errors import InvalidInput, LostRace, Refused
+from persistence.sql.columns import is_uuid
+from persistence.sql.fixed_statements import Fixed, ListOf, among, param
+from persistence.sql.names import must_exist
 from persistence.tables.contacts import contact, contact_urn
+from persistence.workspaces import Workspace
+
+ONE: ColumnElement[int] = literal_column("1")
+ADDRESSES = "addresses"
+"""The parameter with URNs, as pairs of scheme and path, of fixed statements."""
+
+BAD_PHONE = "Not a possible phone number: give it with its country code, like +250788123123."
+NO_URN = "Expected a URN: a scheme, a colon and an address, like tel:+250788123123."
+DIGITS = "digits"
+FORMS = {
+    "mailto": "an e-mail address, like mailto:ann@example.org",
+    "bsuid": "a country and an id, like bsuid:RW.A1b2",
+    "freshchat": "two UUIDs with a slash between them",
+    "twitter": "a handle of up to 15 letters, digits and underscores",
+    "viber": "up to 24 letters, digits and the signs _ = + /",
+    "line": "letters, digits, hyphens and underscores",
+    "webchat": "24 letters and digits",
+    "whatsapp": "the digits of a number with its country code, without +",
+}
+"""What comes after the scheme, for those whose addresses are not just digits."""
+TOO_LONG = f"At most {URN_LENGTH_MAX} characters, with `%`, `#` and `?` counted as three."
+HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
+MOST_CALLED = 5
+_FINDING_CALLED = Fixed(
+    lambda _is_sqlite: select(contact.c.uuid, contact.c.id).where(
+        contact.c.workspace_id == param("owner"), among(contact.c.uuid, "uuids", "UUID"), ~contact.c.is_deleted
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +91,6 @@ def is_one_of(urns: Iterable[Urn]) -> ColumnElement[bool]:
     return or_(false(), *(and_(rows.scheme == scheme, rows.path.in_(listed)) for scheme, listed in paths.items()))
 
 
-ONE: ColumnElement[int] = literal_column("1")
-ADDRESSES = "addresses"
-"""The parameter with URNs, as pairs of scheme and path, of fixed statements."""
-
-
 class _Pairs(TypeDecorator[Sequence[Sequence[str]]]):
     """Pairs of texts as one JSON text."""
 
@@ -75,26 +104,6 @@ class _Pairs(TypeDecorator[Sequence[Sequence[str]]]):
 def addresses_of(urns: Iterable[Urn]) -> list[tuple[str, str]]:
     """The value of ADDRESSES."""
     return [(urn.scheme, urn.path) for urn in urns]
-
-
-def _is_listed_on_sqlite() -> ColumnElement[bool]:
-    """Whether a row is one of the URNs in the parameter ADDRESSES."""
-    rows = contact_urn.c
-    pair = func.json_each(param(ADDRESSES, _Pairs())).table_valued("value")
-    first, second = (func.json_extract(pair.c.value, literal_column(f"'$[{place}]'")) for place in (0, 1))
-    return tuple_(rows.scheme, rows.path).in_(select(first, second))
-
-
-def _seek_urns() -> tuple[TableValuedAlias, FromClause]:
-    """The URNs in the parameter ADDRESSES on PostgreSQL, each with the row that has it. Each is a seek, which no plan
-    turns into a join: before PostgreSQL knows a table it takes it for small, and would read it again for each URN.
-    """
-    rows = contact_urn.c
-    pairs = func.json_array_elements(cast(param(ADDRESSES, _Pairs()), JSON)).table_valued("value")
-    scheme, path = (pairs.c.value.op("->>")(literal_column(place)) for place in ("0", "1"))
-    mine = (rows.workspace_id == param("owner"), rows.scheme == scheme, rows.path == path)
-    found = select(rows.id, rows.scheme, rows.path, rows.contact_id).where(*mine).limit(ONE).correlate(pairs)
-    return pairs, found.lateral("urn")
 
 
 def _find(is_sqlite: bool) -> Executable:
@@ -113,6 +122,9 @@ def _find(is_sqlite: bool) -> Executable:
     return select(urn.c.id, urn.c.scheme, urn.c.path, *owner.c).select_from(found)
 
 
+_FINDING = Fixed(_find)
+
+
 def _hold(is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
     """For PostgreSQL: on SQLite, where one transaction writes at a time, nothing is locked."""
     if is_sqlite:
@@ -128,7 +140,6 @@ def _hold(is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
     return select(held.c.id).select_from(in_order.join(held, true()))
 
 
-_FINDING = Fixed(_find)
 _HOLDING = {
     (has_others, changes): Fixed(partial(_hold, has_others=has_others, changes=changes))
     for has_others in (False, True)
@@ -165,3 +176,167 @@ def hold_owners(
     if any(owner.contact_id not in held for owner in owners.values()):
         raise LostRace
     return owners
+
+
+def read_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
+    """Normalized URNs without repeats. Raises InvalidInput for the first bad one."""
+    found = find_urns(tx, workspace, texts)
+    for index, text in enumerate(texts):
+        if text not in found:
+            raise InvalidInput.at(field, index, explain_urn(text))
+    return list({found[text].identity: found[text] for text in texts}.values())
+
+
+def read_recipients(tx: Transaction, workspace: Workspace, texts: Sequence[str], field: str = "urns") -> list[Urn]:
+    """Like `read_urns`, for the URNs of recipients. Raises InvalidInput in an anonymous workspace: lists would show the
+    message or run with its contact, and so tell whose URN it is.
+    """
+    if texts and workspace.is_anonymous:
+        raise InvalidInput.on(field, HIDDEN)
+    return read_urns(tx, workspace, texts, field)
+
+
+def read_recipient(tx: Transaction, workspace: Workspace, text: str, field: str = "urn") -> Urn:
+    """Like `read_recipients` for one."""
+    if workspace.is_anonymous:
+        raise InvalidInput.on(field, HIDDEN)
+    found = find_urns(tx, workspace, [text])
+    if text not in found:
+        raise InvalidInput.on(field, explain_urn(text))
+    return found[text]
+
+
+def read_lookup(tx: Transaction, workspace: Workspace, text: str) -> Urn:
+    """The URN by which a query looks up a contact. Raises Refused in an anonymous workspace, and for a bad URN."""
+    if workspace.is_anonymous:
+        raise Refused("Contacts cannot be looked up by URN in an anonymous workspace.")
+    found = find_urns(tx, workspace, [text])
+    if text not in found:
+        raise Refused(f"Parameter urn: {explain_urn(text)}")
+    return found[text]
+
+
+def find_urns(tx: Transaction, workspace: Workspace, texts: Sequence[str]) -> Mapping[str, Urn]:
+    """Those strings that are URNs, normalized. Contacts get short codes and names of senders only from channels; once a
+    contact has one, it is accepted unchanged.
+    """
+    bare = {text: urn for text in texts if (urn := _read_bare(text)) is not None}
+    present = _find_present(tx, workspace.id, list(bare.values())) if bare else set()
+    found = {text: urn for text, urn in bare.items() if (urn.scheme, urn.path) in present}
+    for text in texts:
+        if text not in found:
+            try:
+                found[text] = read_urn(text, workspace.country, path_length=URN_LENGTH_MAX)
+            except UrnError:
+                continue
+    return found
+
+
+def explain_urn(text: str) -> str:
+    """Why a string is no URN that a contact can have."""
+    scheme, colon, path = text.partition(":")
+    scheme = scheme.strip().lower()
+    if not colon or not scheme:
+        return NO_URN
+    if scheme not in SCHEMES:
+        return f'There is no scheme "{scheme[:32]}"; the schemes are {", ".join(SCHEMES)}.'
+    if _is_too_long(text):
+        return TOO_LONG
+    return explain_phone(path) if scheme == "tel" else f"After {scheme}: {FORMS.get(scheme, DIGITS)} must follow."
+
+
+def explain_phone(text: str) -> str:
+    """Why a string is no phone number that a contact can have."""
+    known = read_old_form(text)
+    if known is None:
+        return BAD_PHONE
+    return f"Not a possible phone number: it is an old form ({known[1]}) of {known[0]}, which is to be given."
+
+
+def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
+    """The id of a contact that is not deleted."""
+    found: dict[str, int] = dict(_FINDING_CALLED.rows(tx, {"owner": workspace_id, "uuids": [uuid.lower()]}))
+    return next(iter(found.values()), None)
+
+
+def find_contacts(
+    tx: Transaction, workspace: Workspace, references: Sequence[str], *, field: str = "contacts"
+) -> list[int]:
+    """The ids of contacts given by UUID or URN, without repeats; contacts given by URN are locked, because URNs can
+    move. Raises InvalidInput for the first one that is not found; deleted contacts are not found. In an anonymous
+    workspace URNs are not allowed: the response would tell whose they are.
+    """
+    uuids = {reference.lower() for reference in references if is_uuid(reference)}
+    urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
+    found: dict[str, int] = {}
+    if uuids:
+        found = dict(_FINDING_CALLED.rows(tx, {"owner": workspace.id, "uuids": sorted(uuids)}))
+    wanted = list(urns.values())
+    if wanted and workspace.is_anonymous:
+        raise InvalidInput.on(field, HIDDEN)
+    if wanted:
+        owners = hold_owners(tx, workspace.id, wanted, list(found.values()))
+        found |= {identity: owner.contact_id for identity, owner in owners.items()}
+    ids = []
+    for reference in references:
+        urn = urns.get(reference)
+        ids.append(must_exist(found.get(urn.identity if urn is not None else reference.lower()), field, reference))
+    return list(dict.fromkeys(ids))
+
+
+def find_contacts_called(tx: Transaction, workspace: Workspace, text: str) -> list[str]:
+    """The UUIDs of contacts with this URN, phone number with its country code, or name. In an anonymous workspace URNs
+    find nobody.
+    """
+    address = f"tel:{text}" if text.startswith("+") else text
+    urns = [] if workspace.is_anonymous else list(find_urns(tx, workspace, [address]).values())
+    rows = contact_urn.c
+    owners = select(rows.contact_id).where(rows.workspace_id == workspace.id, is_one_of(urns)) if urns else None
+    is_it = contact.c.name == text if owners is None else contact.c.id.in_(owners)
+    mine = (contact.c.workspace_id == workspace.id) & ~contact.c.is_deleted & is_it
+    return list(tx.execute(select(contact.c.uuid).where(mine).order_by(contact.c.id).limit(MOST_CALLED)).scalars())
+
+
+def _is_listed_on_sqlite() -> ColumnElement[bool]:
+    """Whether a row is one of the URNs in the parameter ADDRESSES."""
+    rows = contact_urn.c
+    pair = func.json_each(param(ADDRESSES, _Pairs())).table_valued("value")
+    first, second = (func.json_extract(pair.c.value, literal_column(f"'$[{place}]'")) for place in (0, 1))
+    return tuple_(rows.scheme, rows.path).in_(select(first, second))
+
+
+def _seek_urns() -> tuple[TableValuedAlias, FromClause]:
+    """The URNs in the parameter ADDRESSES on PostgreSQL, each with the row that has it. Each is a seek, which no plan
+    turns into a join: before PostgreSQL knows a table it takes it for small, and would read it again for each URN.
+    """
+    rows = contact_urn.c
+    pairs = func.json_array_elements(cast(param(ADDRESSES, _Pairs()), JSON)).table_valued("value")
+    scheme, path = (pairs.c.value.op("->>")(literal_column(place)) for place in ("0", "1"))
+    mine = (rows.workspace_id == param("owner"), rows.scheme == scheme, rows.path == path)
+    found = select(rows.id, rows.scheme, rows.path, rows.contact_id).where(*mine).limit(ONE).correlate(pairs)
+    return pairs, found.lateral("urn")
+
+
+def _is_too_long(text: str) -> bool:
+    """Whether a string is too long for a URN, which is stored with escapes."""
+    try:
+        return len(str(parse(text))) > URN_LENGTH_MAX
+    except UrnError:
+        return False
+
+
+def _read_bare(text: str) -> Urn | None:
+    """A `tel` URN that is not international, unchanged."""
+    try:
+        urn = parse(text)
+    except UrnError:
+        return None
+    path = fold_case(plain(urn.path).strip())
+    return Urn("tel", path) if urn.scheme.lower() == "tel" and not path.startswith("+") else None
+
+
+def _find_present(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> set[tuple[str, str]]:
+    rows = contact_urn.c
+    owned = (rows.workspace_id == workspace_id) & rows.contact_id.is_not(None)
+    statement = select(rows.scheme, rows.path).where(owned, is_one_of(urns))
+    return {(scheme, path) for scheme, path in tx.execute(statement)}

@@ -1,25 +1,26 @@
-"""Everything that is known to have happened with a contact, newest first."""
+"""Everything that is known to have happened with a contact, newest first, and the notes of people on contacts."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, String, and_, literal, or_, select
+from sqlalchemy import ColumnElement, FromClause, Row, String, and_, delete, func, literal, literal_column, or_, select
 
 from persistence.channels.events import CHANNEL_EVENTS
-from persistence.contacts.notes import NOTE_FIELDS, refer_to_user
-from persistence.contacts.notes import SOURCE as NOTES_WITH_NAMES
 from persistence.database import Transaction
-from persistence.lists import ListQuery
+from persistence.deletions import NOTE, note_deleted
+from persistence.errors import NotAllowed, RecordMissing
+from persistence.groups.groups import hold_contacts
+from persistence.lists import ListQuery, ListSpec, belongs_to, equals
 from persistence.messages.v2 import MESSAGES
 from persistence.sql.columns import time_text
-from persistence.sql.index_choice import beside_index
-from persistence.sql.json_sql import as_text, json_record
-from persistence.sql.pages import Position
+from persistence.sql.due_work import beside_index
+from persistence.sql.json_sql import as_text, declare_record, json_record, json_record_or_null
+from persistence.sql.pages import Order, Position
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel_event
-from persistence.tables.contacts import contact, contact_note
+from persistence.tables.contacts import CONTACT_REF, contact, contact_note
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import DELETED, message
 from persistence.tables.runs import flow_run
@@ -27,6 +28,29 @@ from persistence.tables.tickets import TOPIC_REF, ticket, ticket_event, topic
 from persistence.workspaces import Workspace
 
 assignee = user.alias("assignee")
+
+RUN = json_record(
+    {
+        "uuid": flow_run.c.uuid,
+        "flow": json_record(FLOW_REF),
+        "status": flow_run.c.status,
+        "responded": flow_run.c.responded,
+    }
+)
+RUNS = flow_run.join(flow, flow.c.id == flow_run.c.flow_id)
+TICKET_EVENTS = (
+    ticket.join(ticket_event, ticket_event.c.ticket_id == ticket.c.id)
+    .join(topic, topic.c.id == ticket.c.topic_id)
+    .outerjoin(user, user.c.id == ticket_event.c.user_id)
+    .outerjoin(assignee, assignee.c.id == ticket_event.c.assignee_id)
+)
+RANKS = 8
+"""A place in the timeline is a time, and for the same time a number: the id of the record times this, and its kind."""
+
+rows = contact_note.c
+SOURCE: FromClause = contact_note.join(contact, contact.c.id == rows.contact_id).outerjoin(
+    user, user.c.id == rows.user_id
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +71,12 @@ class Kind:
     failed_reason: ColumnElement[str | None] | None = None
 
 
-RUN = json_record(
-    {
-        "uuid": flow_run.c.uuid,
-        "flow": json_record(FLOW_REF),
-        "status": flow_run.c.status,
-        "responded": flow_run.c.responded,
-    }
-)
-RUNS = flow_run.join(flow, flow.c.id == flow_run.c.flow_id)
+def refer_to_user(people: FromClause) -> ColumnElement[Any]:
+    """A user by address and name, or null."""
+    name = func.trim(people.c.first_name + literal_column("' '") + people.c.last_name)
+    return json_record_or_null(people.c.id, {"email": people.c.email, "name": name})
+
+
 TICKET_EVENT = json_record(
     {
         "ticket": ticket.c.uuid,
@@ -65,12 +86,6 @@ TICKET_EVENT = json_record(
         "assignee": refer_to_user(assignee),
         "note": ticket_event.c.note,
     }
-)
-TICKET_EVENTS = (
-    ticket.join(ticket_event, ticket_event.c.ticket_id == ticket.c.id)
-    .join(topic, topic.c.id == ticket.c.topic_id)
-    .outerjoin(user, user.c.id == ticket_event.c.user_id)
-    .outerjoin(assignee, assignee.c.id == ticket_event.c.assignee_id)
 )
 
 
@@ -118,7 +133,7 @@ KINDS = (
         "note",
         "note",
         lambda _query: json_record(NOTE_FIELDS),
-        lambda _query: NOTES_WITH_NAMES,
+        lambda _query: SOURCE,
         contact_note.c.created_on,
         contact_note.c.id,
         contact_note.c.workspace_id,
@@ -148,8 +163,6 @@ KINDS = (
     ),
 )
 """In the order of what comes first at the same time."""
-RANKS = 8
-"""A place in the timeline is a time, and for the same time a number: the id of the record times this, and its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +212,45 @@ def read_timeline(
     shown = found[:size]
     following = Position(shown[-1][0], shown[-1][1]) if len(found) > size else None
     return TimelinePage([item for _, _, item in shown], following)
+
+
+NOTE_FIELDS: dict[str, ColumnElement[Any]] = {
+    "uuid": rows.uuid,
+    "contact": json_record(CONTACT_REF),
+    "user": refer_to_user(user),
+    "text": rows.text,
+    "created_on": rows.created_on,
+}
+
+CONTACT_NOTES = ListSpec(
+    contact_note,
+    declare_record(NOTE_FIELDS),
+    Order(rows.created_on, rows.id),
+    source=SOURCE,
+    filters={"uuid": equals(rows.uuid), "contact": belongs_to(rows.contact_id, contact)},
+)
+
+
+def write_note(tx: Transaction, workspace_id: int, contact_id: int, user_id: int, text: str) -> int:
+    """Write a note on a contact; returns its id. Raises LostRace if the contact was deleted since the caller found
+    it.
+    """
+    hold_contacts(tx, workspace_id, [contact_id])
+    values = {"contact_id": contact_id, "user_id": user_id, "text": text, "created_on": tx.now}
+    return tx.insert(contact_note, workspace_id=workspace_id, **values)
+
+
+def delete_note(tx: Transaction, workspace_id: int, uuid: str, *, own_of: int | None = None) -> None:
+    """Delete a note; `own_of` is the user who may only delete their own. Raises RecordMissing and NotAllowed."""
+    mine = (rows.workspace_id == workspace_id) & (rows.uuid == uuid)
+    found = tx.execute(select(rows.user_id).where(mine)).first()
+    if found is None:
+        raise RecordMissing
+    if own_of is not None and found.user_id != own_of:
+        raise NotAllowed("Agents delete only their own notes.")
+    if not tx.execute(delete(contact_note).where(mine)).rowcount:
+        raise RecordMissing
+    note_deleted(tx, workspace_id, NOTE, [uuid])
 
 
 def _is_older(kind: Kind, rank: int, position: Position) -> ColumnElement[bool]:

@@ -7,8 +7,15 @@ from sqlalchemy import ColumnElement, literal_column, null, select
 
 from flows.urns import Urn
 from persistence.contacts.deletion import delete_contacts
-from persistence.contacts.filters import in_groups, select_owners
-from persistence.contacts.v2 import fields_of_contact, only_deleted, show_fields, status_flag, urns_of_contact
+from persistence.contacts.v2 import (
+    fields_of_contact,
+    in_groups,
+    only_deleted,
+    select_owners,
+    show_fields,
+    status_flag,
+    urns_of_contact,
+)
 from persistence.database import Transaction
 from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of, within

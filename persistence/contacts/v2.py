@@ -1,16 +1,19 @@
-"""Contacts as v2 shows them: the record, and the list with its filters."""
+"""Contacts as v2 shows them: the record, the list with its filters, and the filters of other lists by contacts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
 from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_column, null, select, type_coerce
 
 from flows.moments import in_whole_minutes
-from persistence.contacts.addresses import read_lookup
-from persistence.contacts.filters import of_members
-from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
+from persistence.contacts.owners import find_urns, is_one_of, read_lookup
+from persistence.errors import Refused
+from persistence.lists import Condition, ListQuery, ListSpec, Rule, equals, never, reversible, within
+from persistence.sql.columns import BigId, is_uuid
+from persistence.sql.fixed_statements import execute_kept
 from persistence.sql.json_sql import (
     declare_record,
     json_record,
@@ -19,25 +22,13 @@ from persistence.sql.json_sql import (
     json_shared,
     json_shown,
 )
-from persistence.sql.kept_statements import execute_kept
-from persistence.sql.names import find_called
+from persistence.sql.names import find_called, find_ids
 from persistence.sql.record_forms import Gathered, read_pairs
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
 from persistence.tables.flows import FLOW_REF, flow
 
 MASKED_PATH = "********"
 SEEN_BY_AGENTS = field.c.agent_access != literal_column("'none'")
-
-
-def unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
-    """The value, null for a deleted contact."""
-    return case((contact.c.is_deleted, null()), else_=value)
-
-
-def status_flag(status: str) -> ColumnElement[Any]:
-    """Whether a contact has this status; null for a deleted contact."""
-    return type_coerce(unless_deleted(contact.c.status == status), Boolean)
-
 
 GROUPS_OF_CONTACT = json_shared(
     contact.c.id,
@@ -50,6 +41,21 @@ CURRENT_FLOW = (
     select(json_record(FLOW_REF)).where(flow.c.id == contact.c.current_flow_id).correlate(contact).scalar_subquery()
 )
 """The flow in which a contact waits, or null."""
+
+SIGNS = ("+", "-")
+"""They stand there in `+00:44:30`, as offsets before standard time were stored once."""
+Known = dict[str, tuple[str, str]]
+"""The fields of a workspace by UUID: their key and type."""
+
+
+def unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    """The value, null for a deleted contact."""
+    return case((contact.c.is_deleted, null()), else_=value)
+
+
+def status_flag(status: str) -> ColumnElement[Any]:
+    """Whether a contact has this status; null for a deleted contact."""
+    return type_coerce(unless_deleted(contact.c.status == status), Boolean)
 
 
 def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
@@ -64,12 +70,6 @@ def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
     )
 
 
-SIGNS = ("+", "-")
-"""They stand there in `+00:44:30`, as offsets before standard time were stored once."""
-Known = dict[str, tuple[str, str]]
-"""The fields of a workspace by UUID: their key and type."""
-
-
 def fields_of_contact(*, for_agent: bool = False) -> ColumnElement[Any]:
     """Every field of the workspace by key, and the part of the value that has the field's own type. The database would
     look up each field in each contact, which takes twenty times longer: it has the values as they are stored, and what
@@ -82,6 +82,34 @@ def fields_of_contact(*, for_agent: bool = False) -> ColumnElement[Any]:
         return known.where(*mine).scalar_subquery()
 
     return json_shown(unless_deleted(contact.c.fields), list_known, _show_gathered)
+
+
+def show_fields(
+    query: ListQuery, records: list[str], *, following: str = "blocked", for_agent: bool = False
+) -> list[str]:
+    """Records that the database wrote, with their fields as people see them. `following` is the key of the record after
+    its fields.
+    """
+    if not records:
+        return records
+    conditions = [field.c.workspace_id == query.workspace.id, *([SEEN_BY_AGENTS] if for_agent else [])]
+
+    def build() -> Select[*tuple[Any, ...]]:
+        return select(field.c.uuid, field.c.key, field.c.type).where(*conditions).order_by(field.c.id)
+
+    rows = execute_kept(query.tx, (field,), (), conditions, build, {}, is_even=True)
+    known = {str(uuid): (key, kind) for uuid, key, kind in rows}
+    # Quotes inside of texts are escaped, so these are keys of the record, or of fields, which are UUIDs.
+    begun = [record.partition(',"fields":') for record in records]
+    ended = [rest.partition(f',"{following}":') for _, _, rest in begun]
+    shown = _show_all([stored for stored, _, _ in ended], known)
+    parts = zip(begun, shown, ended, strict=True)
+    return [f"{before}{key}{fields}{after}{end}" for (before, key, _), fields, (_, after, end) in parts]
+
+
+def only_deleted(query: ListQuery) -> list[Condition]:
+    """Deleted contacts are listed only with the parameter `deleted`, and then alone."""
+    return [contact.c.is_deleted.is_(query.values.get("deleted", False))]
 
 
 def _show_gathered(stored: Sequence[str | None], help: str | None) -> list[str]:
@@ -113,34 +141,6 @@ def _show_values(stored: Mapping[str, Mapping[str, str]] | None, known: Known, n
     return orjson.dumps(shown).decode()
 
 
-def show_fields(
-    query: ListQuery, records: list[str], *, following: str = "blocked", for_agent: bool = False
-) -> list[str]:
-    """Records that the database wrote, with their fields as people see them. `following` is the key of the record after
-    its fields.
-    """
-    if not records:
-        return records
-    conditions = [field.c.workspace_id == query.workspace.id, *([SEEN_BY_AGENTS] if for_agent else [])]
-
-    def build() -> Select[*tuple[Any, ...]]:
-        return select(field.c.uuid, field.c.key, field.c.type).where(*conditions).order_by(field.c.id)
-
-    rows = execute_kept(query.tx, (field,), (), conditions, build, {}, is_even=True)
-    known = {str(uuid): (key, kind) for uuid, key, kind in rows}
-    # Quotes inside of texts are escaped, so these are keys of the record, or of fields, which are UUIDs.
-    begun = [record.partition(',"fields":') for record in records]
-    ended = [rest.partition(f',"{following}":') for _, _, rest in begun]
-    shown = _show_all([stored for stored, _, _ in ended], known)
-    parts = zip(begun, shown, ended, strict=True)
-    return [f"{before}{key}{fields}{after}{end}" for (before, key, _), fields, (_, after, end) in parts]
-
-
-def _finish(query: ListQuery, records: list[str]) -> list[str]:
-    """Fields that agents may not see are left out for them."""
-    return show_fields(query, records, following="flow", for_agent=query.is_agent)
-
-
 def _build_record(*, masked: bool, for_agent: bool) -> ColumnElement[Any]:
     """Anonymous workspaces mask URNs."""
     return declare_record(
@@ -163,9 +163,17 @@ def _build_record(*, masked: bool, for_agent: bool) -> ColumnElement[Any]:
     )
 
 
-def only_deleted(query: ListQuery) -> list[Condition]:
-    """Deleted contacts are listed only with the parameter `deleted`, and then alone."""
-    return [contact.c.is_deleted.is_(query.values.get("deleted", False))]
+CONTACT_RECORDS = {
+    (masked, for_agent): _build_record(masked=masked, for_agent=for_agent)
+    for masked in (False, True)
+    for for_agent in (False, True)
+}
+"""By whether the workspace is anonymous and whether an agent asks."""
+
+
+def _finish(query: ListQuery, records: list[str]) -> list[str]:
+    """Fields that agents may not see are left out for them."""
+    return show_fields(query, records, following="flow", for_agent=query.is_agent)
 
 
 def _owns(query: ListQuery, text: str) -> Condition:
@@ -182,17 +190,9 @@ def _is_member(query: ListQuery, reference: str) -> Condition:
 
 def _matching(query: ListQuery, text: str) -> Condition:
     # The query language and its scope are loaded only by those who search.
-    from persistence.contacts.query_scope import match_query  # noqa: PLC0415
+    from persistence.contacts.queries import match_query  # noqa: PLC0415
 
     return match_query(query.tx, query.workspace, text, "query", for_agent=query.is_agent)
-
-
-CONTACT_RECORDS = {
-    (masked, for_agent): _build_record(masked=masked, for_agent=for_agent)
-    for masked in (False, True)
-    for for_agent in (False, True)
-}
-"""By whether the workspace is anonymous and whether an agent asks."""
 
 
 def _record(query: ListQuery) -> ColumnElement[Any]:
@@ -217,3 +217,54 @@ CONTACTS = ListSpec(
         **within(contact.c.modified_on),
     },
 )
+
+
+def select_owners(query: ListQuery, texts: Sequence[str], parameter: str) -> Select[int | None]:
+    """The contacts who have one of these URNs; strings that are not URNs are left out. Raises Refused in an anonymous
+    workspace.
+    """
+    refuse_addresses(query, parameter)
+    # An unescaped `+` in a query string arrives as a space.
+    wanted = [text.strip().replace(": ", ":+") for text in texts]
+    urns = list(find_urns(query.tx, query.workspace, wanted).values())
+    mine = (contact_urn.c.workspace_id == query.workspace.id) & contact_urn.c.contact_id.is_not(None)
+    return select(contact_urn.c.contact_id).where(mine, is_one_of(urns))
+
+
+def refuse_addresses(query: ListQuery, parameter: str) -> None:
+    """Raises Refused in an anonymous workspace: even an empty list would tell who exists."""
+    if query.workspace.is_anonymous:
+        raise Refused(f"Parameter {parameter} cannot be used in an anonymous workspace.")
+
+
+def in_groups(column: ColumnElement[Any]) -> Rule:
+    """Records of the members of groups, given by UUID; the column contains a contact's id."""
+
+    def rule(query: ListQuery, uuids: Sequence[str]) -> Condition:
+        theirs = find_ids(query.tx, query.workspace.id, group, [uuid for uuid in uuids if is_uuid(uuid)])
+        return of_members(query.workspace.id, column, sorted(theirs.values()))
+
+    return rule
+
+
+def of_members(workspace_id: int, column: ColumnElement[Any], group_ids: Sequence[int]) -> Condition:
+    """Records of the members of these groups. The database is told which: it then knows how many members they have, and
+    finds those of a small group by the group, those of a large one by the order of the list.
+    """
+    if not group_ids:
+        return never(column)
+    if len(group_ids) == 1:
+        return _of_one(column, workspace_id, group_ids[0])
+    return column.in_(_select_members(workspace_id, group_membership.c.group_id.in_(group_ids)))
+
+
+@lru_cache(maxsize=1000)
+def _of_one(column: ColumnElement[Any], workspace_id: int, group_id: int) -> Condition:
+    """The group is part of the text: a prepared statement then has the plan for its size. A condition that is built
+    anew would be compared with known ones anew, too."""
+    is_theirs = group_membership.c.group_id == literal_column(str(group_id), BigId)
+    return column.in_(_select_members(workspace_id, is_theirs))
+
+
+def _select_members(workspace_id: int, is_theirs: ColumnElement[bool]) -> Select[int]:
+    return select(group_membership.c.contact_id).where(group_membership.c.workspace_id == workspace_id, is_theirs)

@@ -12,7 +12,7 @@ from persistence.contacts.urns import FREED
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
-from persistence.groups.members import add_members, set_manual_groups
+from persistence.groups.groups import add_members, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts, follow_new
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.fixed_statements import Fixed, param

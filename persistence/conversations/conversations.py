@@ -4,13 +4,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, literal, null, select
 
-from persistence.contacts.query_scope import match_query
+from persistence.contacts.queries import match_query
 from persistence.contacts.v2 import CURRENT_FLOW
 from persistence.labels import find_label
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
 from persistence.messages.v2 import FOLDERS, MESSAGE_FIELDS
 from persistence.messages.v2 import SOURCE as MESSAGES_WITH_NAMES
-from persistence.runs.v2 import first_urn
+from persistence.runs.records import first_urn
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.pages import Order
 from persistence.tables.changes import conversation

@@ -21,8 +21,8 @@ from sqlalchemy import (
 
 from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
+from persistence.sql.due_work import beside_index
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.index_choice import beside_index
 from persistence.stamps import Stamps
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact

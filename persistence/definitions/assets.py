@@ -1,4 +1,6 @@
-"""Resolves the references of imported definitions in a workspace, and creates what is missing there."""
+"""Resolves the references of imported definitions in a workspace, creates what is missing there, and says in one line
+which rule a part of a file violates.
+"""
 
 import uuid as uuid_module
 from collections.abc import Iterator
@@ -182,6 +184,21 @@ def adopt_uuid(tx: Transaction, table: Table, record_id: int, uuid: str) -> str:
         tx.execute(update(table).where(table.c.id == record_id).values(uuid=uuid))
     kept = tx.execute(select(table.c.uuid).where(table.c.id == record_id)).scalar_one()
     return str(kept)
+
+
+def read_problem(error: InvalidInput) -> str:
+    """The first message of a violated rule, with its field."""
+    part: Any = error.errors
+    fields: list[str] = []
+    while isinstance(part, (dict, list)) and part:
+        if isinstance(part, dict):
+            key = next(iter(part))
+            fields.append(str(key))
+            part = part[key]
+        else:
+            part = part[0]
+    named = [name for name in fields if name not in ("non_field_errors", "campaigns") and not name.isdecimal()]
+    return f"{'.'.join(named)}: {part}" if named else str(part)
 
 
 def _spell(key: str) -> str:

@@ -20,9 +20,9 @@ from flows.definition.exports import (
 )
 from flows.definition.exports.model import FILE_VERSION
 from flows.queries import QueryError, inspect, parse_query
-from persistence.contacts.query_scope import open_group_scope
+from persistence.contacts.queries import open_group_scope
 from persistence.database import Transaction
-from persistence.definitions.campaigns import export_campaigns
+from persistence.definitions.importing import export_campaigns
 from persistence.definitions.triggers import TriggerParts, load_trigger_parts
 from persistence.flows.writes import NO_REVISION
 from persistence.sql.columns import is_uuid

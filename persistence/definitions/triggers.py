@@ -7,10 +7,9 @@ from typing import Any
 from sqlalchemy import select
 
 from flows.definition.exports import ExportedTrigger, Named, SkippedTrigger
-from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
+from persistence.channels.states import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.database import Transaction
-from persistence.definitions.assets import ImportedAssets
-from persistence.definitions.problems import read_problem
+from persistence.definitions.assets import ImportedAssets, read_problem
 from persistence.errors import InvalidInput
 from persistence.sql.columns import is_uuid
 from persistence.tables.channels import channel

@@ -1,4 +1,4 @@
-"""Leases due deliveries and records their outcomes, for all workspaces at once."""
+"""Leases due deliveries and records their outcomes, for all workspaces at once, within the rate limits of receivers."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,8 @@ from sqlalchemy.types import TypeEngine
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.database import Transaction
 from persistence.deliveries.hiding import hide_in_text, hide_in_url
-from persistence.deliveries.ledger import count_moved
+from persistence.deliveries.outbox import count_moved
+from persistence.deliveries.settings import charge_paces, lock_paces, next_look, read_paced
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
@@ -40,6 +41,30 @@ from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, 
 
 ANSWER_LENGTH = 500
 SUSPECT = MOST_ATTEMPTS - 1
+
+_IS_PENDING: ColumnElement[bool] = delivery.c.status == literal(PENDING, literal_execute=True)
+_MOVED: dict[str, TypeEngine[Any]] = {
+    "moved_id": BigInteger(),
+    "leased_until": UtcDateTime(),
+    "state": Text(),
+    "answered": Integer(),
+    "error": Text(),
+    "retry_at": UtcDateTime(),
+}
+"""What moves a delivery on: the outcome of its attempt."""
+
+_NOW = param("now", delivery.c.due_on.type)
+_ATTEMPTING = inserting(
+    delivery_attempt,
+    (
+        *("uuid", "workspace_id", "delivery_id", "number", "scheduled_on", "finished_on", "duration_ms", "status"),
+        *("error", "answer", "started_on", "url", "signed", "answer_headers"),
+    ),
+)
+"""Those that are not prepared look for rows that soon are others: a plan for a short queue would be slow for a long
+one."""
+
+Rooms = Mapping[tuple[int, str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,51 +127,6 @@ class AttemptOutcome:
     answer_headers: Mapping[str, str] | None = None
 
 
-_IS_PENDING: ColumnElement[bool] = delivery.c.status == literal(PENDING, literal_execute=True)
-_MOVED: dict[str, TypeEngine[Any]] = {
-    "moved_id": BigInteger(),
-    "leased_until": UtcDateTime(),
-    "state": Text(),
-    "answered": Integer(),
-    "error": Text(),
-    "retry_at": UtcDateTime(),
-}
-"""What moves a delivery on: the outcome of its attempt."""
-
-
-def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -> Update:
-    retry_at = given["retry_at"]
-    return (
-        update(delivery)
-        .where(
-            delivery.c.id == given["moved_id"],
-            _IS_PENDING,
-            or_(given["state"] == DELIVERED, delivery.c.due_on == given["leased_until"]),
-        )
-        .values(
-            status=given["state"],
-            attempts=delivery.c.attempts + 1,
-            begun=0,
-            last_status=given["answered"],
-            last_error=given["error"],
-            finished_on=case((retry_at.is_(None), now)),
-            scheduled_on=func.coalesce(retry_at, delivery.c.scheduled_on),
-            due_on=func.coalesce(retry_at, delivery.c.due_on),
-        )
-    )
-
-
-def _move_each() -> Update:
-    """For SQLite, one at a time."""
-    return _move_on({name: param(name, of) for name, of in _MOVED.items()}, _NOW)
-
-
-def _move_all() -> Update:
-    """For PostgreSQL, all at once: planning a statement for each would take longer than its work."""
-    rows = _rows_of("moved", _MOVED)
-    return _move_on({name: rows.c[name] for name in _MOVED}, _NOW).returning(delivery.c.id, delivery.c.status)
-
-
 def list_due_receivers(tx: Transaction) -> list[tuple[int, str]]:
     """The workspaces and receivers with at least one due delivery, found by one index seek for each of them."""
     is_due = delivery.c.due_on <= tx.now
@@ -168,28 +148,6 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
         owners = sorted({each.workspace_id for each in leased})
         _LEASING.run_later(tx, {"owners": owners, "leased": [each.id for each in leased], "until": due_on})
     return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
-
-
-def _without_suspects(tx: Transaction, picked: Sequence[_Picked]) -> Sequence[_Picked]:
-    """Of the deliveries during which two workers ended, one at a time: if a third one ends, it is this one's doing, and
-    it is given up."""
-    suspects = [row for row in picked if row.begun >= SUSPECT]
-    if not suspects:
-        return picked
-    given_up = [row for row in suspects if row.begun > SUSPECT]
-    if given_up:
-        _give_up(tx, given_up)
-    waiting = [row for row in suspects if row.begun == SUSPECT]
-    under_way = _IS_PENDING & (delivery.c.begun > SUSPECT) & (delivery.c.due_on > tx.now)
-    theirs = under_way & delivery.c.workspace_id.in_({row.workspace_id for row in suspects})
-    is_busy = tx.execute(select(delivery.c.id).where(theirs).limit(1)).first() is not None
-    chosen = set() if is_busy else {row.id for row in waiting[:1]}
-    return [row for row in picked if row.begun < SUSPECT or row.id in chosen]
-
-
-def _give_up(tx: Transaction, rows: Sequence[_Picked]) -> None:
-    failed = AttemptOutcome(FAILED, None, None, GIVEN_UP, b"", 0.0)
-    record_attempts(tx, [(_as_leased(row, row.due_on), failed) for row in rows])
 
 
 def record_attempt(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> bool:
@@ -222,6 +180,108 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
     return len(moved)
 
 
+_LEASED = [delivery.c[name] for name in _Picked._fields]
+
+
+def _select_due(now: Any) -> Select[*tuple[Any, ...]]:
+    return select(*_LEASED).where(_IS_PENDING, delivery.c.due_on <= now).order_by(delivery.c.due_on, delivery.c.id)
+
+
+def _rows_of(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
+    """Rows from one array parameter for each column, so that a statement's text does not depend on their number."""
+    arrays: list[ColumnElement[Any]] = [cast(param(each, ARRAY(of)), ARRAY(of)) for each, of in columns.items()]
+    typed = [column(each, of) for each, of in columns.items()]
+    return func.unnest(*arrays).table_valued(*typed, name=name).render_derived()
+
+
+_PICKING = Fixed(lambda is_sqlite: _pick_on_sqlite() if is_sqlite else _pick_and_lock(), is_prepared=False)
+
+
+def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -> Update:
+    retry_at = given["retry_at"]
+    return (
+        update(delivery)
+        .where(
+            delivery.c.id == given["moved_id"],
+            _IS_PENDING,
+            or_(given["state"] == DELIVERED, delivery.c.due_on == given["leased_until"]),
+        )
+        .values(
+            status=given["state"],
+            attempts=delivery.c.attempts + 1,
+            begun=0,
+            last_status=given["answered"],
+            last_error=given["error"],
+            finished_on=case((retry_at.is_(None), now)),
+            scheduled_on=func.coalesce(retry_at, delivery.c.scheduled_on),
+            due_on=func.coalesce(retry_at, delivery.c.due_on),
+        )
+    )
+
+
+_MOVING = Fixed(lambda is_sqlite: _move_each() if is_sqlite else _move_all(), is_prepared=False)
+
+
+def _hold_until(_is_sqlite: bool) -> Update:
+    mine = among(delivery.c.workspace_id, "owners") & among(delivery.c.id, "leased")
+    return update(delivery).where(mine).values(due_on=param("until", UtcDateTime), begun=delivery.c.begun + 1)
+
+
+_LEASING = Fixed(_hold_until, is_prepared=False)
+
+
+def lease_within_paces(tx: Transaction, rooms: Rooms, lease: timedelta) -> tuple[list[DueDelivery], datetime | None]:
+    """Leases due deliveries up to a number per workspace and receiver, fewer where a rate limit allows no more; also
+    returns when to look again for the others.
+    """
+    paced = {place: endpoint for place in rooms if (endpoint := read_paced(*place)) is not None}
+    paces = lock_paces(tx, sorted(set(paced.values()), key=lambda each: (each.workspace_id, each.kind, each.number)))
+    allowed = {
+        place: min(room, paces[paced[place]].allowance) if paced.get(place) in paces else room
+        for place, room in rooms.items()
+    }
+    leased = lease_deliveries(tx, allowed, lease)
+    if not paces:
+        return leased, None
+    places = ((each.workspace_id, each.receiver) for each in leased)
+    charge_paces(tx, paces, Counter(paced[place] for place in places if place in paced))
+    held_up = [next_look(paces[paced[place]], tx.now) for place, room in rooms.items() if allowed[place] < room]
+    return leased, min(held_up, default=None)
+
+
+def _move_each() -> Update:
+    """For SQLite, one at a time."""
+    return _move_on({name: param(name, of) for name, of in _MOVED.items()}, _NOW)
+
+
+def _move_all() -> Update:
+    """For PostgreSQL, all at once: planning a statement for each would take longer than its work."""
+    rows = _rows_of("moved", _MOVED)
+    return _move_on({name: rows.c[name] for name in _MOVED}, _NOW).returning(delivery.c.id, delivery.c.status)
+
+
+def _without_suspects(tx: Transaction, picked: Sequence[_Picked]) -> Sequence[_Picked]:
+    """Of the deliveries during which two workers ended, one at a time: if a third one ends, it is this one's doing, and
+    it is given up."""
+    suspects = [row for row in picked if row.begun >= SUSPECT]
+    if not suspects:
+        return picked
+    given_up = [row for row in suspects if row.begun > SUSPECT]
+    if given_up:
+        _give_up(tx, given_up)
+    waiting = [row for row in suspects if row.begun == SUSPECT]
+    under_way = _IS_PENDING & (delivery.c.begun > SUSPECT) & (delivery.c.due_on > tx.now)
+    theirs = under_way & delivery.c.workspace_id.in_({row.workspace_id for row in suspects})
+    is_busy = tx.execute(select(delivery.c.id).where(theirs).limit(1)).first() is not None
+    chosen = set() if is_busy else {row.id for row in waiting[:1]}
+    return [row for row in picked if row.begun < SUSPECT or row.id in chosen]
+
+
+def _give_up(tx: Transaction, rows: Sequence[_Picked]) -> None:
+    failed = AttemptOutcome(FAILED, None, None, GIVEN_UP, b"", 0.0)
+    record_attempts(tx, [(_as_leased(row, row.due_on), failed) for row in rows])
+
+
 def _update_each(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
     """The new states of the deliveries that were updated."""
     done = [(move["state"], _MOVING.run(tx, {**move, "now": tx.now})) for move in moves]
@@ -240,10 +300,6 @@ def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, At
             gone.setdefault(leased.workspace_id, set()).add(leased.subscriber_id)
     for workspace_id, subscriber_ids in gone.items():
         end_subscriptions(tx, workspace_id, subscriber_ids)
-
-
-def _select_due(now: Any) -> Select[*tuple[Any, ...]]:
-    return select(*_LEASED).where(_IS_PENDING, delivery.c.due_on <= now).order_by(delivery.c.due_on, delivery.c.id)
 
 
 def _pick(tx: Transaction, wanted: Sequence[tuple[int, str, int]]) -> list[dict[str, Any]]:
@@ -269,38 +325,6 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
     due = _select_due(_NOW).where(*theirs).limit(wanted.c.room)
     locked = due.correlate(wanted).with_for_update(skip_locked=True).lateral("due")
     return select(locked).select_from(wanted.join(locked, true()))
-
-
-_LEASED = [delivery.c[name] for name in _Picked._fields]
-
-
-def _rows_of(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAlias:
-    """Rows from one array parameter for each column, so that a statement's text does not depend on their number."""
-    arrays: list[ColumnElement[Any]] = [cast(param(each, ARRAY(of)), ARRAY(of)) for each, of in columns.items()]
-    typed = [column(each, of) for each, of in columns.items()]
-    return func.unnest(*arrays).table_valued(*typed, name=name).render_derived()
-
-
-_NOW = param("now", delivery.c.due_on.type)
-_PICKING = Fixed(lambda is_sqlite: _pick_on_sqlite() if is_sqlite else _pick_and_lock(), is_prepared=False)
-_MOVING = Fixed(lambda is_sqlite: _move_each() if is_sqlite else _move_all(), is_prepared=False)
-
-
-def _hold_until(_is_sqlite: bool) -> Update:
-    mine = among(delivery.c.workspace_id, "owners") & among(delivery.c.id, "leased")
-    return update(delivery).where(mine).values(due_on=param("until", UtcDateTime), begun=delivery.c.begun + 1)
-
-
-_LEASING = Fixed(_hold_until, is_prepared=False)
-_ATTEMPTING = inserting(
-    delivery_attempt,
-    (
-        *("uuid", "workspace_id", "delivery_id", "number", "scheduled_on", "finished_on", "duration_ms", "status"),
-        *("error", "answer", "started_on", "url", "signed", "answer_headers"),
-    ),
-)
-"""Those that are not prepared look for rows that soon are others: a plan for a short queue would be slow for a long
-one."""
 
 
 def _as_leased(row: _Picked, due_on: datetime) -> DueDelivery:

@@ -1,26 +1,38 @@
-"""Deliveries of events to webhooks, created in the transaction that causes the event."""
+"""Deliveries of events to webhooks, created in the transaction that causes the event, and their ledger.
+
+The ledger of deliveries: those that were made are delivered, failed, or pending. Nothing else happens to them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
-from sqlalchemy import Executable, select, update
+from sqlalchemy import ColumnElement, Executable, func, select, update
 
 from persistence.channels.event_form import CONTENT_TYPE, FLOW, JSON_TYPE, Fields, encode_form, encode_json
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import IS_CHANNEL_OFF, Endpoint
-from persistence.deliveries.ledger import count_made, count_moved
-from persistence.deliveries.settings import OF_CHANNEL, is_delivery_to, name_at, name_receiver
+from persistence.deliveries.settings import IS_CHANNEL_OFF, OF_CHANNEL, Endpoint, is_delivery_to, name_at, name_receiver
 from persistence.sql.columns import new_uuid
 from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.listed_rows import ROWS, inserting
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
-from persistence.tables.deliveries import FAILED, JSON, PENDING, delivery, webhook_receiver
+from persistence.tables.deliveries import DELIVERED, FAILED, JSON, PENDING, delivery, webhook_receiver
 
 WAKE = "webhooks"
 REMOVED = "The delivery URL was removed before this delivery."
+
+_QUEUEING = inserting(
+    delivery,
+    (
+        *("uuid", "workspace_id", "event", "url", "receiver", "content_type", "body", "channel_id", "subscriber_id"),
+        *("contact_id", "status", "attempts", "created_on", "scheduled_on", "due_on"),
+    ),
+)
+
+MADE, SENT_AGAIN = "made", "sent_again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +139,6 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
     return [str(row["uuid"]) for row in rows]
 
 
-_QUEUEING = inserting(
-    delivery,
-    (
-        *("uuid", "workspace_id", "event", "url", "receiver", "content_type", "body", "channel_id", "subscriber_id"),
-        *("contact_id", "status", "attempts", "created_on", "scheduled_on", "due_on"),
-    ),
-)
-
-
 def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: str | None) -> None:
     """Redirects pending deliveries of a channel to its new URL; without a new URL they are given up."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid)
@@ -152,17 +155,6 @@ def give_up_waiting(tx: Transaction, endpoint: Endpoint, why: str) -> None:
     waiting = is_delivery_to(endpoint) & (delivery.c.status == PENDING)
     given_up = {"status": FAILED, "last_error": why, "finished_on": tx.now}
     count_moved(tx, FAILED, tx.execute(update(delivery).where(waiting).values(**given_up)).rowcount)
-
-
-def _find_subscription(
-    tx: Transaction, workspace_id: int, channel_id: int
-) -> tuple[str, list[str] | None, bool, bool, str | None] | None:
-    """The delivery URL of an active channel, its events (None: all), whether the workspace is anonymous, whether the
-    receiver has a rate limit, and its format. None for a channel without a URL, and for a receiver that is switched
-    off.
-    """
-    found = _SUBSCRIBING.rows(tx, {"owner": workspace_id, "channel": channel_id})
-    return found[0] if found else None
 
 
 def _subscribe(_is_sqlite: bool) -> Executable:
@@ -183,3 +175,52 @@ def _subscribe(_is_sqlite: bool) -> Executable:
 
 
 _SUBSCRIBING = Fixed(_subscribe)
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """How many deliveries have each status."""
+
+    pending: int
+    delivered: int
+    failed: int
+
+    @property
+    def total(self) -> int:
+        return self.pending + self.delivered + self.failed
+
+
+def count_deliveries(tx: Transaction, workspace_id: int, conditions: Sequence[ColumnElement[bool]] = ()) -> Ledger:
+    """The counts of a workspace's deliveries that meet the conditions; trimmed ones are no longer counted."""
+    mine = (delivery.c.workspace_id == workspace_id, *conditions)
+    statement = select(delivery.c.status, func.count()).where(*mine).group_by(delivery.c.status)
+    counts = {status: count for status, count in tx.execute(statement)}
+    return Ledger(counts.get(PENDING, 0), counts.get(DELIVERED, 0), counts.get(FAILED, 0))
+
+
+def count_made(tx: Transaction, number: int) -> None:
+    """Counts new deliveries for `/metrics` once they are committed."""
+    count_moved(tx, MADE, number)
+
+
+def count_moved(tx: Transaction, state: str, number: int) -> None:
+    """Counts deliveries that got another status, or are sent again."""
+    if number > 0:
+        tx.after_commit(partial(_count, state, number))
+
+
+def _find_subscription(
+    tx: Transaction, workspace_id: int, channel_id: int
+) -> tuple[str, list[str] | None, bool, bool, str | None] | None:
+    """The delivery URL of an active channel, its events (None: all), whether the workspace is anonymous, whether the
+    receiver has a rate limit, and its format. None for a channel without a URL, and for a receiver that is switched
+    off.
+    """
+    found = _SUBSCRIBING.rows(tx, {"owner": workspace_id, "channel": channel_id})
+    return found[0] if found else None
+
+
+def _count(state: str, number: int) -> None:
+    from relayboard.base.metrics import deliveries  # noqa: PLC0415  # it loads much, and few commands move deliveries
+
+    deliveries.labels(state).inc(number)

@@ -1,33 +1,39 @@
 """Receivers of webhooks: the delivery URLs of channels and the subscribers of resthooks, as one resource. A receiver is
 named by the UUID of its channel or the id of its subscriber.
+
+What signs calls to channels' delivery URLs and to subscribers of resthooks, and what else was set for them.
+
+Pairs of Ed25519 keys in the form of Standard Webhooks: `whsk_` and `whpk_`, each with 32 bytes in base64.
 """
 
-from collections.abc import Mapping, Sequence
+import base64
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Any, cast
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import orjson
-from sqlalchemy import Table, and_, null, or_, select, type_coerce, union_all
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from sqlalchemy import Column, Executable, Table, and_, null, or_, select, type_coerce, union_all, update
 
 from persistence.channels.event_form import CONTENT_TYPE as FORM_TYPE
 from persistence.channels.event_form import EventChannel, channel_fields, encode_form, encode_json
-from persistence.channels.webhooks import Networks, rotate_webhook_secret, set_channel_webhook
+from persistence.channels.webhooks import Networks, new_webhook_secret, rotate_webhook_secret, set_channel_webhook
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import Endpoint
-from persistence.deliveries.keys import new_key_pair
+from persistence.deliveries.leases import DueDelivery
 from persistence.deliveries.outbox import NewDelivery, give_up_waiting, record_deliveries
-from persistence.deliveries.settings import change_settings, is_of, is_paced, set_pace, switch_on
-from persistence.deliveries.signers import rotate_subscriber_secret
+from persistence.deliveries.settings import Endpoint, change_settings, is_of, is_paced, set_pace, switch_on
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, never, read_record
-from persistence.resthooks.events import CONTENT_TYPE as JSON_TYPE
-from persistence.resthooks.subscribers import WITH_RESTHOOK
-from persistence.secrets.encrypted_columns import open_or_none, sealed_text
+from persistence.resthooks.subscribers import CONTENT_TYPE as JSON_TYPE
+from persistence.resthooks.subscribers import WITH_RESTHOOK, find_subscribers_at
+from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import BigId, is_uuid, read_id, time_text
+from persistence.sql.fixed_statements import Fixed, among
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
-from persistence.tables.channels import channel
+from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import (
     ED25519,
     FORM,
@@ -47,7 +53,6 @@ LONGEST_SERIES_SECONDS = 3 * 24 * 3600
 OVERLAP = timedelta(hours=24)
 """How long requests are also signed with a former secret; the worker's signing has the same rule."""
 SWITCHED_OFF = "The receiver was switched off before this delivery."
-
 
 _CHANNELS = select(
     (channel.c.id * 2).label("id"),
@@ -77,7 +82,6 @@ _SUBSCRIBERS = select(
 ).select_from(WITH_RESTHOOK)
 receiver = cast("Table[Any]", union_all(_CHANNELS, _SUBSCRIBERS).subquery("receiver"))
 """Both kinds in one table; `id` is unique among both."""
-
 
 _rows, _own, _trouble = receiver.c, webhook_receiver.c, webhook_trouble.c
 _is_own = and_(
@@ -112,6 +116,11 @@ _STORED = declare_record(
 )
 
 
+def area_of(key: str) -> str:
+    """The area of the receiver of this name: subscribers belong to flows."""
+    return "flows" if key.isdecimal() else "channels"
+
+
 def _show(stored: str) -> str:
     """A receiver as the API shows it."""
     row = orjson.loads(stored)
@@ -144,11 +153,6 @@ def _is_receiver(_query: ListQuery, key: str) -> Condition:
     elif key.isdecimal():
         found = _rows.subscriber_id == read_id(key)
     return found
-
-
-def area_of(key: str) -> str:
-    """The area of the receiver of this name: subscribers belong to flows."""
-    return "flows" if key.isdecimal() else "channels"
 
 
 def _in_areas(query: ListQuery) -> list[Condition]:
@@ -284,6 +288,125 @@ def send_test(tx: Transaction, workspace_id: int, key: str) -> str:
     return record_deliveries(tx, workspace_id, [test])[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """The secrets of a delivery URL, and since when the current one is used; a damaged one cannot be decrypted. The
+    same for its private keys, if it ever had any; `signature` says which of both sign now, and `chosen_on` since when.
+    `retry_delays` in seconds are its own (None: those of the service).
+    """
+
+    secret: str | None
+    previous_secret: str | None
+    rotated_on: datetime | None
+    is_damaged: bool = False
+    signature: str = SYMMETRIC
+    chosen_on: datetime | None = None
+    private_key: str | None = None
+    previous_private_key: str | None = None
+    key_rotated_on: datetime | None = None
+    retry_delays: tuple[float, ...] | None = None
+
+
+def find_signers(tx: Transaction, leased: Sequence[DueDelivery]) -> dict[int, Signer]:
+    """The secrets that sign these deliveries now, by delivery id; three statements at most."""
+    from_channels = [each for each in leased if each.subscriber_id is None]
+    by_channel = _read_signers(tx, channel.c.id, {each.channel_id for each in from_channels})
+    moved = {each.channel_id for each in from_channels if (each.workspace_id, each.channel_id) not in by_channel}
+    by_channel = _read_signers(tx, former_channel.c.channel_id, moved) | by_channel
+    by_subscriber = _read_signers(tx, resthook_subscriber.c.id, {each.subscriber_id for each in leased})
+    found = {
+        each.id: by_channel.get((each.workspace_id, each.channel_id))
+        if each.subscriber_id is None
+        else by_subscriber.get((each.workspace_id, each.subscriber_id))
+        for each in leased
+    }
+    return {delivery_id: signer for delivery_id, signer in found.items() if signer is not None}
+
+
+Signers = dict[tuple[int, int | None], Signer]
+"""By the workspace, and the id of the channel or subscriber."""
+
+
+class _Row(NamedTuple):
+    """What is read of a channel or subscriber; secrets as they are stored."""
+
+    workspace_id: int
+    key: int
+    secret: Any
+    previous: Any
+    webhook_rotated_on: datetime | None
+    signature: str | None
+    signature_chosen_on: datetime | None
+    private_key: Any
+    previous_private_key: Any
+    key_rotated_on: datetime | None
+    retry_delays: Sequence[float] | None
+
+
+def _read(key: Column[int], _is_sqlite: bool) -> Executable:
+    table, own = key.table, webhook_receiver.c
+    owner = own.subscriber_id if table is resthook_subscriber else own.channel_id
+    source = table.outerjoin(webhook_receiver, and_(owner == key, own.workspace_id == table.c.workspace_id))
+    columns = (
+        table.c.workspace_id,
+        key,
+        sealed_text(table.c.webhook_secret),
+        sealed_text(table.c.webhook_previous_secret),
+        table.c.webhook_rotated_on,
+        own.signature,
+        own.signature_chosen_on,
+        sealed_text(own.private_key),
+        sealed_text(own.previous_private_key),
+        own.key_rotated_on,
+        own.retry_delays,
+    )
+    return select(*columns).select_from(source).where(among(key, "wanted"))
+
+
+_READING = {
+    key: Fixed(partial(_read, key), is_prepared=False)
+    for key in (channel.c.id, former_channel.c.channel_id, resthook_subscriber.c.id)
+}
+
+
+def find_subscriber_signer(tx: Transaction, workspace_id: int, slug: str, url: str) -> Signer | None:
+    """The secrets of a resthook's subscriber at a URL."""
+    ids = find_subscribers_at(tx, workspace_id, slug, [url])
+    return _read_signers(tx, resthook_subscriber.c.id, ids).get((workspace_id, ids[0])) if ids else None
+
+
+def read_subscriber_secret(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
+    """The secret that signs calls to a subscriber. Raises RecordMissing, and Refused if it cannot be decrypted."""
+    signer = _read_signers(tx, resthook_subscriber.c.id, [subscriber_id]).get((workspace_id, subscriber_id))
+    if signer is None:
+        raise RecordMissing("No such subscriber.")
+    if signer.secret is None:
+        raise Refused("The secret of this subscriber cannot be decrypted; give it a new one.")
+    return signer.secret
+
+
+def rotate_subscriber_secret(tx: Transaction, workspace_id: int, subscriber_id: int) -> str:
+    """Gives a subscriber a new secret, which is returned; for one day calls are also signed with the old one.
+
+    Raises RecordMissing.
+    """
+    mine = (resthook_subscriber.c.workspace_id == workspace_id) & (resthook_subscriber.c.id == subscriber_id)
+    if tx.execute(select(resthook_subscriber.c.id).where(mine).with_for_update()).first() is None:
+        raise RecordMissing("No such subscriber.")
+    signer = _read_signers(tx, resthook_subscriber.c.id, [subscriber_id])[workspace_id, subscriber_id]
+    secret = new_webhook_secret()
+    values = {"webhook_secret": secret, "webhook_previous_secret": signer.secret, "webhook_rotated_on": tx.now}
+    tx.execute(update(resthook_subscriber).where(mine).values(**values))
+    return secret
+
+
+def new_key_pair() -> tuple[str, str]:
+    """A private key that signs, and the public key that verifies its signatures."""
+    private = Ed25519PrivateKey.generate()
+    seed, public = private.private_bytes_raw(), private.public_key().public_bytes_raw()
+    return f"whsk_{base64.b64encode(seed).decode()}", f"whpk_{base64.b64encode(public).decode()}"
+
+
 def _set_target(
     tx: Transaction, workspace_id: int, found: Receiver, changes: Mapping[str, Any], networks: Networks
 ) -> Receiver:
@@ -344,3 +467,29 @@ def _switch(tx: Transaction, endpoint: Endpoint, *, is_on: bool) -> None:
     if tx.execute(select(_own.id).where(is_already)).first() is None:
         change_settings(tx, endpoint, {"switched_off_on": tx.now})
     give_up_waiting(tx, endpoint, SWITCHED_OFF)
+
+
+def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]) -> Signers:
+    """The secrets of channels or subscribers; one that cannot be decrypted affects only its own receiver."""
+    wanted = sorted(each for each in ids if each is not None)
+    if not wanted:
+        return {}
+    secret, previous, own = key.table.c.webhook_secret, key.table.c.webhook_previous_secret, webhook_receiver.c
+    signers: Signers = {}
+    for row in map(_Row._make, _READING[key].rows(tx, {"wanted": wanted})):
+        opened = open_or_none(tx.dialect, secret, row.secret)
+        private_key = open_or_none(tx.dialect, own.private_key, row.private_key)
+        signing, sealed = (opened, row.secret) if row.signature in (None, SYMMETRIC) else (private_key, row.private_key)
+        signers[row.workspace_id, row.key] = Signer(
+            opened,
+            open_or_none(tx.dialect, previous, row.previous),
+            row.webhook_rotated_on,
+            is_damaged=sealed is not None and signing is None,
+            signature=row.signature or SYMMETRIC,
+            chosen_on=row.signature_chosen_on,
+            private_key=private_key,
+            previous_private_key=open_or_none(tx.dialect, own.previous_private_key, row.previous_private_key),
+            key_rotated_on=row.key_rotated_on,
+            retry_delays=None if row.retry_delays is None else tuple(row.retry_delays),
+        )
+    return signers

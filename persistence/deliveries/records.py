@@ -1,4 +1,6 @@
-"""What operators see of and do with deliveries: records, counts, sending again, trimming."""
+"""What operators see of and do with deliveries: records, a delivery with its body and its attempts, counts, sending
+again, trimming.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -8,16 +10,14 @@ import orjson
 from sqlalchemy import ColumnElement, and_, case, delete, func, null, or_, select, update
 
 from persistence.channels.event_form import ALARM, CALL_EVENTS, FLOW, MESSAGE_EVENTS
-from persistence.channels.former_channels import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
+from persistence.channels.states import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import Endpoint
 from persistence.deliveries.hiding import hide_in_url
-from persistence.deliveries.ledger import SENT_AGAIN, count_moved
-from persistence.deliveries.outbox import WAKE
-from persistence.deliveries.settings import is_delivery_to, name_at
-from persistence.errors import Refused
-from persistence.lists import ListQuery, ListSpec, Rule, belongs_to, equals, never, within
-from persistence.sql.columns import is_uuid, read_id
+from persistence.deliveries.outbox import SENT_AGAIN, WAKE, count_moved
+from persistence.deliveries.settings import Endpoint, is_delivery_to, name_at
+from persistence.errors import RecordMissing, Refused
+from persistence.lists import ListQuery, ListSpec, Rule, belongs_to, equals, find_record, never, within
+from persistence.sql.columns import is_uuid, read_id, time_text
 from persistence.sql.json_sql import declare_record, json_list, json_record_or_null
 from persistence.sql.names import must_exist
 from persistence.sql.pages import Order
@@ -25,7 +25,7 @@ from persistence.tables.channels import channel, former_channel
 from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
 from persistence.tokens import Areas, covers
-from persistence.workspaces import hold_workspace
+from persistence.workspaces import Workspace, hold_workspace
 
 NO_URL = "The receiver of this delivery has no URL any more."
 KEPT_FOR = timedelta(days=7)
@@ -47,7 +47,7 @@ ATTEMPT_RECORD = declare_record(
         "answer_headers": delivery_attempt.c.answer_headers,
     }
 )
-"""What operators see of an attempt, and what `persistence.deliveries.log` reads."""
+"""What operators see of an attempt, and what `persistence.deliveries.records` reads."""
 
 DELIVERY_RECORD = declare_record(
     {
@@ -69,6 +69,25 @@ DELIVERY_RECORD = declare_record(
     }
 )
 
+_LISTED: dict[str, ColumnElement[Any]] = {
+    "uuid": delivery.c.uuid,
+    "event": delivery.c.event,
+    "channel": json_record_or_null(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
+    "subscriber": delivery.c.subscriber_id,
+    "contact": json_record_or_null(contact.c.id, CONTACT_REF),
+    "url": delivery.c.url,
+    "status": delivery.c.status,
+    "attempts": delivery.c.attempts,
+    "created_on": delivery.c.created_on,
+    "next_attempt_on": case((delivery.c.status == PENDING, delivery.c.scheduled_on), else_=null()),
+    "finished_on": delivery.c.finished_on,
+    "last_status": delivery.c.last_status,
+    "last_error": delivery.c.last_error,
+}
+
+_is_of_contact = and_(contact.c.id == delivery.c.contact_id, contact.c.workspace_id == delivery.c.workspace_id)
+
+MOST_ATTEMPTS = 100
 
 _FILTERS: Mapping[str, Rule] = {
     "uuid": equals(delivery.c.uuid),
@@ -87,30 +106,6 @@ DELIVERIES = ListSpec(
 )
 """For operators: each delivery with its attempts."""
 
-_LISTED: dict[str, ColumnElement[Any]] = {
-    "uuid": delivery.c.uuid,
-    "event": delivery.c.event,
-    "channel": json_record_or_null(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
-    "subscriber": delivery.c.subscriber_id,
-    "contact": json_record_or_null(contact.c.id, CONTACT_REF),
-    "url": delivery.c.url,
-    "status": delivery.c.status,
-    "attempts": delivery.c.attempts,
-    "created_on": delivery.c.created_on,
-    "next_attempt_on": case((delivery.c.status == PENDING, delivery.c.scheduled_on), else_=null()),
-    "finished_on": delivery.c.finished_on,
-    "last_status": delivery.c.last_status,
-    "last_error": delivery.c.last_error,
-}
-
-
-def _hide(stored: str) -> str:
-    record = orjson.loads(stored)
-    return orjson.dumps(record | {"url": hide_in_url(record["url"])}).decode()
-
-
-_is_of_contact = and_(contact.c.id == delivery.c.contact_id, contact.c.workspace_id == delivery.c.workspace_id)
-
 
 def in_areas(areas: Areas) -> list[ColumnElement[bool]]:
     """The conditions on the deliveries that a token with these areas sees and sends again: events of its areas, and
@@ -125,6 +120,11 @@ def in_areas(areas: Areas) -> list[ColumnElement[bool]]:
     wanted += [is_test & rows.subscriber_id.is_(None)] if covers(areas, "channels") else []
     wanted += [is_test & rows.subscriber_id.is_not(None)] if covers(areas, "flows") else []
     return [or_(*wanted)]
+
+
+def _hide(stored: str) -> str:
+    record = orjson.loads(stored)
+    return orjson.dumps(record | {"url": hide_in_url(record["url"])}).decode()
 
 
 def _covered(query: ListQuery) -> list[ColumnElement[bool]]:
@@ -211,6 +211,24 @@ def is_to(workspace_id: int, receiver: str) -> ColumnElement[bool]:
     return delivery.c.channel_id == found
 
 
+def read_delivery(tx: Transaction, workspace: Workspace, uuid: str, areas: Areas = None) -> dict[str, Any]:
+    """A delivery with its body and its latest attempts, oldest first. Raises RecordMissing, also for one of
+    another area than these."""
+    listed = find_record(ListQuery(tx, workspace, areas=areas), LISTED_DELIVERIES, "uuid", uuid)
+    if listed is None:
+        raise RecordMissing
+    mine = (delivery.c.workspace_id == workspace.id) & (delivery.c.uuid == uuid.lower())
+    delivery_id, content_type, body = tx.execute(
+        select(delivery.c.id, delivery.c.content_type, delivery.c.body).where(mine)
+    ).one()
+    rows = delivery_attempt.c
+    its = (rows.workspace_id == workspace.id) & (rows.delivery_id == delivery_id)
+    found = select(delivery_attempt).where(its).order_by(rows.id.desc()).limit(MOST_ATTEMPTS)
+    attempts = [_describe(dict(row), uuid.lower(), content_type) for row in tx.execute(found).mappings()]
+    shown: dict[str, Any] = orjson.loads(listed)
+    return shown | {"content_type": content_type, "body": body, "attempt_log": attempts[::-1]}
+
+
 def _reopen(tx: Transaction, workspace_id: int, *conditions: ColumnElement[bool]) -> int:
     """Sends finished deliveries again, with the same event ids, to the current URLs of their receivers. Those whose
     receiver no longer has a URL in this workspace are not changed. Returns how many are sent again.
@@ -245,3 +263,23 @@ def _find_url(tx: Transaction, endpoint: Endpoint) -> str | None:
     has_left = (left.workspace_id == endpoint.workspace_id) & (left.channel_id == endpoint.channel_id)
     url = tx.execute(select(here.webhook_url).where(is_here)).scalar()
     return url if url is not None else tx.execute(select(left.webhook_url).where(has_left)).scalar()
+
+
+def _describe(row: Mapping[str, Any], event_id: str, content_type: str) -> dict[str, Any]:
+    started_on = row["started_on"]
+    headers = {"Content-Type": content_type, "webhook-id": event_id}
+    if started_on is not None:
+        headers["webhook-timestamp"] = str(int(started_on.timestamp()))
+    if row["signed"]:
+        headers["webhook-signature"] = " ".join(f"{scheme},***" for scheme in row["signed"].split())
+    response = {"status": row["status"], "headers": row["answer_headers"] or {}, "body": row["answer"]}
+    return {
+        "number": row["number"],
+        "scheduled_on": time_text(row["scheduled_on"]),
+        "started_on": None if started_on is None else time_text(started_on),
+        "finished_on": time_text(row["finished_on"]),
+        "duration_ms": row["duration_ms"],
+        "request": {"method": "POST", "url": row["url"], "headers": headers},
+        "response": None if row["status"] is None else response,
+        "error": row["error"],
+    }

@@ -14,7 +14,7 @@ from persistence.errors import InvalidInput
 from persistence.exports.sheets import Cells
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES
-from persistence.runs.v2 import RUNS
+from persistence.runs.records import RUNS
 from persistence.sql.columns import is_uuid
 from persistence.tables.contacts import contact_urn, field
 from persistence.tables.flows import flow

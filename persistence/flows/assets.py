@@ -28,8 +28,7 @@ from flows.places import read_places
 from persistence.boundaries.boundaries import read_place_tree
 from persistence.channels.types import TYPES
 from persistence.database import Transaction
-from persistence.deliveries.failing_receivers import IS_SUBSCRIBER_OFF
-from persistence.deliveries.settings import IS_SUBSCRIBER_PACED
+from persistence.deliveries.settings import IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PACED
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.sql.columns import columns_for

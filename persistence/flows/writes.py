@@ -1,4 +1,6 @@
-"""Stores flows: their newest definition, and the result of its inspection."""
+"""Stores flows: every definition that was imported or saved, the newest of which is run, and the result of its
+inspection.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +10,8 @@ from sqlalchemy import insert, select, update
 
 from flows.definition import DefinitionError, Flow, Inspection, Node
 from persistence.database import Transaction
-from persistence.flows.flows import BACKGROUND, MESSAGE, SURVEY, VOICE
-from persistence.flows.revisions import read_revision
-from persistence.sql.columns import new_uuid
+from persistence.flows.records import BACKGROUND, MESSAGE, SURVEY, VOICE
+from persistence.sql.columns import new_uuid, time_text
 from persistence.sql.names import name_key
 from persistence.stamps import stamped
 from persistence.tables.flows import flow, flow_revision
@@ -26,8 +27,20 @@ TYPES = {
 DEFAULT_EXPIRY_MINUTES = {MESSAGE: 3 * 24 * 60, VOICE: 5}
 NO_REVISION = 0
 
-
 _MAKING, _ADDING = insert(flow).returning(flow.c.id), insert(flow_revision)
+
+STEPS_PER_FLOW = 1000
+OPEN, CHOICE, KEYPAD, MENU, RECORDING = "O", "C", "K", "M", "R"
+KINDS_BY_ACTION = {
+    "call_classifier": "classifier",
+    "call_resthook": "resthook",
+    "call_webhook": "webhook",
+    "enter_flow": "subflow",
+    "transfer_airtime": "airtime",
+}
+KINDS_BY_OPERAND = (("@contact.groups", "group"), ("@contact.", "contact_field"), ("@fields.", "contact_field"))
+
+LISTED = 100
 
 
 def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow) -> int:
@@ -78,6 +91,58 @@ def make_flow_uuid(tx: Transaction, wanted: str) -> str:
     return new_uuid() if taken else wanted.lower()
 
 
+def describe_rulesets(flow: Flow, inspection: Inspection, flow_id: int) -> list[dict[str, Any]]:
+    """The nodes that save results, from top to bottom; each keeps its number as long as its position stays."""
+    names: dict[str, str] = {}
+    for result in inspection.results:
+        for node_uuid in result.node_uuids:
+            names.setdefault(node_uuid, result.name)
+    positions = {node.uuid: (_find_height(flow, node), number) for number, node in enumerate(flow.nodes)}
+    nodes = sorted((node for node in flow.nodes if node.uuid in names), key=lambda node: positions[node.uuid])
+    return [
+        {
+            "node": node.uuid,
+            "label": names[node.uuid],
+            "ruleset_type": _find_kind(node),
+            "response_type": _find_response(node),
+            "id": flow_id * STEPS_PER_FLOW + positions[node.uuid][1],
+        }
+        for node in nodes
+    ]
+
+
+def read_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> dict[str, Any]:
+    """A definition. Raises DefinitionError if it is missing or not JSON."""
+    rows = flow_revision.c
+    mine = (rows.workspace_id == workspace_id) & (rows.flow_id == flow_id) & (rows.number == number)
+    text = tx.execute(select(rows.definition).where(mine)).scalar_one_or_none()
+    if text is None:
+        raise DefinitionError(f"revision {number} of flow {flow_id} is gone")
+    try:
+        definition: dict[str, Any] = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise DefinitionError(f"revision {number} of flow {flow_id} is no JSON") from error
+    return definition
+
+
+def list_revisions(tx: Transaction, workspace_id: int, flow_id: int) -> list[dict[str, Any]]:
+    """The last LISTED revisions of a flow, newest first."""
+    rows = flow_revision.c
+    of_it = (flow.c.id == rows.flow_id) & (flow.c.workspace_id == rows.workspace_id)
+    columns = (rows.number, rows.spec_version, rows.created_on, flow.c.definition_revision)
+    mine = (rows.workspace_id == workspace_id) & (rows.flow_id == flow_id)
+    found = select(*columns).select_from(flow_revision.join(flow, of_it)).where(mine).order_by(rows.number.desc())
+    return [
+        {
+            "number": row.number,
+            "spec_version": row.spec_version,
+            "created_on": time_text(row.created_on),
+            "is_current": row.number == row.definition_revision,
+        }
+        for row in tx.execute(found.limit(LISTED))
+    ]
+
+
 def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow) -> None:
     text = orjson.dumps({**definition.raw, "revision": number}).decode()
     values = {"number": number, "spec_version": definition.spec_version, "definition": text, "created_on": tx.now}
@@ -118,38 +183,6 @@ def _describe_findings(definition: Flow, inspection: Inspection, flow_id: int) -
         "issues": [issue.to_json() for issue in inspection.issues],
         "rulesets": describe_rulesets(definition, inspection, flow_id),
     }
-
-
-STEPS_PER_FLOW = 1000
-OPEN, CHOICE, KEYPAD, MENU, RECORDING = "O", "C", "K", "M", "R"
-KINDS_BY_ACTION = {
-    "call_classifier": "classifier",
-    "call_resthook": "resthook",
-    "call_webhook": "webhook",
-    "enter_flow": "subflow",
-    "transfer_airtime": "airtime",
-}
-KINDS_BY_OPERAND = (("@contact.groups", "group"), ("@contact.", "contact_field"), ("@fields.", "contact_field"))
-
-
-def describe_rulesets(flow: Flow, inspection: Inspection, flow_id: int) -> list[dict[str, Any]]:
-    """The nodes that save results, from top to bottom; each keeps its number as long as its position stays."""
-    names: dict[str, str] = {}
-    for result in inspection.results:
-        for node_uuid in result.node_uuids:
-            names.setdefault(node_uuid, result.name)
-    positions = {node.uuid: (_find_height(flow, node), number) for number, node in enumerate(flow.nodes)}
-    nodes = sorted((node for node in flow.nodes if node.uuid in names), key=lambda node: positions[node.uuid])
-    return [
-        {
-            "node": node.uuid,
-            "label": names[node.uuid],
-            "ruleset_type": _find_kind(node),
-            "response_type": _find_response(node),
-            "id": flow_id * STEPS_PER_FLOW + positions[node.uuid][1],
-        }
-        for node in nodes
-    ]
 
 
 def _find_height(flow: Flow, node: Node) -> float:

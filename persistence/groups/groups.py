@@ -1,21 +1,25 @@
-"""Contact groups: manual ones, smart ones with a query, and the system's own."""
+"""Contact groups (manual ones, smart ones with a query, and the system's own) and their members."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 
+from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
 from persistence.database import Transaction
+from persistence.errors import InvalidInput, LostRace
 from persistence.lists import ListSpec, contains, one_of
 from persistence.new_records import NewRecord, insert_new
 from persistence.sql.json_sql import declare_record
-from persistence.sql.names import check_new, name_key
+from persistence.sql.names import check_new, find_all_called, name_key
 from persistence.sql.pages import Order
-from persistence.tables.contacts import INITIALIZING, group
+from persistence.stamps import stamped
+from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
 from persistence.workspaces import hold_workspace
 
 OPEN_TICKETS = "Open Tickets"
 FROM_BEGINNING: dict[str, Any] = {"evaluated_after_id": 0, "attempts": 0, "error": None}
-
 
 GROUPS_V1 = ListSpec(
     group,
@@ -51,3 +55,103 @@ def renew_groups(tx: Transaction, workspace_id: int, *which: ColumnElement[bool]
     tx.execute(select(group.c.id).where(stale).order_by(group.c.id).with_for_update())
     tx.execute(update(group).where(stale).values(status=INITIALIZING, evaluated_until=None, **FROM_BEGINNING))
     tx.wake("groups")
+
+
+def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[str], *, field: str) -> list[int]:
+    """The ids of groups given by UUID or name (in any case). Raises InvalidInput for unknown groups and smart
+    groups."""
+    found: list[int] = []
+    for row in find_all_called(tx, workspace_id, group, references, field, (group.c.query, group.c.is_system)):
+        if row.query is not None or row.is_system:
+            raise InvalidInput.on(field, "Members of a smart group cannot be changed.")
+        found.append(row.id)
+    return list(dict.fromkeys(found))
+
+
+def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: Sequence[int]) -> list[int]:
+    """Add contacts to a group; returns those that were not in it."""
+    if not contact_ids:
+        return []
+    rows = [
+        {"workspace_id": workspace_id, "group_id": group_id, "contact_id": contact_id}
+        for contact_id in sorted(set(contact_ids))
+    ]
+    statement = tx.upsert(group_membership).on_conflict_do_nothing()
+    added = list(tx.execute(statement.returning(group_membership.c.contact_id), rows).scalars())
+    _count(tx, workspace_id, group_id, len(added))
+    touch_contacts(tx, workspace_id, added)
+    schedule_contacts(tx, workspace_id, added)
+    return added
+
+
+def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: Sequence[int]) -> list[int]:
+    """Remove contacts from a group; returns those that were in it."""
+    rows = group_membership.c
+    statement = delete(group_membership).where(rows.group_id == group_id, rows.contact_id.in_(contact_ids))
+    removed = list(tx.execute(statement.returning(rows.contact_id)).scalars())
+    _count(tx, workspace_id, group_id, -len(removed))
+    touch_contacts(tx, workspace_id, removed)
+    unschedule_contacts(tx, workspace_id, removed, group_id=group_id)
+    return removed
+
+
+def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Remove contacts from all their groups, also smart groups."""
+    rows = group_membership.c
+    statement = delete(group_membership).where(rows.contact_id.in_(contact_ids))
+    removed = tx.execute(statement.returning(rows.group_id, rows.contact_id)).all()
+    touch_contacts(tx, workspace_id, sorted({contact_id for _, contact_id in removed}))
+    for group_id, left in sorted(Counter(group_id for group_id, _ in removed).items()):
+        _count(tx, workspace_id, group_id, -left)
+    unschedule_contacts(tx, workspace_id, contact_ids)
+
+
+def set_manual_groups(tx: Transaction, workspace_id: int, contact_id: int, group_ids: Sequence[int]) -> bool:
+    """Make these the contact's only manual groups; returns whether anything changed."""
+    rows = group_membership.c
+    statement = (
+        select(rows.group_id)
+        .join(group, group.c.id == rows.group_id)
+        .where(rows.contact_id == contact_id, group.c.query.is_(None), ~group.c.is_system)
+    )
+    present = set(tx.execute(statement).scalars())
+    for group_id in sorted(present ^ set(group_ids)):
+        change = add_members if group_id in set(group_ids) else remove_members
+        change(tx, workspace_id, group_id, [contact_id])
+    return present != set(group_ids)
+
+
+def hold_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> list[str]:
+    """The statuses of these contacts, locked until this transaction ends. Raises LostRace if one was deleted since the
+    caller found it.
+    """
+    rows = lock_contacts(tx, workspace_id, contact_ids, for_deletion=True)
+    if any(is_deleted for _, is_deleted in rows):
+        raise LostRace
+    return [status for status, _ in rows]
+
+
+def lock_contacts(
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int] | Select[int], *, for_deletion: bool = False
+) -> Sequence[tuple[str, bool]]:
+    """The status of contacts and whether they are deleted, locked: all transactions lock them in the order of ids,
+    before other rows. `for_deletion` also waits for transactions that add messages, runs or tickets of them, which are
+    to be deleted or moved with the contact; for others, such rows may be added meanwhile.
+    """
+    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+    columns = (contact.c.status, contact.c.is_deleted)
+    locking = select(*columns).where(mine).order_by(contact.c.id).with_for_update(key_share=not for_deletion)
+    return tx.execute(locking).all()
+
+
+def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Update `modified_on` of these contacts."""
+    if contact_ids:
+        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
+        tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace_id)))
+
+
+def _count(tx: Transaction, workspace_id: int, group_id: int, change: int) -> None:
+    if change:
+        mine = (group.c.workspace_id == workspace_id) & (group.c.id == group_id)
+        tx.execute(update(group).where(mine).values(member_count=group.c.member_count + change))

@@ -13,8 +13,7 @@ from weakref import WeakKeyDictionary
 from sqlalchemy import ColumnElement, Engine, Integer, Select, and_, bindparam, false, select
 
 from flows.queries import FieldReference, NamedReference, QueryError, Resolver, parse_query
-from persistence.contacts.queries import SearchScope, find_matches
-from persistence.contacts.query_scope import open_group_scope
+from persistence.contacts.queries import SearchScope, find_matches, open_group_scope
 from persistence.database import Transaction
 from persistence.sql.columns import split
 from persistence.tables.contacts import contact, field

@@ -18,8 +18,7 @@ from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.campaigns.fires import schedule_contacts
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
-from persistence.groups.groups import create_group, renew_groups
-from persistence.groups.members import add_members, lock_contacts, remove_members
+from persistence.groups.groups import add_members, create_group, lock_contacts, remove_members, renew_groups
 from persistence.sql.columns import split
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.tables.campaigns import campaign
@@ -52,7 +51,7 @@ def check_group_query(tx: Transaction, workspace: Workspace, text: str, *, field
     """The canonical form of a query for a group. Raises InvalidInput for a query that is invalid or not allowed for
     groups."""
     from flows.queries import QueryError, inspect, parse_query, render  # noqa: PLC0415  # see above
-    from persistence.contacts.query_scope import open_group_scope  # noqa: PLC0415  # see above
+    from persistence.contacts.queries import open_group_scope  # noqa: PLC0415  # see above
 
     scope = open_group_scope(tx, workspace)
     try:
@@ -169,7 +168,7 @@ def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: i
     """The next contacts after an id whose membership in a smart group is wrong; None if there are no more. One
     statement checks LOOKED_AT contacts and locks none of them.
     """
-    from persistence.contacts.query_scope import open_group_scope  # noqa: PLC0415  # see above
+    from persistence.contacts.queries import open_group_scope  # noqa: PLC0415  # see above
     from persistence.groups.kept_queries import membership  # noqa: PLC0415  # see above
 
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)

@@ -11,7 +11,7 @@ from sqlalchemy import case, literal, select, update
 from persistence.data_jobs import PENDING_AGAIN, WAKE
 from persistence.database import Transaction
 from persistence.errors import Refused
-from persistence.groups.members import find_manual_groups
+from persistence.groups.groups import find_manual_groups
 from persistence.imports.columns import Choice, Column, choose_targets, make_fields
 from persistence.lists import ListSpec, equals
 from persistence.sql.columns import is_uuid

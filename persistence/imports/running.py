@@ -19,7 +19,7 @@ from persistence.data_jobs import Held, IsStopping, Stopped, finish, keep, kept
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.exports.sheets import CLEARED, CsvSheet, defuse_cell
-from persistence.groups.members import find_manual_groups
+from persistence.groups.groups import find_manual_groups
 from persistence.imports.columns import Column, add_unread, find_kinds, guess_columns, make_fields, read_rows
 from persistence.imports.contact_imports import KEEP, REFUSE, REJECT, read_columns, show_columns
 from persistence.imports.reading import COLUMNS_LIMIT, BadFile, Row, Rows, opened_rows

@@ -15,12 +15,12 @@ from persistence.contacts.writes import free_urns
 from persistence.data_jobs import PENDING_AGAIN, WAKE, Held, IsStopping, Stopped, finish, keep
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
-from persistence.groups.members import lock_contacts, remove_members, touch_contacts
+from persistence.groups.groups import lock_contacts, remove_members, touch_contacts
 from persistence.groups.smart_groups import follow_contacts
 from persistence.imports.contact_imports import hold_import
 from persistence.sql.columns import JsonIndexed, is_uuid
+from persistence.sql.due_work import beside_index
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.index_choice import beside_index
 from persistence.sql.names import must_exist
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import (

@@ -1,17 +1,23 @@
-"""Limits per window of time: requests per workspace and scope, registrations of phones per IP address."""
+"""Limits per window of time (requests per workspace and scope, registrations of phones per IP address), and responses
+stored under the client's Idempotency-Key.
+"""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Executable, Table, and_, bindparam, delete, select, update
+from sqlalchemy import Executable, Table, and_, bindparam, delete, select, tuple_, update
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from persistence.database import Transaction, upsert
+from persistence.errors import Clash
 from persistence.tables.channels import ADDRESS_LENGTH, registration_window
-from persistence.tables.service import rate_window
+from persistence.tables.service import kept_answer, rate_window
+
+KEPT_FOR = timedelta(hours=24)
 
 
 class TooManyRegistrations(Exception):
@@ -79,6 +85,47 @@ def take_window(
     granted = max(0, min(wanted, limit - taken))
     tx.execute(taking, {**mine, "new_began_on": began_on, "new_taken": taken + granted})
     return granted, limit - taken - granted, began_on + period
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    status: int
+    body: str | None
+
+
+def claim_key(tx: Transaction, workspace_id: int, operation: str, key: str, request: bytes) -> KeptAnswer | None:
+    """The first response under this key, or None if the key is new and now claimed. A concurrent repeat waits here
+    until the first request commits (PostgreSQL: on the unique key, SQLite: on the write lock). Raises Clash if the key
+    was used with another request.
+    """
+    request_hash = hashlib.sha256(request).hexdigest()
+    rows = kept_answer.c
+    mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
+    tx.execute(delete(kept_answer).where(mine, rows.created_on < tx.now - KEPT_FOR))
+    values = {"workspace_id": workspace_id, "operation": operation, "key": key, "request_hash": request_hash}
+    claim = tx.upsert(kept_answer).values(created_on=tx.now, **values).on_conflict_do_nothing()
+    if tx.execute(claim).rowcount == 1:
+        return None
+    first_hash, status, body = tx.execute(select(rows.request_hash, rows.status, rows.body).where(mine)).one()
+    if first_hash != request_hash:
+        raise Clash("This Idempotency-Key was used with another request.")
+    assert status is not None, "a key is claimed and answered in one transaction"
+    return KeptAnswer(status, body)
+
+
+def keep_answer(tx: Transaction, workspace_id: int, operation: str, key: str, status: int, body: str | None) -> None:
+    """Store the response to the request that claimed the key."""
+    rows = kept_answer.c
+    mine = (rows.workspace_id == workspace_id) & (rows.operation == operation) & (rows.key == key)
+    tx.execute(update(kept_answer).where(mine).values(status=status, body=body))
+
+
+def trim_answers(tx: Transaction, limit: int) -> int:
+    """Deletes responses that are older than KEPT_FOR; returns their number."""
+    rows = kept_answer.c
+    keys = (rows.workspace_id, rows.operation, rows.key)
+    old = select(*keys).where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on).limit(limit)
+    return tx.execute(delete(kept_answer).where(tuple_(*keys).in_(old))).rowcount
 
 
 @cache

@@ -28,8 +28,8 @@ from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.states import FAILED, INCOMING, OUTGOING, RESENT, UNCERTAIN, WIRED
 from persistence.sql.columns import NO_ID, is_uuid, read_id
+from persistence.sql.due_work import beside_index
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.index_choice import beside_index
 from persistence.sql.listed_rows import ROWS, inserting
 from persistence.sql.names import find_ids
 from persistence.stamps import later, moved_on

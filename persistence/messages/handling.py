@@ -7,16 +7,14 @@ from datetime import datetime
 from sqlalchemy import Executable, exists, literal, select, update
 
 from persistence.changes import Handled, note_handled
-from persistence.channels.former_channels import SEEN_NAME, SEEN_UUID, join_channels
+from persistence.channels.states import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
-from persistence.sessions.parking import find_free_contacts
-from persistence.sessions.states import IS_WAITING
+from persistence.sessions.parking import IS_WAITING, find_free_contacts
 from persistence.sql.columns import BigId, UtcDateTime
-from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
+from persistence.sql.due_work import Share, beside_index, has_row, list_workspaces_in_share
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.index_choice import beside_index
 from persistence.stamps import moved_on
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message

@@ -25,18 +25,17 @@ from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import note_messages
 from persistence.channels.alarms import open_circle_alarms
-from persistence.channels.gateway_sends import BULK, CONVERSATION, queue_sends
+from persistence.channels.gateway_pace import BULK, CONVERSATION, queue_sends
 from persistence.channels.states import IS_RELAYER
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.messages.circles import ANSWERS, GOING_ON, channels_in_circle, find_circles
+from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
 from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, WIRED
-from persistence.messages.storing import insert_outgoing
 from persistence.sql.columns import UtcDateTime, new_uuid
+from persistence.sql.due_work import beside_index
 from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.index_choice import beside_index
 from persistence.stamps import later
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn

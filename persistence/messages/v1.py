@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, null, or_, select
 
-from persistence.contacts.filters import in_groups, select_owners
+from persistence.contacts.v2 import in_groups, select_owners
 from persistence.lists import Condition, ListQuery, ListSpec, Values, found_first, never, one_of, together
 from persistence.messages.states import (
     DELIVERED,

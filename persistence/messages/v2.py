@@ -1,12 +1,18 @@
-"""Messages as v2 shows them: the record, and the list with its filters."""
+"""Messages as v2 shows them: the record, the list with its filters, and times in the folder of sent messages.
 
-from datetime import datetime
+Times in the folder of sent messages: it is in the order of sending, while its filters are by the time of creation.
+Nearly all messages are sent within a day. So one time tells where the other is, but for a few messages that have an
+index of their own.
+"""
+
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, case, literal_column, null
+from sqlalchemy import ColumnElement, Integer, Table, case, func, literal_column, null, select
 
-from persistence.channels.former_channels import SEEN_ID, SEEN_REF, join_channels
+from persistence.channels.states import SEEN_ID, SEEN_REF, join_channels
+from persistence.database import Transaction
 from persistence.labels import find_label
 from persistence.lists import (
     CHANGE_ORDER,
@@ -19,14 +25,13 @@ from persistence.lists import (
     equals,
     never,
 )
-from persistence.messages.sent_times import SENT_FOLDER, sent_after, sent_before
 from persistence.messages.states import HANDLED, INCOMING, NOT_DELETED
-from persistence.sql.columns import is_uuid, read_id
-from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_shared
+from persistence.sql.columns import UtcDateTime, is_uuid, read_id
+from persistence.sql.json_sql import Template, declare_record, json_record, json_record_or_null, json_shared
 from persistence.sql.pages import Order
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
-from persistence.tables.messages import ARCHIVED, VISIBLE, broadcast, label, message, message_label
+from persistence.tables.messages import ARCHIVED, SENT_APART, VISIBLE, broadcast, label, message, message_label
 
 LABELS_OF_MESSAGE = json_shared(
     message.c.id,
@@ -80,6 +85,8 @@ CREATED_ORDER = Order(message.c.created_on, message.c.id)
 SENT_ORDER = Order(message.c.sent_on, message.c.id)
 LABEL_ORDER = Order(message_label.c.created_on, message_label.c.message_id)
 
+SENT_FOLDER = "sent"
+
 OUTGOING_FOLDERS = ("outbox", SENT_FOLDER, "failed")
 FOLDERS = {
     # As part of the text, so that the partial index on the sent folder is used.
@@ -89,6 +96,14 @@ FOLDERS = {
 INCOMING_FOLDER = "incoming"
 NEVER = never(message.c.id)
 BY_LABEL = frozenset({"label", "before", "after"})
+APART = "ix_message_sent_apart"
+SENT_WITHIN = timedelta(days=1, seconds=1)
+"""A day, and what SQLite's times of day may be rounded by."""
+
+SENT_ON = func.coalesce(message.c.sent_on, message.c.created_on, type_=UtcDateTime())
+"""As an expression: for the column alone PostgreSQL would look through all sent messages, in their order, for the first
+that fits.
+"""
 
 
 def _order(values: Values) -> Order:
@@ -98,10 +113,6 @@ def _order(values: Values) -> Order:
     if _is_of_sent(values):
         return SENT_ORDER
     return LABEL_ORDER if "label" in values else CREATED_ORDER
-
-
-def _is_of_sent(values: Values) -> bool:
-    return bool(values.get("folder", "").lower() == SENT_FOLDER)
 
 
 def _chosen_by(values: Values) -> Table:
@@ -142,12 +153,6 @@ def _with_label(query: ListQuery, reference: str) -> list[Condition]:
     return [mine] if _chosen_by(query.values) is message_label else [mine, message_label.c.message_id == message.c.id]
 
 
-@lru_cache(maxsize=1000)
-def _has_label(label_id: int) -> Condition:
-    """Kept, because to build the condition and to compare it with known ones takes as long as to find the label."""
-    return message_label.c.label_id == label_id
-
-
 def _before(query: ListQuery, moment: datetime) -> list[Condition]:
     if _is_of_sent(query.values):
         return sent_before(query.tx, query.workspace.id, moment)
@@ -158,11 +163,6 @@ def _after(query: ListQuery, moment: datetime) -> list[Condition]:
     if _is_of_sent(query.values):
         return sent_after(query.tx, query.workspace.id, moment)
     return [_time_column(query) >= moment]
-
-
-def _time_column(query: ListQuery) -> ColumnElement[Any]:
-    """The time of creation; of a label, as in the label's own index."""
-    return message_label.c.created_on if "label" in query.values else message.c.created_on
 
 
 MESSAGES = ListSpec(
@@ -186,3 +186,51 @@ MESSAGES = ListSpec(
         "after": _after,
     },
 )
+
+
+class _IsSentApart(Template, sqlite=SENT_APART["sqlite"], postgresql=SENT_APART["postgresql"], kind=Integer()):
+    """Whether a message was not sent within a day of its creation, as its index says it. A Boolean would be compared
+    with 1 on SQLite, which then does not know the condition of the index.
+    """
+
+
+def sent_before(tx: Transaction, workspace_id: int, moment: datetime) -> list[Condition]:
+    """Sent messages that were created until then. The list begins with the last one that was sent within a day, or with
+    one of those that were sent later; one statement finds that.
+    """
+    late = _find_apart(tx, workspace_id, func.max(SENT_ON), message.c.created_on <= moment)
+    latest = moment + SENT_WITHIN
+    return [message.c.created_on <= moment, message.c.sent_on <= (latest if late is None else max(latest, late))]
+
+
+def sent_after(tx: Transaction, workspace_id: int, moment: datetime) -> list[Condition]:
+    """Sent messages that were created since then, which few clocks say were sent before; one statement finds those."""
+    early = _find_apart(tx, workspace_id, func.min(SENT_ON), message.c.created_on >= moment)
+    return [message.c.created_on >= moment, message.c.sent_on >= (moment if early is None else min(moment, early))]
+
+
+def _is_of_sent(values: Values) -> bool:
+    return bool(values.get("folder", "").lower() == SENT_FOLDER)
+
+
+@lru_cache(maxsize=1000)
+def _has_label(label_id: int) -> Condition:
+    """Kept, because to build the condition and to compare it with known ones takes as long as to find the label."""
+    return message_label.c.label_id == label_id
+
+
+def _time_column(query: ListQuery) -> ColumnElement[Any]:
+    """The time of creation; of a label, as in the label's own index."""
+    return message_label.c.created_on if "label" in query.values else message.c.created_on
+
+
+def _find_apart(
+    tx: Transaction, workspace_id: int, wanted: ColumnElement[Any], condition: Condition
+) -> datetime | None:
+    mine = message.c.workspace_id == workspace_id
+    is_sent = message.c.folder == literal_column(f"'{SENT_FOLDER}'")
+    is_apart = _IsSentApart(message.c.sent_on, message.c.created_on)
+    statement = select(wanted).where(mine, is_sent, is_apart, condition)
+    # SQLite would as soon read the whole folder.
+    found: datetime | None = tx.execute(statement.with_hint(message, f"INDEXED BY {APART}", "sqlite")).scalar_one()
+    return found

@@ -9,7 +9,7 @@ from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.part_indexes import PART_INDEX_NAMES
-from persistence.secrets.encrypted_columns import Sealed
+from persistence.secrets.encryption import Sealed
 from persistence.sql.columns import UtcDateTime, UuidText
 from persistence.tables.conditions import metadata
 from persistence.tables.service import schema_note

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from alembic import op
 from sqlalchemy import Connection, text
 
-from persistence.migrations.partitions import (
+from persistence.migrations.part_indexes import (
     add_index_to_partitions,
     drop_index,
     is_half_made,

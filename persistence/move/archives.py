@@ -1,12 +1,14 @@
-"""Brings in messages and runs from archives of other servers. Contacts, labels and channels that they name are found
-here, or made; contacts that are here stay as they are. A record that is here already is left out.
+"""Brings in messages and runs from archives of other servers, and keeps the archives themselves. Contacts, labels and
+channels that they name are found here, or made; contacts that are here stay as they are. A record that is here
+already is left out.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.contacts.owners import find_owners
@@ -14,6 +16,7 @@ from persistence.database import Transaction
 from persistence.move.contacts import write_contacts
 from persistence.move.history import write_messages
 from persistence.move.moves import (
+    ARCHIVE,
     ARCHIVES,
     CONTACT,
     FLOW,
@@ -34,6 +37,7 @@ from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
+from persistence.tables.service import archive
 from persistence.workspaces import Workspace
 
 WRITERS: dict[str, tuple[Any, Callable[[Transaction, Move, Sequence[Record]], None]]] = {
@@ -77,6 +81,42 @@ def write_archived(tx: Transaction, workspace: Workspace, chunk: Archived) -> St
     write(tx, move, new)
     stored = len(find_carried(tx, move, chunk.kind, [each["reference"] for each in new]))
     return Stored(stored, len(records) - len(new), len(new) - stored)
+
+
+def find_new_archives(tx: Transaction, move: Move, records: Sequence[Record]) -> list[Record]:
+    known = find_carried(tx, move, ARCHIVE, [each["reference"] for each in records])
+    return [each for each in records if each["reference"] not in known]
+
+
+def write_archive(tx: Transaction, move: Move, record: Record, location: str | None) -> None:
+    """Lists an archive whose file (`location`) is in the media store."""
+    day = date.fromisoformat(record["start_date"])
+    same = (
+        (archive.c.workspace_id == move.workspace.id)
+        & (archive.c.archive_type == record["type"])
+        & (archive.c.period == record["period"])
+        & (archive.c.start_date == day)
+    )
+    part = tx.execute(select(func.coalesce(func.max(archive.c.part), -1) + 1).where(same)).scalar_one()
+    archive_id = tx.insert(
+        archive,
+        workspace_id=move.workspace.id,
+        archive_type=record["type"],
+        period=record["period"],
+        start_date=day,
+        part=part,
+        record_count=record["record_count"],
+        size=record["size"],
+        hash=record["hash"],
+        location=location,
+        is_trimmed=True,
+        created_on=tx.now,
+    )
+    keep_moved(tx, move, ARCHIVE, [Moved(record["reference"], archive_id)])
+
+
+def lose_archive(tx: Transaction, move: Move, record: Record, why: str) -> None:
+    keep_moved(tx, move, ARCHIVE, [Moved(record["reference"], None, record["label"], why)])
 
 
 def _bring_people(tx: Transaction, move: Move, people: Sequence[Record]) -> None:

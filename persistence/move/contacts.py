@@ -13,7 +13,7 @@ from persistence.contacts.owners import is_one_of
 from persistence.contacts.urns import FREED
 from persistence.contacts.values import LEVELS, read_place_values, read_value
 from persistence.database import Transaction
-from persistence.groups.members import touch_contacts
+from persistence.groups.groups import touch_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved
 from persistence.sql.columns import is_uuid, split

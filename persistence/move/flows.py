@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from persistence.campaigns.writes import archive_campaign
+from persistence.campaigns.records import archive_campaign
 from persistence.database import Transaction
 from persistence.definitions.importing import ImportReport, import_definitions
 from persistence.errors import InvalidInput, LimitReached
-from persistence.flows.labels import add_flow_label
-from persistence.move.gone import find_gone
+from persistence.flows.records import add_flow_label
+from persistence.move.comparison import find_gone
 from persistence.move.moves import (
     CAMPAIGN,
     CAMPAIGN_EVENT,

@@ -11,7 +11,7 @@ from persistence.changes import note_changed, note_messages
 from persistence.conversations.writes import mark_read
 from persistence.database import Transaction
 from persistence.labels import change_count
-from persistence.messages.storing import note_stored
+from persistence.messages.incoming import note_stored
 from persistence.move.moves import (
     BROADCAST,
     CHANNEL,

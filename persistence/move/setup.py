@@ -10,8 +10,7 @@ from persistence.channels.channels import insert_channel
 from persistence.channels.types import DEFAULT_GATEWAY, RELAYER
 from persistence.classifiers import create_classifier
 from persistence.database import Transaction
-from persistence.definitions.assets import ImportedAssets, adopt_uuid
-from persistence.definitions.problems import read_problem
+from persistence.definitions.assets import ImportedAssets, adopt_uuid, read_problem
 from persistence.errors import InvalidInput, LimitReached
 from persistence.field_editing import change_field
 from persistence.global_writes import change_global

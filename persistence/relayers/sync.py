@@ -14,10 +14,8 @@ from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED
 from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
-from persistence.relayers.delivery_reports import record_delivery_reports
-from persistence.relayers.registrations import Phone
-from persistence.relayers.relayers import release_channels
-from persistence.relayers.reports import record_calls, record_sms
+from persistence.relayers.relayers import Phone, release_channels
+from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
 from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import later
 from persistence.tables.channels import channel, sync_record

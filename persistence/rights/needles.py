@@ -1,22 +1,83 @@
-"""What a person is known by in texts: found in documents that mention the person without being the person's own."""
+"""What a person is known by in texts: found in documents that mention the person without being the person's own.
 
+The number of a person as people write it: international with and without `+`, national, with spaces, hyphens, dots,
+slashes and brackets. The database finds texts that may have it by its last digits; what is found is then read closely.
+"""
+
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
 from typing import Any
 
 from sqlalchemy import ColumnElement, Text, cast, false, or_, select
 
-from persistence.contacts.addresses import find_urns
-from persistence.contacts.finding import find_contacts
+from flows.phones import typed_forms
+from persistence.contacts.owners import find_contacts, find_urns
 from persistence.database import Transaction
-from persistence.rights.spellings import Needles, make_needles
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
+from persistence.sql.query_functions import JoinedText
 from persistence.tables.contacts import contact, contact_urn
 from persistence.workspaces import Workspace
 
 SHORTEST_PATH = 5
 """Shorter paths of URNs, such as short codes, are words that mean nothing by themselves."""
+
+SAID: Mapping[str, Any] = {"name": "", "urn": "", "urn_display": "", "urns": [], "groups": [], "fields": {}}
+RESULTS: Mapping[str, Any] = {"results": {}}
+
+SHORTEST_ENDING = 6
+
+_BETWEEN = r"[ \-.()/]{0,3}"
+_ANOTHER_COUNTRY = re.compile(r"(?:\+|(?<!\d)00)\d{1,3}[ \-.()/]{1,3}\Z")
+_LONGEST_CODE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Needles:
+    """What is looked for in texts: numbers in every form, other addresses as they are. None is found inside a longer
+    number.
+    """
+
+    others: tuple[str, ...]
+    endings: tuple[str, ...]
+    pattern: re.Pattern[str]
+
+    def may_be_in(self, text: ColumnElement[str]) -> list[ColumnElement[bool]]:
+        """Conditions of which at least one holds for each text in which something is found, and for few others."""
+        others = [text.contains(each, autoescape=True) for each in self.others]
+        return [*others, *(JoinedText(text).contains(each) for each in self.endings)]
+
+    def are_in(self, text: str) -> bool:
+        return any(not self._is_abroad(text, found) for found in self.pattern.finditer(text))
+
+    def _is_abroad(self, text: str, found: re.Match[str]) -> bool:
+        """Whether digits are the end of a number that begins with the code of another country."""
+        before = text[max(0, found.start() - _LONGEST_CODE) : found.start()]
+        return found.group()[0].isdigit() and _ANOTHER_COUNTRY.search(before) is not None
+
+
+def _find_endings(spellings: Sequence[str]) -> Sequence[str]:
+    """The digits with which all spellings end, if they are many; otherwise the spellings."""
+    columns = zip(*(reversed(each) for each in spellings), strict=False)
+    common = "".join(digits[0] for digits in takewhile(lambda digits: len(set(digits)) == 1, columns))
+    return [common[::-1]] if len(common) >= SHORTEST_ENDING else spellings
+
+
+def _written_together(digits: str) -> str:
+    return rf"(?<!\d)(?<!\d[\-.]){digits}(?!\d|[\-.]\d)"
+
+
+def _written_apart(digits: str) -> str:
+    """With spaces inside, digits after a space belong to the number too."""
+    return rf"(?<!\d)(?<!\d[ \-.]){_BETWEEN.join(digits)}(?![ \-.]?\d)"
+
+
+def _bounded(address: str) -> str:
+    first, last = (r"(?<!\d)" if address[0] in "+0123456789" else "", r"(?!\d)" if address[-1].isdigit() else "")
+    return first + re.escape(address) + last
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +133,6 @@ def find_person(tx: Transaction, workspace_id: int, contact_id: int) -> Person:
     return Person(workspace_id, contact_id, uuid, paths, name, tuple(merged), numbers)
 
 
-def _is_number(scheme: str, path: str) -> bool:
-    return (scheme == "tel" and path.startswith("+")) or (scheme == "whatsapp" and path.isdecimal())
-
-
 def find_contact_of_person(tx: Transaction, workspace: Workspace, reference: str) -> int:
     """The id of a contact by UUID or URN, also of a deleted one, whose URNs nobody else has got since. Raises
     InvalidInput.
@@ -99,6 +156,22 @@ def redact(document: Any, person: Person) -> Any:
     return _walk(_leave_out(document, person.uuids), needles.are_in)
 
 
+@lru_cache(maxsize=8)
+def make_needles(numbers: tuple[str, ...], others: tuple[str, ...]) -> Needles:
+    """Numbers are in their international form, with `+`."""
+    spellings = [typed_forms(number) for number in numbers]
+    forms = [
+        form for digits in spellings for each in digits for form in (_written_together(each), _written_apart(each))
+    ]
+    words = [_bounded(each) for each in others]
+    endings = tuple(dict.fromkeys(ending for digits in spellings for ending in _find_endings(digits)))
+    return Needles(others, endings, re.compile("|".join([*forms, *words]) or r"(?!)"))
+
+
+def _is_number(scheme: str, path: str) -> bool:
+    return (scheme == "tel" and path.startswith("+")) or (scheme == "whatsapp" and path.isdecimal())
+
+
 def _leave_out(document: Any, uuids: Sequence[str]) -> Any:
     if isinstance(document, list):
         return [_leave_out(each, uuids) for each in document]
@@ -112,10 +185,6 @@ def _leave_out(document: Any, uuids: Sequence[str]) -> Any:
 
 def _emptied(document: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
     return {name: empty for name, empty in names.items() if name in document}
-
-
-SAID: Mapping[str, Any] = {"name": "", "urn": "", "urn_display": "", "urns": [], "groups": [], "fields": {}}
-RESULTS: Mapping[str, Any] = {"results": {}}
 
 
 def _walk(document: Any, is_named: Callable[[str], bool]) -> Any:

@@ -9,8 +9,7 @@ from typing import Any
 from sqlalchemy import Column, Table, Text, delete, insert, select, type_coerce, update
 
 from persistence.database import Database, Transaction
-from persistence.secrets.encrypted_columns import Sealed
-from persistence.secrets.encryption import KeyRing, SecretDamaged, SecretKeyChanged
+from persistence.secrets.encryption import KeyRing, Sealed, SecretDamaged, SecretKeyChanged
 from persistence.tables.service import secret_key_check
 from persistence.tables.sign_ins import account, account_mail
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     Select,
     Table,
@@ -25,15 +26,20 @@ from persistence.contacts.leases import ContactLeases, acquire_leases, is_free, 
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import has_row, list_receivers
-from persistence.sql.fixed_statements import param
-from persistence.sql.kept_statements import execute_kept
+from persistence.sql.fixed_statements import execute_kept, param
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import PENDING, flow_start_batch
-from persistence.tables.runs import parked_sprint
+from persistence.tables.runs import flow_session, parked_sprint
 
 WAKE = "parked"
 STARTS = "starts"
 """The kind of contacts that wait to be started. They do not block the contact's messages."""
+
+WAITING = "waiting"
+_WAITING_WORD: BindParameter[Any] = literal(WAITING, literal_execute=True)
+IS_WAITING: ColumnElement[bool] = flow_session.c.status == _WAITING_WORD
+"""The condition of partial indexes, repeated in statements: SQLite uses such an index only if the statement contains
+it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +139,6 @@ def take_parked(
     return [each for _, each in taken], leases
 
 
-def _pick(tx: Transaction, workspace_id: int, receiver: str, room: int) -> Select[int]:
-    one = parked_sprint.alias()
-    theirs = (one.c.workspace_id == workspace_id) & (one.c.receiver == receiver)
-    free = (
-        select(one.c.id)
-        .join(contact, (contact.c.id == one.c.contact_id) & (contact.c.workspace_id == one.c.workspace_id))
-        .where(theirs, is_free(tx.now))
-    )
-    return select(free.order_by(one.c.id).limit(room).subquery().c.id)
-
-
 def find_free(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> set[int]:
     """Those of these contacts that are not leased."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
@@ -157,3 +152,14 @@ def recall_batches(tx: Transaction, workspace_id: int, batch_ids: Sequence[int])
     mine = (rows.workspace_id == workspace_id) & rows.id.in_(sorted(batch_ids)) & (rows.status == PENDING)
     if tx.execute(update(flow_start_batch).where(mine, ~waits).values(leased_until=None)).rowcount:
         tx.wake(STARTS)
+
+
+def _pick(tx: Transaction, workspace_id: int, receiver: str, room: int) -> Select[int]:
+    one = parked_sprint.alias()
+    theirs = (one.c.workspace_id == workspace_id) & (one.c.receiver == receiver)
+    free = (
+        select(one.c.id)
+        .join(contact, (contact.c.id == one.c.contact_id) & (contact.c.workspace_id == one.c.workspace_id))
+        .where(theirs, is_free(tx.now))
+    )
+    return select(free.order_by(one.c.id).limit(room).subquery().c.id)

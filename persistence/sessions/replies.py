@@ -1,18 +1,29 @@
-"""Messages that flows send, with the route and the flow of each."""
+"""What flows do to contacts: the messages they send, with the route and the flow of each, and changes of many contacts
+at once.
+"""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, select
+from sqlalchemy import Executable, bindparam, select, update
 
-from flows.urns import UrnError, parse
+from flows.urns import Urn, UrnError, parse
 from persistence.channels.types import GATEWAYS
+from persistence.contacts.actions import block_contacts, interrupt_contacts, unblock_contacts
+from persistence.contacts.leases import LeasedContact
+from persistence.contacts.owners import find_owners
+from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
-from persistence.messages.circles import NEUTRAL
-from persistence.messages.outgoing import Draft, Route, add_outgoing
+from persistence.groups.groups import add_members, leave_all_groups, remove_members, touch_contacts
+from persistence.messages.incoming import NEUTRAL
+from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting
 from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.stamps import stamped
 from persistence.tables.channels import channel
+from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, field, group
 
 REASONS = {
     "no_route": "no_route",
@@ -27,7 +38,7 @@ REASONS = {
 class FlowMessage(NamedTuple):
     """A message of a flow as in the engine's event (`msg`: urn, channel, text, attachments, quick_replies). `is_bulk`
     messages were sent because the flow was started for many contacts, not because the contact wrote. `automatic` says
-    what made it (`persistence.messages.circles`).
+    what made it (`persistence.messages.incoming`).
     """
 
     contact_id: int
@@ -45,14 +56,6 @@ def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[FlowMessa
     add_outgoing(tx, workspace_id, [draft for draft in drafts if not draft.is_empty])
 
 
-def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, tuple[int, bool]]:
-    """Ids of active channels by uuid, and whether each is a gateway."""
-    if not uuids:
-        return {}
-    found = _CHANNELS.rows(tx, {"owner": workspace_id, "wanted": sorted(uuids)})
-    return {uuid: (channel_id, kind in GATEWAYS) for uuid, channel_id, kind in found}
-
-
 def _read_channels(_is_sqlite: bool) -> Executable:
     rows = channel.c
     mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID") & rows.is_active
@@ -60,6 +63,80 @@ def _read_channels(_is_sqlite: bool) -> Executable:
 
 
 _CHANNELS = Fixed(_read_channels)
+
+
+def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The attachments of a flow's message, in the form of stored messages."""
+    parts = (str(text).partition(":") for text in content.get("attachments") or ())
+    return [{"content_type": content_type, "url": url} for content_type, _, url in parts]
+
+
+def read_quick_replies(content: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The quick replies of a flow's message: strings, or objects with a text."""
+    replies = ({"text": each} if isinstance(each, str) else each for each in content.get("quick_replies") or ())
+    return [{name: each[name] for name in ("text", "extra") if each.get(name)} for each in replies]
+
+
+@dataclass(slots=True)
+class ContactDelta:
+    """The changes of a contact in one sprint. `values` are new names, languages and time zones (empty: none). `fields`
+    are stored values by key, None if a field was cleared. `urns` is the whole new list.
+    """
+
+    values: dict[str, str] = dataclasses.field(default_factory=dict)
+    fields: dict[str, dict[str, str] | None] = dataclasses.field(default_factory=dict)
+    urns: list[Urn] | None = None
+    status: str | None = None
+
+    @property
+    def is_attribute_change(self) -> bool:
+        return bool(self.values or self.fields)
+
+
+def change_many(
+    tx: Transaction, workspace_id: int, rows: Sequence[LeasedContact], deltas: Mapping[int, ContactDelta]
+) -> None:
+    """Merges changes into contacts whose locked rows are given."""
+    changing = [row for row in rows if row.id in deltas]
+    attributes = [row for row in changing if deltas[row.id].is_attribute_change]
+    if attributes:
+        keys = {key for row in attributes for key in deltas[row.id].fields}
+        uuids = _find_field_uuids(tx, workspace_id, keys)
+        statement = update(contact).where(contact.c.workspace_id == workspace_id, contact.c.id == bindparam("its_id"))
+        names = ("name", "language", "timezone", "fields")
+        changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+        parameters = [_merge(row, deltas[row.id], uuids) for row in attributes]
+        tx.execute(statement.values(modified_on=stamped(tx, contact, workspace_id), **changed), parameters)
+    for row in changing:
+        delta = deltas[row.id]
+        if delta.urns is not None:
+            _change_urns(tx, workspace_id, row.id, delta.urns)
+        if delta.status is not None and delta.status != row.status:
+            _change_status(tx, workspace_id, row.id, delta.status)
+
+
+def change_memberships(
+    tx: Transaction, workspace_id: int, joined: Mapping[str, Sequence[int]], left: Mapping[str, Sequence[int]]
+) -> None:
+    """Adds contacts to manual groups and removes them, by the group's UUID; smart groups are updated separately."""
+    uuids = sorted({*joined, *left})
+    if not uuids:
+        return
+    mine = (group.c.workspace_id == workspace_id) & group.c.uuid.in_(uuids) & group.c.query.is_(None)
+    rows = tx.execute(select(group.c.id, group.c.uuid).where(mine).order_by(group.c.id)).all()
+    for group_id, uuid in rows:
+        if joined.get(uuid):
+            add_members(tx, workspace_id, group_id, joined[uuid])
+        if left.get(uuid):
+            remove_members(tx, workspace_id, group_id, left[uuid])
+
+
+def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, tuple[int, bool]]:
+    """Ids of active channels by uuid, and whether each is a gateway."""
+    if not uuids:
+        return {}
+    found = _CHANNELS.rows(tx, {"owner": workspace_id, "wanted": sorted(uuids)})
+    return {uuid: (channel_id, kind in GATEWAYS) for uuid, channel_id, kind in found}
 
 
 def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draft:
@@ -97,13 +174,51 @@ def _identify(urn: str) -> str:
     return parse(urn).identity
 
 
-def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The attachments of a flow's message, in the form of stored messages."""
-    parts = (str(text).partition(":") for text in content.get("attachments") or ())
-    return [{"content_type": content_type, "url": url} for content_type, _, url in parts]
+def _merge(row: LeasedContact, delta: ContactDelta, uuids: Mapping[str, str]) -> dict[str, Any]:
+    fields = dict(row.fields)
+    for key, value in delta.fields.items():
+        if key not in uuids:
+            continue  # the field was deleted while the flow ran
+        if value is None:
+            fields.pop(uuids[key], None)
+        else:
+            fields[uuids[key]] = value
+    values = {name: delta.values.get(name, getattr(row, name)) or None for name in ("name", "language", "timezone")}
+    return {"its_id": row.id, "new_fields": fields, **{f"new_{name}": value for name, value in values.items()}}
 
 
-def read_quick_replies(content: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The quick replies of a flow's message: strings, or objects with a text."""
-    replies = ({"text": each} if isinstance(each, str) else each for each in content.get("quick_replies") or ())
-    return [{name: each[name] for name in ("text", "extra") if each.get(name)} for each in replies]
+def _find_field_uuids(tx: Transaction, workspace_id: int, keys: set[str]) -> dict[str, str]:
+    rows = field.c
+    if not keys:
+        return {}
+    statement = select(rows.key, rows.uuid).where(rows.workspace_id == workspace_id, rows.key.in_(sorted(keys)))
+    return {key: uuid for key, uuid in tx.execute(statement)}
+
+
+def _change_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> None:
+    owners = find_owners(tx, workspace_id, urns)
+    # Another contact may have got a URN since the flow checked it.
+    free = [urn for urn in urns if urn.identity not in owners or owners[urn.identity].contact_id == contact_id]
+    if set_urns(tx, workspace_id, contact_id, free):
+        touch_contacts(tx, workspace_id, [contact_id])
+    chosen = {urn.identity: urn.query_values.get("channel", [""])[0] for urn in free if urn.query}
+    for urn in free:
+        uuid = chosen.get(urn.identity)
+        found = select(channel.c.id).where(channel.c.workspace_id == workspace_id, channel.c.uuid == uuid)
+        rows = contact_urn.c
+        mine = (rows.workspace_id == workspace_id) & (rows.scheme == urn.scheme) & (rows.path == urn.path)
+        tx.execute(update(contact_urn).where(mine).values(channel_id=found.scalar_subquery() if uuid else None))
+
+
+def _change_status(tx: Transaction, workspace_id: int, contact_id: int, status: str) -> None:
+    if status == BLOCKED:
+        block_contacts(tx, workspace_id, [contact_id])
+        return
+    if status == ACTIVE:
+        unblock_contacts(tx, workspace_id, [contact_id])
+    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
+    tx.execute(update(contact).where(mine).values(status=status, modified_on=stamped(tx, contact, workspace_id)))
+    if status in (STOPPED, ARCHIVED):
+        interrupt_contacts(tx, workspace_id, [contact_id])
+        fail_waiting(tx, workspace_id, [contact_id])
+        leave_all_groups(tx, workspace_id, [contact_id])

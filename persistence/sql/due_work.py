@@ -1,16 +1,20 @@
-"""Which workspaces have waiting work, found by seeks in an index that begins with the workspace. Workers first list the
-workspaces with due work and then take some work of one workspace, so that all are served, and so that a database that
-is spread over several machines by workspace needs only one of them. Workers ask so all the time, so the statements are
-built once: the conditions `waits` are objects that exist once.
+"""Which workspaces have waiting work, found by seeks in an index that begins with the workspace, also where SQLite
+knows nothing about the rows. Workers first list the workspaces with due work and then take some work of one
+workspace, so that all are served, and so that a database that is spread over several machines by workspace needs
+only one of them. Workers ask so all the time, so the statements are built once: the conditions `waits` are objects
+that exist once.
 """
 
 from enum import Enum, auto
 from typing import Any
 
 from sqlalchemy import CTE, Column, ColumnElement, Select, String, and_, case, func, literal, or_, select, true
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import GenericFunction
 
 from persistence.database import Transaction
-from persistence.sql.kept_statements import execute_kept
+from persistence.sql.fixed_statements import execute_kept
 
 MUCH = 50
 """So many rows are a flood: others are served before it."""
@@ -66,13 +70,6 @@ def list_due_workspaces(
     return [owner for (owner,) in execute_kept(tx, (workspace_id, waits), ("due",), (is_due,), build, {})]
 
 
-def _owners(workspace_id: Column[int], *waits: ColumnElement[bool]) -> CTE:
-    """The workspaces with a waiting row, and null at the end."""
-    owners = select(func.min(workspace_id).label("id")).where(*waits).cte("owners", recursive=True)
-    following = select(func.min(workspace_id)).where(*waits, workspace_id > owners.c.id)
-    return owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
-
-
 def list_receivers(
     tx: Transaction,
     workspace_id: Column[int],
@@ -116,3 +113,33 @@ def is_in_share(share: Share, *found: Select[int]) -> ColumnElement[bool]:
         return true()
     is_much = or_(*(has_row(each.offset(MUCH - 1)) for each in found))
     return is_much if share is Share.MUCH else ~is_much
+
+
+class beside_index(GenericFunction[Any]):
+    """A column that is compared, but by which SQLite does not search: another condition names few rows, and without
+    statistics SQLite would as soon read all rows of the workspace. PostgreSQL, which has statistics and partitions,
+    gets the plain column.
+    """
+
+    inherit_cache = True
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        super().__init__(column)
+        self.type = column.type
+
+
+def _owners(workspace_id: Column[int], *waits: ColumnElement[bool]) -> CTE:
+    """The workspaces with a waiting row, and null at the end."""
+    owners = select(func.min(workspace_id).label("id")).where(*waits).cte("owners", recursive=True)
+    following = select(func.min(workspace_id)).where(*waits, workspace_id > owners.c.id)
+    return owners.union_all(select(following.scalar_subquery()).where(owners.c.id.is_not(None)))
+
+
+@compiles(beside_index)
+def _plain(element: beside_index, compiler: SQLCompiler, **options: Any) -> str:
+    return compiler.process(element.clauses.clauses[0], **options)
+
+
+@compiles(beside_index, "sqlite")
+def _not_searched(element: beside_index, compiler: SQLCompiler, **options: Any) -> str:
+    return "+" + compiler.process(element.clauses.clauses[0], **options)

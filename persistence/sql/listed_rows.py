@@ -1,7 +1,9 @@
-"""Inserts any number of rows by one statement whose text never changes: the rows are one parameter, in JSON."""
+"""Inserts rows by statements whose text never changes: one row by its columns, or any number as one parameter in
+JSON."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from functools import cache
 from typing import Any
 
 import orjson
@@ -23,12 +25,21 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
-from persistence.database import upsert
-from persistence.sql.columns import time_text
+from persistence.database import Transaction, upsert
+from persistence.secrets.encryption import Sealed
+from persistence.sql.columns import NumberedColumns, time_text
 from persistence.sql.fixed_statements import Fixed, param
 
 ROWS = "rows"
 """The parameter with the rows: mappings with a value for each of the columns."""
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, datetime):
+        return time_text(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    raise TypeError(f"a row cannot have {value!r}")
 
 
 class _Rows(TypeDecorator[Sequence[Mapping[str, Any]]]):
@@ -44,25 +55,6 @@ class _Rows(TypeDecorator[Sequence[Mapping[str, Any]]]):
 def rows_text(rows: Sequence[Mapping[str, Any]]) -> str:
     """Rows as the one parameter that they are, on PostgreSQL."""
     return orjson.dumps(list(rows)).decode()
-
-
-def _rows_text_on_sqlite(rows: Sequence[Mapping[str, Any]]) -> str:
-    """With times as all columns have them there."""
-    known: dict[int, str] = {}  # most times are that of the unit of work, the same object again and again
-
-    def write(value: object) -> str:
-        found = known.get(id(value))
-        return found or known.setdefault(id(value), _as_text(value))
-
-    return orjson.dumps(list(rows), default=write, option=orjson.OPT_PASSTHROUGH_DATETIME).decode()
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, datetime):
-        return time_text(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    raise TypeError(f"a row cannot have {value!r}")
 
 
 def inserting(
@@ -106,6 +98,39 @@ def json_text(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
+def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[str, Any]) -> int:
+    """Inserts a row; returns its id. The audit log is told."""
+    if _is_sealed(table):  # what is sealed depends on the engine
+        number: int = tx.execute(insert(table).returning(table.c.id), values).scalar_one()
+        return number
+    row = complete_row(table, values)
+    ((number,),) = _inserting(table, tuple(sorted(row))).rows(tx, row)
+    tell_created(tx, table, row)
+    return number
+
+
+def complete_row(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a new row, with those that the table declares for columns that are not given."""
+    return {**_defaults_of(table, values), **values}
+
+
+def tell_created(tx: Transaction, table: Table, row: Mapping[str, Any]) -> None:
+    """Tells the audit log of a row that a fixed statement has inserted."""
+    if tx.witness is not None:
+        tx.witness.note_created(tx, table, row)
+
+
+def _rows_text_on_sqlite(rows: Sequence[Mapping[str, Any]]) -> str:
+    """With times as all columns have them there."""
+    known: dict[int, str] = {}  # most times are that of the unit of work, the same object again and again
+
+    def write(value: object) -> str:
+        found = known.get(id(value))
+        return found or known.setdefault(id(value), _as_text(value))
+
+    return orjson.dumps(list(rows), default=write, option=orjson.OPT_PASSTHROUGH_DATETIME).decode()
+
+
 def _read_on_postgresql(table: Table, names: Sequence[str], as_text: Sequence[str]) -> Select[Any]:
     listed = func.json_to_recordset(cast(param(ROWS, _Rows()), JSON))
     kinds = {name: Text() if name in as_text else table.c[name].type for name in names}
@@ -118,3 +143,31 @@ def _read_on_sqlite(table: Table, names: Sequence[str]) -> Select[Any]:
     chosen = (func.json_extract(rows.c.value, literal_column(f"'$.{name}'")).label(name) for name in names)
     # Without a condition SQLite would take ON CONFLICT for a part of the join.
     return select(*chosen).where(rows.c.value.is_not(None))
+
+
+@cache
+def _is_sealed(table: Table) -> bool:
+    return any(isinstance(each.type, Sealed) for each in table.c)
+
+
+@cache
+def _defaulting(table: Table) -> tuple[Column[Any], ...]:
+    return tuple(each for each in table.c if each.default is not None)
+
+
+def _defaults_of(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for each in _defaulting(table):
+        if each.key not in values:
+            default: Any = each.default
+            found[each.key] = default.arg(None) if default.is_callable else default.arg
+    return found
+
+
+@cache
+def _inserting(table: Table[NumberedColumns], names: tuple[str, ...]) -> Fixed:
+    def build(_is_sqlite: bool) -> Executable:
+        given = {name: param(name, table.c[name].type) for name in names}
+        return insert(table).values(given).returning(table.c.id)
+
+    return Fixed(build, is_told=True)

@@ -1,9 +1,12 @@
-"""Keyset paging: pages of JSON records in a documented order, each found by one statement at any depth."""
+"""Keyset paging: pages of JSON records in a documented order, each found by one statement at any depth, and in one
+snapshot where statements have to agree.
+"""
 
 import base64
 import binascii
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property, partial
@@ -27,13 +30,16 @@ from sqlalchemy.types import Integer, NullType, TypeEngine
 
 from persistence.database import Transaction
 from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
+from persistence.sql.fixed_statements import execute_kept, execute_plain
 from persistence.sql.json_sql import as_text
-from persistence.sql.kept_statements import execute_kept, execute_plain
 from persistence.sql.record_forms import Form, form_of
-from persistence.sql.snapshots import one_snapshot
 
 CURSOR_LENGTH = 1000
 AFTER, AFTER_ID, SKIPPED = "after_value", "after_id", "skipped"
+
+Rows = Sequence[Sequence[Any]]
+"""They end with the id of a record."""
+KEY = -2
 
 
 class InvalidCursor(Exception):
@@ -132,11 +138,6 @@ class Page:
     previous: Position | None
 
 
-def _mark(order: Order, workspace_id: int) -> int:
-    """Distinguishes cursors of other lists and workspaces, whose values may look the same."""
-    return zlib.crc32(b"%d" % workspace_id, order.mark)
-
-
 def encode_cursor(position: Position, order: Order, workspace_id: int) -> str:
     """The opaque text of a position in lists of this order in a workspace; it contains no secret and gives access to
     nothing."""
@@ -173,19 +174,6 @@ def decode_cursor(text: str, order: Order, workspace_id: int) -> Position:
     return position
 
 
-def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | str:
-    if isinstance(kind, UtcDateTime):
-        return datetime.strptime(value, TIME_LAYOUT).replace(tzinfo=UTC)
-    if isinstance(kind, Date):
-        return date.fromisoformat(value)
-    expected = int if isinstance(kind, Integer) else str
-    if type(value) is not expected or (isinstance(value, str) and "\x00" in value):
-        raise ValueError(value)
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError(value)
-    return value
-
-
 def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, size: int) -> Page:
     """One page of records as JSON texts in one statement."""
     backward = position is not None and position.backward
@@ -198,11 +186,6 @@ def fetch_page(tx: Transaction, chosen: Selection, position: Position | None, si
     last = Position(_read_key(kind, rows[-1][place]), int(rows[-1][-1])) if rows else None
     has_next, has_previous = (True, more) if backward else (more, position is not None)
     return Page(found.write(rows), last if has_next else None, first if has_previous else None)
-
-
-Rows = Sequence[Sequence[Any]]
-"""They end with the id of a record."""
-KEY = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +216,47 @@ def read_window(tx: Transaction, chosen: Selection, order: Order, window: Window
     build = partial(_page_statement, chosen, order, window, sqlite=tx.sqlite)
     reading = partial(execute_kept, tx, parts, shape, conditions, build, values, is_even=is_even)
     return Found(_finished(tx, chosen, reading), _documents)
+
+
+def is_beyond(order: Order, position: Position) -> ColumnElement[bool]:
+    """Whether a record comes after a position."""
+    here = tuple_(order.column, order.id)
+    there = tuple_(*_placeholders(order, position))
+    return here < there if order.descending else here > there
+
+
+@contextmanager
+def one_snapshot(tx: Transaction) -> Iterator[None]:
+    """What the block reads is of one moment. A unit of work that only reads has this on SQLite anyway, and where it
+    glances. One that writes on PostgreSQL is left as it is: what it shows are rows that it has locked.
+    """
+    if not tx.is_alone:
+        yield
+        return
+    tx.connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    try:
+        yield
+    finally:
+        if not tx.connection.invalidated:
+            tx.connection.exec_driver_sql("COMMIT")
+
+
+def _mark(order: Order, workspace_id: int) -> int:
+    """Distinguishes cursors of other lists and workspaces, whose values may look the same."""
+    return zlib.crc32(b"%d" % workspace_id, order.mark)
+
+
+def _sort_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | str:
+    if isinstance(kind, UtcDateTime):
+        return datetime.strptime(value, TIME_LAYOUT).replace(tzinfo=UTC)
+    if isinstance(kind, Date):
+        return date.fromisoformat(value)
+    expected = int if isinstance(kind, Integer) else str
+    if type(value) is not expected or (isinstance(value, str) and "\x00" in value):
+        raise ValueError(value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError(value)
+    return value
 
 
 def _finished(tx: Transaction, chosen: Selection, read: Callable[[], Rows]) -> Rows:
@@ -315,13 +339,6 @@ def _pick_ids(
     if not sqlite:
         return _cut(base.where(is_beyond(order, position)).order_by(*sorting), window)
     return _pick_on_sqlite(base, order, position, window)
-
-
-def is_beyond(order: Order, position: Position) -> ColumnElement[bool]:
-    """Whether a record comes after a position."""
-    here = tuple_(order.column, order.id)
-    there = tuple_(*_placeholders(order, position))
-    return here < there if order.descending else here > there
 
 
 def _placeholders(order: Order, position: Position) -> tuple[BindParameter[Any], BindParameter[int]]:

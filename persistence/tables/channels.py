@@ -15,7 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
+from persistence.secrets.encryption import sealed_column, sealed_json_column
 from persistence.sql.columns import (
     BigId,
     Json,

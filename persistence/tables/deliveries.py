@@ -14,7 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.secrets.encrypted_columns import sealed_column
+from persistence.secrets.encryption import sealed_column
 from persistence.sql.columns import BigId, Json, OwnedColumns, RecordColumns, UtcDateTime, numbered_table, partial_index
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"

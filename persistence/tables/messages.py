@@ -274,7 +274,7 @@ message = numbered_table(
 """`external_id` is the sender's own key for a message (for a phone: a hash of number, time and text), unique per
 channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
 failed, or that it is `uncertain` whether a wired one was sent. `automatic` says what made it by itself
-(`persistence.messages.circles`), null if a person did. `stored_on` is our time of storing if `created_on` is the
+(`persistence.messages.incoming`), null if a person did. `stored_on` is our time of storing if `created_on` is the
 channel's time, otherwise null. `offered_on` is when a phone was first asked to send it, `reported_on` the phone's
 time of its last report about it."""
 

@@ -80,7 +80,7 @@ flow_session = numbered_table(
 """`state` is the engine's session while it waits, null once it has ended. `current_flow_id` is the flow that waits;
 the contact's row has it too. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints, and count
 from `counted_from`, or without it from `modified_on`, when the sprint was recorded (see
-`persistence.sessions.waiting`)."""
+`persistence.sessions.sessions`)."""
 
 
 class ParkedSprintColumns(OwnedColumns):

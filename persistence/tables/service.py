@@ -15,7 +15,7 @@ from sqlalchemy import (
     TypedColumns,
 )
 
-from persistence.secrets.encrypted_columns import sealed_column
+from persistence.secrets.encryption import sealed_column
 from persistence.sql.columns import (
     BigId,
     Json,

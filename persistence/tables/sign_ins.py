@@ -3,7 +3,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, TypedColumns
 
-from persistence.secrets.encrypted_columns import sealed_column, sealed_json_column
+from persistence.secrets.encryption import sealed_column, sealed_json_column
 from persistence.sql.columns import (
     Json,
     NumberedColumns,

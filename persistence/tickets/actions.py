@@ -13,7 +13,7 @@ from sqlalchemy import delete, func, insert, select, update
 from persistence.database import Transaction
 from persistence.deletions import TICKET, note_deleted
 from persistence.errors import NothingFound
-from persistence.groups.members import lock_contacts
+from persistence.groups.groups import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped

@@ -11,7 +11,7 @@ from flows.typed import plain
 from flows.words import tokens
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.flows.flows import SURVEY, VOICE
+from persistence.flows.records import SURVEY, VOICE
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import find_all_called, must_exist, require_id
 from persistence.tables.channels import channel

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, select
 
-from persistence.channels.former_channels import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
+from persistence.channels.states import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.sql.fixed_statements import Fixed, param

@@ -17,8 +17,7 @@ from sqlalchemy import Table, func, insert, select, text
 
 from persistence.accounts.addresses import email_key
 from persistence.accounts.unproven import end_unproven
-from persistence.backups.manifest import is_of_backup
-from persistence.backups.postgres import read_sequences, set_sequences
+from persistence.backups.files import is_of_backup, read_sequences, set_sequences
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.media.store import MediaStore
@@ -26,18 +25,22 @@ from persistence.migrations import current_revision
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.service import boundary
 from persistence.tickets.assignees import unassign_stranded
-from persistence.workspace_files.tables import (
+from persistence.workspace_files.writing import (
+    BOUNDARIES,
     BY_KIND,
     FORMAT,
     KINDS,
+    MANIFEST,
     OWNER,
+    USERS,
     VERSION,
+    WORKSPACE,
+    Counts,
     list_columns,
     list_tables,
     reader_of,
     target_of,
 )
-from persistence.workspace_files.writing import BOUNDARIES, MANIFEST, USERS, WORKSPACE, Counts
 
 ROWS_AT_ONCE = 500
 SPOILED = (

@@ -1,16 +1,18 @@
 """Logging of every process: one line per event on stderr, as text for people or JSON for machines. Every line that is
 written during a request contains the request's id.
+
+Tracebacks for the log. Messages of database errors quote values (names, numbers, texts of messages), so only the type,
+the code and the statement without values are written.
 """
 
 import json
 import logging
 import sys
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, TextIO
-
-from relayboard.base.tracebacks import format_traceback
 
 FORMATS = ("text", "json")
 OURS = "relayboard"
@@ -21,6 +23,8 @@ current_request_id: ContextVar[str | None] = ContextVar("current_request_id", de
 
 _OWN_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "request_id", "taskName"}
 _CONTROL_CHARACTERS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))}
+
+
 _CONTROL_CHARACTERS |= {0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
@@ -51,6 +55,43 @@ def write_line(logger: logging.Logger, level: int, message: str, extra: Mapping[
     """Logs a message as `logger.log` does, which would look for its caller first, whom no line names."""
     if logger.isEnabledFor(level):
         logger.handle(logger.makeRecord(logger.name, level, "", 0, message, (), None, None, extra))
+
+
+DATABASE_LIBRARIES = frozenset({"psycopg", "psycopg2", "sqlalchemy", "sqlite3"})
+
+
+def format_traceback(error: BaseException) -> str:
+    """The traceback of an exception and of its causes, oldest first."""
+    chain = list(_chain(error))
+    if not any(_quotes_values(one) for one in chain):
+        return "".join(traceback.format_exception(error)).rstrip("\n")
+    return "\n\n".join(_format_one(one) for one in reversed(chain))
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _quotes_values(error: BaseException) -> bool:
+    return any(kind.__module__.partition(".")[0] in DATABASE_LIBRARIES for kind in type(error).__mro__)
+
+
+def _format_one(error: BaseException) -> str:
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    if not _quotes_values(error):
+        return f"Traceback (most recent call last):\n{frames}{''.join(traceback.format_exception_only(error))}".rstrip()
+    words = [f"{type(error).__module__}.{type(error).__qualname__}"]
+    code = getattr(getattr(error, "orig", error), "pgcode", None)
+    if code is not None:
+        words.append(f"[code {code}]")
+    statement = getattr(error, "statement", None)
+    if statement is not None:
+        words.append(f"[SQL: {statement}]")
+    return f"Traceback (most recent call last):\n{frames}{' '.join(words)}"
 
 
 class JsonLines(logging.Formatter):

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from persistence.backups.copying import copy_database
-from persistence.backups.restoring import restore_backup
-from persistence.backups.writing import write_backup
-from persistence.media.opening import open_store
+from persistence.backups.writing import restore_backup, write_backup
+from persistence.media.store import open_store
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import opened_database, print_json
 from relayboard.commands.progress import show_progress

@@ -1,6 +1,6 @@
 """`relayboard broadcast list|stop`."""
 
-from persistence.broadcasts.v2 import BROADCASTS
+from persistence.broadcasts.records import BROADCASTS
 from persistence.lists import ListQuery, fetch_list, find_record
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
@@ -14,7 +14,7 @@ def run_list(options: Options) -> None:
 
 
 def run_stop(options: Options) -> None:
-    from persistence.broadcasts.actions import stop_broadcasts  # noqa: PLC0415  # lists need none of it
+    from persistence.broadcasts.writes import stop_broadcasts  # noqa: PLC0415  # lists need none of it
 
     with writing_in(options) as (tx, workspace):
         query = ListQuery(tx, workspace)

@@ -1,7 +1,6 @@
 """`relayboard campaign list|archive`."""
 
-from persistence.campaigns.v2 import CAMPAIGNS
-from persistence.campaigns.writes import archive_campaign, find_campaign_workspace
+from persistence.campaigns.records import CAMPAIGNS, archive_campaign, find_campaign_workspace
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.workspaces import find_workspace
 from relayboard.commands.output import CommandFailed, opened_database, print_record, print_records, reading_in

@@ -1,8 +1,19 @@
-"""`relayboard channel list|show|claim|change|limit|secret|webhook|release`."""
+"""`relayboard channel list|show|claim|change|limit|secret|webhook|release|health|alarms|calls`, and the settings of
+gateways from options.
+"""
 
 from typing import Any
 
-from persistence.channels.channels import find_channel_owner, list_channel_facts, read_claimed, rename_channel
+import orjson
+
+from persistence.channels.channels import (
+    find_channel_owner,
+    find_channel_workspace,
+    list_channel_facts,
+    read_claimed,
+    rename_channel,
+)
+from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import (
     callback_path,
     change_config,
@@ -11,6 +22,8 @@ from persistence.channels.settings import (
     set_international,
     set_limit,
 )
+from persistence.channels.types import GATEWAYS, TYPES
+from persistence.channels.types.declaration import Setting
 from persistence.channels.webhooks import (
     rotate_webhook_secret,
     set_channel_webhook,
@@ -18,12 +31,12 @@ from persistence.channels.webhooks import (
 )
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
+from persistence.lists import ListQuery, ListSpec, fetch_list
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
 from relayboard.base.settings import load_settings
-from relayboard.commands.gateway_settings import read_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
-from relayboard.commands.secret_input import given_text
+from relayboard.commands.secret_input import given_text, read_secret
 from relayboard.usage.parts import Options
 
 
@@ -52,14 +65,6 @@ def run_change(options: Options) -> None:
             change_config(tx, workspace_id, options.channel, given, load_settings().webhook_allowed_networks)
         facts = _facts(tx, options.channel)
     print_json(facts)
-
-
-def _facts(tx: Transaction, uuid: str) -> dict[str, Any]:
-    """What is known of an active channel. Raises CommandFailed."""
-    facts = list_channel_facts(tx, _find_channel(tx, uuid)[0], uuid.lower())
-    if not facts:
-        raise CommandFailed(f"the channel {uuid} is released")
-    return facts[0]
 
 
 def run_claim(options: Options) -> None:
@@ -120,6 +125,44 @@ def run_release(options: Options) -> None:
     print_json({"released": options.channel})
 
 
+def run_health(options: Options) -> None:
+    with opened_database() as database, database.reading() as tx:
+        workspace_id = find_channel_workspace(tx, options.channel)
+        try:
+            health = None if workspace_id is None else read_health(tx, workspace_id, options.channel.lower())
+        except RecordMissing:
+            health = None
+    if health is None:
+        raise CommandFailed(f"there is no channel {options.channel}")
+    print_json(health)
+
+
+def run_alarms(options: Options) -> None:
+    _print_list(options, ALARMS, ("channel",))
+
+
+def run_calls(options: Options) -> None:
+    _print_list(options, GATEWAY_CALLS, ("channel", "outcome"))
+
+
+def read_settings(options: Options, channel_type: str) -> dict[str, Any]:
+    """The settings of a type that are given. Raises CommandFailed for one that only other types have."""
+    own = {setting.name: setting for setting in TYPES[channel_type].settings}
+    for setting in (each for name in GATEWAYS for each in TYPES[name].settings):
+        if setting.name not in own and _given_setting(options, setting) is not None:
+            raise CommandFailed(f"{setting.flag} is not a setting of the type {channel_type}")
+    given = {name: _given_setting(options, setting) for name, setting in own.items()}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _facts(tx: Transaction, uuid: str) -> dict[str, Any]:
+    """What is known of an active channel. Raises CommandFailed."""
+    facts = list_channel_facts(tx, _find_channel(tx, uuid)[0], uuid.lower())
+    if not facts:
+        raise CommandFailed(f"the channel {uuid} is released")
+    return facts[0]
+
+
 def _find_channel(tx: Transaction, channel_uuid: str) -> tuple[int, str]:
     """The workspace and the type of a channel. Raises CommandFailed."""
     if not is_uuid(channel_uuid):
@@ -128,3 +171,24 @@ def _find_channel(tx: Transaction, channel_uuid: str) -> tuple[int, str]:
     if found is None:
         raise CommandFailed(f"there is no claimed channel {channel_uuid}")
     return found
+
+
+def _print_list(options: Options, spec: ListSpec, filters: tuple[str, ...]) -> None:
+    asked = {name: getattr(options, name) for name in filters}
+    with reading_in(options) as (tx, workspace):
+        if options.channel is not None and find_channel_workspace(tx, options.channel) != workspace.id:
+            raise CommandFailed(f"there is no channel {options.channel}")
+        given = {name: value for name, value in asked.items() if value is not None}
+        page = fetch_list(ListQuery(tx, workspace, given), spec, None, options.limit)
+    print_json([orjson.loads(record) for record in page.records])
+
+
+def _given_setting(options: Options, setting: Setting) -> Any:
+    """The value of a setting, None if it is not given. Raises CommandFailed."""
+    name = setting.flag.removeprefix("--").replace("-", "_")
+    if setting.kind in ("text", "url"):
+        return given_text(options, name)
+    given = getattr(options, name)
+    if setting.kind == "flag":
+        return "true" if given else None
+    return read_secret(given) if given is not None and setting.kind == "secret" else given

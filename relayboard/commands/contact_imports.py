@@ -1,4 +1,4 @@
-"""`relayboard contact import`."""
+"""`relayboard contact import|imports|cancel-import|take-back-import`."""
 
 import os
 import shutil
@@ -17,22 +17,35 @@ from persistence.contacts.bulk import REJECTED, Outcome
 from persistence.data_jobs import Held, take
 from persistence.database import Database
 from persistence.imports.columns import IGNORE, OURS, URN, Choice, Column, add_unread, choose_targets, make_fields
-from persistence.imports.contact_imports import CONTACT_IMPORTS, create_import, read_columns, show_columns, start_read
+from persistence.imports.contact_imports import (
+    CONTACT_IMPORTS,
+    cancel_import,
+    create_import,
+    read_columns,
+    show_columns,
+    start_read,
+)
 from persistence.imports.reading import BadFile, ReaderDied, Rows, opened_rows
 from persistence.imports.running import CHUNK_ROWS, Looked, look_at, try_rows
-from persistence.lists import read_record
+from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.media.media import place_of_import
-from persistence.media.opening import open_store
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, open_store
 from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces import Workspace
 from relayboard.base.private_files import writing_private
 from relayboard.base.settings import load_settings
-from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
+from relayboard.commands.output import (
+    CommandFailed,
+    opened_database,
+    print_json,
+    reading_in,
+    workspace_named,
+    writing_in,
+)
 from relayboard.commands.progress import show_progress
-from relayboard.usage.parts import Options
+from relayboard.usage.parts import Options, confirm
 
 SHOWN_REASONS = 20
 
@@ -51,6 +64,50 @@ def run_import(options: Options) -> None:
             print_json(_import(database, open_store(settings), workspace, options))
     except (BadFile, ReaderDied) as error:
         raise CommandFailed(f"{options.file}: {error}") from error
+
+
+def batched(outcomes: Iterator[Outcome]) -> Iterator[list[Outcome]]:
+    while some := list(islice(outcomes, CHUNK_ROWS)):
+        yield some
+
+
+def run_list(options: Options) -> None:
+    with reading_in(options) as (tx, workspace):
+        page = fetch_list(ListQuery(tx, workspace), CONTACT_IMPORTS, None, options.limit)
+    print_json([_shown(record) for record in page.records])
+
+
+def run_cancel(options: Options) -> None:
+    with writing_in(options) as (tx, workspace):
+        number = cancel_import(tx, workspace, options.uuid)
+        record = read_record(tx, CONTACT_IMPORTS, workspace, number)
+    print_json(_shown(record))
+
+
+def run_take_back(options: Options) -> None:
+    from persistence.imports.taking_back import count_taking_back, take_back  # noqa: PLC0415  # it loads deletions
+
+    if options.dry_run or not options.yes:
+        with reading_in(options) as (tx, workspace):
+            counts = count_taking_back(tx, workspace, options.uuid)[1]
+        if options.dry_run:
+            print_json(counts)
+            return
+        confirm("{removed} contacts are deleted, {restored} get back what they had, {kept} are kept".format(**counts))
+    settings = load_settings()
+    with opened_database(settings) as database:
+        with database.writing() as tx:
+            workspace = workspace_named(tx, options.workspace)
+            number = take_back(tx, workspace, options.uuid)
+            held = take(tx, contact_import, workspace.id, number)
+        if held is not None:
+            with show_progress("Taking back") as note:
+                Performer(database, open_store(settings), note=note).perform(held)
+        with database.reading() as tx:
+            shown = _shown(read_record(tx, CONTACT_IMPORTS, workspace, number))
+    if shown["error"] is not None:
+        raise CommandFailed(shown["error"])
+    print_json(shown)
 
 
 def _check_output(output: Path, source: Path) -> None:
@@ -139,11 +196,6 @@ def _try(database: Database, workspace: Workspace, options: Options) -> dict[str
     return {**found, "rows": looked.count, **_all(counts), "first_rejected": reasons}
 
 
-def batched(outcomes: Iterator[Outcome]) -> Iterator[list[Outcome]]:
-    while some := list(islice(outcomes, CHUNK_ROWS)):
-        yield some
-
-
 def _all(counts: Counter[str]) -> dict[str, int]:
     return {name: counts[name] for name in ("created", "updated", "rejected")}
 
@@ -198,3 +250,10 @@ def _copy_rejects(store: MediaStore, name: str | None, path: Path) -> None:
         kept = "" if name is None else f"; {store.place} has the rejected rows in {name}"
         reason = error.strerror or error
         raise CommandFailed(f"the import is done, but {path} cannot be written: {reason}{kept}") from error
+
+
+def _shown(record: str) -> dict[str, Any]:
+    """An import without the place of its file."""
+    document: dict[str, Any] = orjson.loads(record)
+    del document["rejects_url"]
+    return document

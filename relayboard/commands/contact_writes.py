@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable
 
-from persistence.contacts.addresses import read_urns
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts, read_urns
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Transaction
-from persistence.groups.members import find_manual_groups
+from persistence.groups.groups import find_manual_groups
 from persistence.lists import read_record
-from persistence.messages.circles import answer_again
+from persistence.messages.incoming import answer_again
 from persistence.workspaces import Workspace
 from relayboard.commands.contacts import contact_named
 from relayboard.commands.output import print_json, print_record, writing_in

@@ -1,6 +1,6 @@
 """`relayboard contact list|show`."""
 
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
 from persistence.lists import ListQuery, fetch_list, read_record

@@ -3,11 +3,10 @@
 import orjson
 
 from persistence.channels.channels import find_channel_workspace
-from persistence.deliveries.failing_receivers import list_switched_off
-from persistence.deliveries.ledger import count_deliveries
-from persistence.deliveries.log import read_delivery
+from persistence.deliveries.outbox import count_deliveries
 from persistence.deliveries.receivers import find_receiver, send_test
-from persistence.deliveries.records import DELIVERIES, send_again, send_failed_again
+from persistence.deliveries.records import DELIVERIES, read_delivery, send_again, send_failed_again
+from persistence.deliveries.settings import list_switched_off
 from persistence.lists import ListQuery, fetch_list
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import require_id

@@ -1,24 +1,38 @@
-"""`relayboard demo`: a running service with sample data, in which a simulated phone receives and sends a message."""
+"""`relayboard demo`: a running service with sample data, in which a simulated phone receives and sends a message.
+
+What gives the workspace of `relayboard demo` its life: contacts, messages and tickets of three weeks, a flow that
+people answer, a campaign, and somebody who writes from time to time.
+"""
 
 import contextlib
+import itertools
 import logging
 import os
+import secrets
 import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from uuid import NAMESPACE_URL, uuid5
 
 import requests
 
+from persistence.accounts.accounts import set_password
+from persistence.accounts.passwords import Passwords
 from persistence.channels.channels import list_channel_facts
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.database import Database, Transaction
+from persistence.definitions.importing import import_definitions
 from persistence.field_writes import create_field
+from persistence.groups.groups import create_group
+from persistence.labels import create_label
+from persistence.sample import FLOW as EXAMPLE_FLOW
+from persistence.sample import fill_sample, name_examples
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import new_uuid
 from persistence.tokens import create_token
@@ -27,12 +41,9 @@ from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace, list_workspaces
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
-from relayboard.commands.demo_life import People, begin_work, fill_workspace, renew_password
 from relayboard.commands.output import CommandFailed
 from relayboard.commands.processes import bound, prepare
-from relayboard.phone.phone import Phone
-from relayboard.phone.state import load_state, save_state
-from relayboard.phone.wire import HttpTransport, NoReply
+from relayboard.phone.phone import HttpTransport, NoReply, Phone, load_state, save_state
 from relayboard.processes import Supervisor, listen, service_children, stopped_by_signals
 from relayboard.usage.parts import Options
 from relayboard.usage.services import DEFAULT_PORT
@@ -49,6 +60,19 @@ WAIT_SECONDS = 40.0
 LOOPBACK = "127.0.0.0/8"
 HOST = "127.0.0.1"
 NEIGHBORS = 20
+
+FLOW = "Visit survey"
+GROUP = "Health workers"
+NOTICE = "Staff meeting on Friday at 9, in the big room. Please confirm with your team."
+REPLIES = ("Good", "Very good, thank you", "Bad, I waited for three hours", "good", "Hello?")
+TALK = (
+    "Good morning, is the nurse there today?",
+    "Thank you for the reminder",
+    "Can I get my medicine at another health post?",
+    "My child has a rash. Should we come?",
+)
+TALK_EVERY = 20
+"""Syncs between two messages of the people who talk."""
 
 
 def say(text: str = "") -> None:
@@ -68,15 +92,6 @@ def run_demo(options: Options) -> int:
         threading.Thread(target=story.tell, name="story", daemon=True).start()
         with stopped_by_signals(supervisor):
             return supervisor.run()
-
-
-def _free_port() -> int:
-    """The default port, or the next free one; 0 (any port) if the next ports are all in use."""
-    for port in range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBORS):
-        with contextlib.suppress(OSError):
-            listen(HOST, port).close()
-            return port
-    return 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +119,39 @@ def sample_workspace(settings: Settings) -> Sample:
         database.close()
 
 
+def renew_password(tx: Transaction, user_id: int) -> str:
+    """A new password of the demo's administrator, which only the link of this start knows."""
+    password = secrets.token_urlsafe(15)
+    set_password(tx, user_id, Passwords().hash(password))
+    return password
+
+
+class People:
+    """Those who answer the flow, and who write from time to time."""
+
+    def __init__(self, phone: Phone) -> None:
+        self.phone = phone
+        self._answered: set[str] = set()
+        self._asked: list[str] = []
+        self._replies = itertools.cycle(REPLIES)
+        self._talk: Iterator[str] = itertools.cycle(TALK)
+        self._turn = 0
+
+    def act(self) -> None:
+        """Answers the survey, one person at a time and not everybody; sometimes somebody writes."""
+        for held in self.phone.state.messages.values():
+            if held.text.startswith("How was your last visit") and held.phone not in self._answered:
+                self._answered.add(held.phone)
+                self._asked.append(held.phone)
+        self._turn += 1
+        if self._asked:
+            number = self._asked.pop(0)
+            if self._turn % 4:
+                self.phone.receive_sms(number, next(self._replies))
+        if self._turn % TALK_EVERY == 0:
+            self.phone.receive_sms(f"+25078833{self._turn % 7:04}", next(self._talk))
+
+
 def _create_sample(tx: Transaction) -> Workspace:
     languages = ("eng", "kin")
     workspace = create_workspace(tx, NAME, country="RW", timezone="Africa/Kigali", languages=languages)
@@ -115,6 +163,85 @@ def _create_sample(tx: Transaction) -> Workspace:
 
 def _add_administrator(tx: Transaction, workspace: Workspace) -> int:
     return add_member(tx, workspace.id, EMAIL, "administrator", first_name="Demo", last_name="Administrator").id
+
+
+def _post(session: requests.Session, url: str, body: dict[str, Any]) -> dict[str, Any]:
+    response = session.post(url, json=body, headers={"Idempotency-Key": new_uuid()})
+    response.raise_for_status()
+    made: dict[str, Any] = response.json()
+    return made
+
+
+def _definitions() -> dict[str, Any]:
+    empty: dict[str, Any] = {"campaigns": [], "triggers": [], "fields": [], "groups": []}
+    return {"version": "13", "site": "https://relayboard.example.org", "flows": [_survey()], **empty}
+
+
+def _uuid(word: str) -> str:
+    return str(uuid5(NAMESPACE_URL, f"https://relayboard.example.org/demo/{word}"))
+
+
+def _say(word: str, text: str) -> dict[str, Any]:
+    return {"type": "send_msg", "uuid": _uuid(f"say {word}"), "text": text}
+
+
+def _survey() -> dict[str, Any]:
+    """A question, and what is said to those who are content, to those who are not, and to everybody else."""
+    texts = {
+        "Good": "Thank you! We are glad that you were content.",
+        "Bad": "We are sorry. The team reads your answer.",
+        "Other": "Thank you for your answer.",
+    }
+    ends = [
+        {
+            "uuid": _uuid(name),
+            "actions": [_say(name, text)],
+            "exits": [{"uuid": _uuid(f"{name} end"), "destination_uuid": None}],
+        }
+        for name, text in texts.items()
+    ]
+    categories = [
+        {"uuid": _uuid(f"{name} category"), "name": name, "exit_uuid": _uuid(f"{name} exit")} for name in texts
+    ]
+    cases = [
+        {
+            "uuid": _uuid(f"{name} case"),
+            "type": "has_any_word",
+            "arguments": [name.lower()],
+            "category_uuid": _uuid(f"{name} category"),
+        }
+        for name in ("Good", "Bad")
+    ]
+    wait = {
+        "uuid": _uuid("wait"),
+        "actions": [],
+        "exits": [{"uuid": _uuid(f"{name} exit"), "destination_uuid": _uuid(name)} for name in texts],
+        "router": {
+            "type": "switch",
+            "operand": "@input.text",
+            "wait": {"type": "msg"},
+            "result_name": "Visit",
+            "categories": categories,
+            "cases": cases,
+            "default_category_uuid": _uuid("Other category"),
+        },
+    }
+    ask = {
+        "uuid": _uuid("ask"),
+        "actions": [_say("ask", "How was your last visit to the clinic? Good or bad?")],
+        "exits": [{"uuid": _uuid("ask exit"), "destination_uuid": _uuid("wait")}],
+    }
+    return {
+        "uuid": EXAMPLE_FLOW,
+        "name": FLOW,
+        "spec_version": "13.6.1",
+        "language": "eng",
+        "type": "messaging",
+        "revision": 1,
+        "expire_after_minutes": 1440,
+        "localization": {},
+        "nodes": [ask, wait, *ends],
+    }
 
 
 class Story:
@@ -275,3 +402,46 @@ class Story:
         with self.changed:
             if not self.changed.wait_for(has_come, WAIT_SECONDS):
                 raise CommandFailed(f"waited in vain for the webhook {name}")
+
+
+def fill_workspace(database: Database, workspace: Workspace, channel_id: int, user_id: int) -> None:
+    """Contacts, messages, tickets and a flow, in one transaction. The fields of the workspace exist already."""
+    with database.writing() as tx:
+        ids = {
+            "channel_id": channel_id,
+            "user_id": user_id,
+            "label_id": create_label(tx, workspace.id, "Question"),
+            "group_id": create_group(tx, workspace.id, "Expecting mothers"),
+        }
+        fill_sample(tx, workspace, **ids, fields=("due_date", "district"))
+        import_definitions(tx, workspace, _definitions())
+        name_examples(tx, workspace, **ids)
+
+
+def begin_work(session: requests.Session, url: str) -> None:
+    """Starts the flow for the health workers, writes to them, and gives the campaign a reminder."""
+    flows = session.get(f"{url}/api/v2/flows.json").json()["results"]
+    groups = {group["name"]: group["uuid"] for group in session.get(f"{url}/api/v2/groups.json").json()["results"]}
+    flow = next(each["uuid"] for each in flows if each["name"] == FLOW)
+    _post(session, f"{url}/api/v2/flow_starts.json", {"flow": flow, "groups": [groups[GROUP]]})
+    notice = {"text": {"eng": NOTICE}, "groups": [groups[GROUP]], "base_language": "eng"}
+    _post(session, f"{url}/api/v2/broadcasts.json", notice)
+    (campaign,) = session.get(f"{url}/api/v2/campaigns.json").json()["results"]
+    reminder = {
+        "campaign": campaign["uuid"],
+        "relative_to": "due_date",
+        "offset": -2,
+        "unit": "weeks",
+        "delivery_hour": 9,
+        "message": {"eng": "Two weeks to go! Please come to the clinic once more."},
+    }
+    _post(session, f"{url}/api/v2/campaign_events.json", reminder)
+
+
+def _free_port() -> int:
+    """The default port, or the next free one; 0 (any port) if the next ports are all in use."""
+    for port in range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBORS):
+        with contextlib.suppress(OSError):
+            listen(HOST, port).close()
+            return port
+    return 0

@@ -2,12 +2,11 @@
 
 from datetime import datetime
 
-from persistence.exports.archived import ArchivesChanged
 from persistence.exports.exports import check_filters
 from persistence.exports.kinds import FILTERS
 from persistence.exports.sheets import CSV, JSONL, XLSX, SheetFull
-from persistence.exports.writing import write_records
-from persistence.media.opening import open_store
+from persistence.exports.writing import ArchivesChanged, write_records
+from persistence.media.store import open_store
 from relayboard.base.private_files import writing_private
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named

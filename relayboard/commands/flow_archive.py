@@ -1,7 +1,7 @@
 """`relayboard flow archive`."""
 
 from persistence.flows.archiving import archive_flow
-from persistence.flows.v2 import FLOWS
+from persistence.flows.records import FLOWS
 from persistence.lists import read_record
 from relayboard.commands.flows import flow_named
 from relayboard.commands.output import opened_database, print_record, workspace_named

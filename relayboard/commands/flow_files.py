@@ -5,7 +5,7 @@ from dataclasses import asdict
 import orjson
 
 from flows.definition.exports import Dependencies
-from persistence.campaigns.v2 import find_campaign
+from persistence.campaigns.records import find_campaign
 from persistence.database import Transaction
 from persistence.definitions.exporting import export_definitions, export_workspace
 from persistence.definitions.importing import ImportReport, import_definitions

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from flows import EngineError, SystemClock
 from flows.engine import ResumeError
 from flows.engine.events import Event
-from relayboard.commands.json_input import read_object
 from relayboard.commands.output import CommandFailed, opened_database, workspace_named
 from relayboard.commands.printing import print_line
+from relayboard.commands.secret_input import read_object
 from relayboard.flow_tools.files import as_export, choose_flow, read_document
-from relayboard.flow_tools.play import Play, describe_events, make_assets, make_contact
-from relayboard.flow_tools.workspace import Lent, lend
+from relayboard.flow_tools.play import Lent, Play, describe_events, lend, make_assets, make_contact
 from relayboard.usage.parts import Options
 
 QUIT = "/quit"

@@ -3,10 +3,14 @@
 import orjson
 
 from persistence.database import Transaction
-from persistence.flows.flows import find_flow
-from persistence.flows.labels import add_flow_label, remove_flow_label
-from persistence.flows.upkeep import set_ignores_triggers
-from persistence.flows.v2 import FLOWS, list_all_flows
+from persistence.flows.records import (
+    FLOWS,
+    add_flow_label,
+    find_flow,
+    list_all_flows,
+    remove_flow_label,
+    set_ignores_triggers,
+)
 from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace

@@ -1,10 +1,9 @@
 """`relayboard channel create`."""
 
-from persistence.channels.gateways import add_gateway
-from persistence.channels.settings import callback_path
+from persistence.channels.settings import add_gateway, callback_path
 from relayboard.base.settings import load_settings
+from relayboard.commands.channels import read_settings
 from relayboard.commands.countries import read_country
-from relayboard.commands.gateway_settings import read_settings
 from relayboard.commands.output import print_json, writing_in
 from relayboard.usage.parts import Options
 

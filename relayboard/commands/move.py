@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from persistence.database import Database, Transaction
-from persistence.media.opening import open_store
+from persistence.media.store import open_store
 from persistence.move.moves import Move, find_move, open_move, save_state
 from persistence.sql.columns import time_text
 from persistence.tokens import find_credentials
@@ -19,10 +19,9 @@ from relayboard.commands.printing import as_json, shows_tables
 from relayboard.commands.secret_input import read_secret
 from relayboard.move.mover import Mover
 from relayboard.move.progress import Progress
-from relayboard.move.report import build_report
+from relayboard.move.report import build_report, write_page, write_text
 from relayboard.move.source import Source
 from relayboard.move.verifying import Verifier
-from relayboard.move.writing import write_page, write_text
 from relayboard.refusal import CommandFailed
 from relayboard.usage.moving import TOKEN_VARIABLE
 from relayboard.usage.parts import Options

@@ -2,7 +2,7 @@
 
 from persistence.accounts.accounts import find_account
 from persistence.channels.channels import find_channel_workspace, find_channels_named
-from persistence.contacts.finding import find_contacts_called
+from persistence.contacts.owners import find_contacts_called
 from persistence.database import Transaction
 from persistence.lists import ListQuery, find_named, find_record
 from persistence.resthooks.subscribers import SUBSCRIBERS

@@ -5,9 +5,7 @@ from typing import Any
 
 from relayboard.commands.countries import read_country
 from relayboard.commands.printing import print_json, print_line
-from relayboard.phone.phone import Phone
-from relayboard.phone.state import PhoneState, load_state, save_state
-from relayboard.phone.wire import HttpTransport, NoReply
+from relayboard.phone.phone import HttpTransport, NoReply, Phone, PhoneState, load_state, save_state
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
 

@@ -1,4 +1,4 @@
-"""`relayboard serve`, `worker` and `migrate`."""
+"""`relayboard serve`, `worker`, `migrate` and `secrets renew`."""
 
 import contextlib
 import logging
@@ -9,13 +9,15 @@ import tempfile
 from collections.abc import Iterator
 from functools import partial
 
-from persistence.media.opening import check_store_package
+from persistence.media.store import check_store_package
 from persistence.migrations import BASE, goes_back, move_to
+from persistence.secrets.encryption import KeyRing
+from persistence.secrets.renewal import confirm_secret_key, renew_secrets
 from persistence.sql.engines import database_name
 from relayboard.base.collection import loading
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
-from relayboard.commands.output import CommandFailed, print_json
+from relayboard.commands.output import CommandFailed, opened_database, print_json
 from relayboard.commands.progress import show_progress
 from relayboard.processes import (
     METRICS_FOLDER,
@@ -119,6 +121,14 @@ def run_migrate(options: Options) -> None:
             spread = distribute(database.engine)
             done |= {"copied": spread.copied, "spread": spread.spread}
     print_json(done)
+
+
+def run_renew(options: Options) -> None:
+    settings = load_settings()
+    with opened_database(settings, confirms_key=False) as database:
+        done = renew_secrets(database, KeyRing.of(settings), drops_unreadable=options.drop_unreadable)
+        confirm_secret_key(database)
+    print_json({"renewed": done.renewed, "dropped": done.dropped})
 
 
 def _confirm_way_back(options: Options, name: str) -> None:

@@ -3,8 +3,7 @@
 from dataclasses import asdict
 from functools import partial
 
-from persistence.contacts.doubles import DOUBLES, merge_doubles
-from persistence.contacts.renumbering import Renumbering, renumber
+from persistence.contacts.merging import DOUBLES, Renumbering, merge_doubles, renumber
 from persistence.lists import ListQuery, fetch_list
 from relayboard.commands.countries import read_country
 from relayboard.commands.output import opened_database, print_json, print_records, reading_in, workspace_named

@@ -1,6 +1,6 @@
 """`relayboard resthook create|subscribers|secret|switch-on`."""
 
-from persistence.deliveries.signers import read_subscriber_secret, rotate_subscriber_secret
+from persistence.deliveries.receivers import read_subscriber_secret, rotate_subscriber_secret
 from persistence.lists import read_record
 from persistence.resthooks.resthooks import RESTHOOKS, ensure_resthook
 from persistence.resthooks.subscribers import list_subscriber_states, switch_on_subscriber

@@ -1,9 +1,14 @@
-"""Secrets are read from a file or standard input: everybody who lists the processes sees arguments."""
+"""What is read for options: secrets from a file or standard input (everybody who lists the processes sees arguments),
+and JSON.
+"""
 
 import os
 import stat
 import sys
 from pathlib import Path
+from typing import Any
+
+import orjson
 
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
@@ -52,6 +57,17 @@ def read_text(source: str) -> str:
     if not text.strip() or "\x00" in text:
         raise CommandFailed(f"{_named(source)} holds no text")
     return text.strip()
+
+
+def read_object(text: str, option: str) -> dict[str, Any]:
+    """The object in the text of an option. Raises CommandFailed."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise CommandFailed(f"{option} is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise CommandFailed(f"{option} must be a JSON object")
+    return value
 
 
 def _named(source: str) -> str:

@@ -1,4 +1,4 @@
-"""`relayboard message send`, `relayboard broadcast create`."""
+"""`relayboard message send|list|resend`, `relayboard broadcast create`."""
 
 import threading
 from datetime import datetime
@@ -6,14 +6,16 @@ from typing import Any
 
 import orjson
 
+from persistence.broadcasts.records import BROADCASTS
 from persistence.broadcasts.states import COMPLETED, FAILED
-from persistence.broadcasts.v2 import BROADCASTS
 from persistence.broadcasts.writes import create_broadcast
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts
+from persistence.contacts.v2 import CONTACTS
 from persistence.database import Database
 from persistence.errors import InvalidInput
-from persistence.lists import read_record
+from persistence.lists import ListQuery, fetch_list, find_record, read_record
 from persistence.media.media import find_attachments
+from persistence.messages.actions import resend_messages
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.v2 import MESSAGES
 from persistence.workspaces import Workspace
@@ -22,6 +24,8 @@ from relayboard.commands.output import (
     opened_database,
     print_json,
     print_record,
+    print_records,
+    reading_in,
     workspace_named,
     writing_in,
 )
@@ -29,6 +33,9 @@ from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options
 
 LOOK_SECONDS = 0.5
+
+ASKED = ("folder", "contact", "broadcast")
+REFERRED = {"contact": CONTACTS, "broadcast": BROADCASTS}
 
 
 def run_send(options: Options) -> None:
@@ -65,6 +72,28 @@ def run_broadcast(options: Options) -> int:
     return 1 if options.wait and record["status"] == FAILED else 0
 
 
+def pause() -> None:
+    threading.Event().wait(LOOK_SECONDS)
+
+
+def run_list(options: Options) -> None:
+    asked = {name: getattr(options, name) for name in ASKED if getattr(options, name) is not None}
+    with reading_in(options) as (tx, workspace):
+        for name, spec in REFERRED.items():
+            if name in asked and find_record(ListQuery(tx, workspace), spec, "uuid", asked[name]) is None:
+                raise CommandFailed(f"there is no {name} {asked[name]}")
+        page = fetch_list(ListQuery(tx, workspace, asked), MESSAGES, None, options.limit)
+    print_records(page.records)
+
+
+def run_resend(options: Options) -> None:
+    with writing_in(options) as (tx, workspace):
+        missing = resend_messages(tx, workspace.id, options.message)
+        if missing:
+            raise CommandFailed(f"there is no message {missing[0]}")
+    print_json({"resent": len(set(options.message))})
+
+
 def _schedule(given: datetime | None, workspace: Workspace) -> dict[str, str]:
     """The time as a request has it."""
     if given is None:
@@ -86,10 +115,6 @@ def _wait(database: Database, workspace: Workspace, broadcast_id: int) -> dict[s
             if record["status"] in (COMPLETED, FAILED):
                 return record
             pause()
-
-
-def pause() -> None:
-    threading.Event().wait(LOOK_SECONDS)
 
 
 def _read(database: Database, workspace: Workspace, broadcast_id: int) -> dict[str, Any]:

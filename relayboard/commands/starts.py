@@ -3,16 +3,15 @@
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.sql.columns import is_uuid
-from relayboard.commands.json_input import read_object
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
+from relayboard.commands.secret_input import read_object
 from relayboard.usage.parts import Options
 
 NEWEST = 250
 
 
 def run_create(options: Options) -> None:
-    from persistence.flow_starts.flow_starts import create_start  # noqa: PLC0415  # lists need none of it
-    from persistence.flow_starts.form import read_form  # noqa: PLC0415  # see above
+    from persistence.flow_starts.flow_starts import create_start, read_form  # noqa: PLC0415  # lists need none of it
 
     named = {"contacts": options.contact, "groups": options.group, "urns": options.urn}
     given = {name: values for name, values in named.items() if values}

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from persistence.backlog import MOST, Backlog, Waiting, read_backlog
-from persistence.heartbeats import Heartbeat, list_heartbeats
+from persistence.diagnosis import Heartbeat, list_heartbeats
 from persistence.migrations import revision_on
 from persistence.sql.columns import time_text
 from relayboard.base.version import program_version

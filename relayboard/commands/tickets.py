@@ -1,6 +1,6 @@
 """`relayboard ticket open`."""
 
-from persistence.contacts.finding import find_contact
+from persistence.contacts.owners import find_contact
 from persistence.database import Transaction
 from persistence.lists import read_record
 from persistence.sql.columns import is_uuid

@@ -1,6 +1,6 @@
 """`relayboard workspace export|import`."""
 
-from persistence.media.opening import open_store
+from persistence.media.store import open_store
 from persistence.secrets.encryption import KeyRing
 from persistence.workspace_files.reading import read_workspace
 from persistence.workspace_files.writing import write_workspace

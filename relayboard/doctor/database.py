@@ -8,9 +8,16 @@ from persistence.accounts.mail import read_given_up
 from persistence.archives.writing import list_given_up
 from persistence.backlog import count_phones, list_refused_phones
 from persistence.database import Database
-from persistence.diagnosis import DatabaseFacts, find_stored_key_fault, find_troubles, is_one_database, read_facts
+from persistence.diagnosis import (
+    DatabaseFacts,
+    Heartbeat,
+    find_stored_key_fault,
+    find_troubles,
+    is_one_database,
+    list_heartbeats,
+    read_facts,
+)
 from persistence.errors import DatabaseError, fault_of, reason_of
-from persistence.heartbeats import Heartbeat, list_heartbeats
 from persistence.migrations import MigrationError, check_schema, current_revision
 from persistence.migrations.part_indexes import finds_parts
 from persistence.secrets.encryption import KeyRing

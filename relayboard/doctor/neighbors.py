@@ -9,7 +9,7 @@ import requests
 
 from flows.engine.services import ServiceError
 from persistence.channels.states import LOST_AFTER
-from persistence.heartbeats import Heartbeat
+from persistence.diagnosis import Heartbeat
 from relayboard.base.certificates import explain_tls
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings

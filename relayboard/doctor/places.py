@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
 
-from persistence.media.folder import FolderStore
-from persistence.media.opening import open_store
-from persistence.media.store import MediaStore, StoreUnavailable
+from persistence.media.store import FolderStore, MediaStore, StoreUnavailable, open_store
 from relayboard.base.settings import SettingError, Settings, kept_key_file, sqlite_file
 from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
 

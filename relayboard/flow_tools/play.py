@@ -1,9 +1,11 @@
-"""Runs flows without a workspace: a person answers for the contact, and nothing is sent or called."""
+"""Runs flows without a workspace: a person answers for the contact, and nothing is sent or called; of a workspace
+nothing is changed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from flows import Assets, Contact, Environment, Flow, Session, resume, start
@@ -13,7 +15,10 @@ from flows.engine import ContactEditor, EventLog, apply_modifier
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event
 from flows.moments import write_moment
-from relayboard.flow_tools.workspace import overlay
+from persistence.contacts.values import environment_of
+from persistence.database import Transaction
+from persistence.flows.assets import load_asset_rows
+from persistence.workspaces import Workspace
 
 PHONE = "tel:+12065550123"
 COUNTRY = "US"
@@ -29,6 +34,8 @@ DEFAULT_NAME = "Ann Lee"
 UNDETERMINED = "und"
 _KINDS = {"classifier": "classifiers", "llm": "llms", "optin": "optins", "ticketer": "ticketers", "topic": "topics"}
 COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
+
+LENT = ("fields", "groups", "globals", "users", "labels", "topics")
 
 
 def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[str, Any]]] | None = None) -> Assets:
@@ -66,10 +73,6 @@ def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[
             lent or {},
         )
     )
-
-
-def _name(reference: Named) -> str:
-    return reference.name or reference.uuid
 
 
 def make_contact(given: Mapping[str, Any], flow: Flow, assets: Assets, clock: Clock) -> Contact:
@@ -237,6 +240,42 @@ _DESCRIPTIONS = {
     "ticket_opened": lambda event: f"  · ticket: {(event['ticket'].get('topic') or {}).get('name', '')}",
     "warning": _describe_problem,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Lent:
+    """Assets of a workspace by kind, in the form that tools of the format exchange, and its formats and languages."""
+
+    assets: dict[str, list[dict[str, Any]]]
+    environment: Environment
+
+
+def lend(tx: Transaction, workspace: Workspace) -> Lent:
+    """The fields, groups, globals, labels, topics and users of a workspace."""
+    lists = load_asset_rows(tx, workspace.id).lists
+    return Lent({kind: [asdict(each) for each in lists[kind]] for kind in LENT}, environment_of(workspace))
+
+
+def overlay(made: Mapping[str, Any], lent: Mapping[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The assets of a file, replaced by those of the workspace where it has them, and all other assets of the
+    workspace. Fields and globals are matched by key, all others by name in any case. Assets of the file keep their
+    UUIDs, because its flows refer to them.
+    """
+    merged = dict(made)
+    for kind, items in lent.items():
+        name = "key" if kind in ("fields", "globals") else "name"
+        known = {str(each[name]).lower(): each for each in made.get(kind) or ()}
+        theirs = {str(each[name]).lower(): each for each in items}
+        kept = [
+            {**each, **theirs.get(key, {}), **({"uuid": each["uuid"]} if each.get("uuid") else {})}
+            for key, each in known.items()
+        ]
+        merged[kind] = kept + [each for key, each in theirs.items() if key not in known]
+    return merged
+
+
+def _name(reference: Named) -> str:
+    return reference.name or reference.uuid
 
 
 def _printable(line: str) -> str:

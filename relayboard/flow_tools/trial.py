@@ -13,8 +13,8 @@ from flows.definition import Finding, Flow, Inspection, list_findings, list_find
 from flows.definition.exports import is_definition, update_file
 from flows.definition.model import Place
 from persistence.database import Database, Transaction
+from persistence.definitions.assets import read_problem
 from persistence.definitions.importing import ImportReport, import_definitions
-from persistence.definitions.problems import read_problem
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.tables.complete import metadata
 from persistence.workspace_setup import create_workspace

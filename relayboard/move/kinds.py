@@ -10,7 +10,7 @@ from persistence.move import moves
 from persistence.move.contacts import write_contacts
 from persistence.move.history import write_broadcasts, write_events, write_messages, write_starts
 from persistence.move.moves import Move
-from persistence.move.runs import write_runs
+from persistence.move.runs import write_runs, write_tickets
 from persistence.move.setup import (
     write_channels,
     write_classifiers,
@@ -25,7 +25,6 @@ from persistence.move.setup import (
     write_topics,
     write_users,
 )
-from persistence.move.tickets import write_tickets
 from relayboard.move import reading
 from relayboard.move.source import SourceFailed
 

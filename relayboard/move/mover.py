@@ -15,10 +15,17 @@ from persistence.errors import LimitReached, Refused
 from persistence.flows.archiving import archive_flow
 from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group
 from persistence.media.store import MediaStore
-from persistence.move.archive_files import find_new_archives, lose_archive, write_archive
+from persistence.move.archives import find_new_archives, lose_archive, write_archive
+from persistence.move.comparison import (
+    delete_messages_between,
+    delete_people,
+    find_gone,
+    find_living,
+    forget_gone,
+    note_flow,
+)
 from persistence.move.contacts import forget_missing, write_contacts
 from persistence.move.flows import lose_definition, put_away_campaigns, write_definitions, write_flows
-from persistence.move.gone import delete_messages_between, delete_people, find_gone, find_living, forget_gone, note_flow
 from persistence.move.moves import CAMPAIGN, CONTACT, FLOW, MESSAGE, Move, find_moved, save_state
 from persistence.move.setup import evaluate_groups
 from persistence.sql.columns import new_uuid, time_text

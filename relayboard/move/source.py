@@ -22,7 +22,7 @@ from handlers.asgi.strict_json import StrictJsonError, check_nesting
 from relayboard.base.certificates import explain_tls
 from relayboard.base.version import program_version
 from relayboard.refusal import CommandFailed
-from worker.http.deadlines import Deadline, Watchdog
+from worker.http.connections import Deadline, Watchdog
 
 CONNECT_SECONDS, READ_SECONDS = 15, 180
 ANSWER_SECONDS, FILE_SECONDS = 600, 7200

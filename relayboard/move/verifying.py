@@ -8,8 +8,15 @@ from typing import Any
 
 from persistence.database import Database, Transaction
 from persistence.move import moves
-from persistence.move.comparison import SPECS, comparable_query, find_held, find_new_uuids, note_unlisted, read_here
-from persistence.move.gone import find_gone
+from persistence.move.comparison import (
+    SPECS,
+    comparable_query,
+    find_gone,
+    find_held,
+    find_new_uuids,
+    note_unlisted,
+    read_here,
+)
 from persistence.move.moves import Move, find_noted, save_state
 from persistence.sql.columns import time_text
 from persistence.templates import STATUSES

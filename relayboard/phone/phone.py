@@ -1,11 +1,24 @@
-"""The simulated phone: does what the published app does when it registers, syncs, receives and sends."""
+"""The simulated phone: does what the published app does when it registers, syncs, receives and sends, signs what it
+sends, and keeps its state in a file.
+"""
 
+import base64
+import hashlib
+import hmac
+import json
 import time
-from collections.abc import Callable
-from typing import Any
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
-from relayboard.phone.state import DELIVERED, FAILED, HANDED_OVER, NEW, RETRY, SENT, HeldMessage, PhoneState
-from relayboard.phone.wire import REGISTER_PATH, NoReply, Transport, WireReply, sign_body, write_body
+import requests
+
+from relayboard.base.certificates import explain_tls
+from relayboard.base.private_files import make_file
+from relayboard.refusal import CommandFailed
 
 COMMANDS_PER_SYNC = 50
 MOST_TRIES = 10
@@ -13,9 +26,74 @@ RETRY_WAITS_MINUTES = (1, 1, 1, 5, 5, 15, 15, 30, 30)
 GIVE_UP_MS = 86_400
 WRONG_SIGNATURE = 1
 
+NEW, HANDED_OVER, RETRY, SENT, DELIVERED, FAILED = "new", "handed_over", "retry", "sent", "delivered", "failed"
+UNFINISHED = (NEW, HANDED_OVER)
+
+TIMEOUT_SECONDS = 120.0
+REGISTER_PATH = "/relayers/relayer/register/"
+
 
 def now_in_milliseconds() -> int:
     return int(time.time() * 1000)
+
+
+@dataclass(slots=True)
+class HeldMessage:
+    """An outgoing message that the phone got; `copies` counts how often its SMS really left the phone."""
+
+    id: int
+    phone: str
+    text: str
+    state: str = NEW
+    tries: int = 0
+    next_try_ms: int = 0
+    handed_over_ms: int = 0
+    copies: int = 0
+
+
+@dataclass(slots=True)
+class PhoneState:
+    """Everything a phone keeps until its data is cleared."""
+
+    device_uuid: str = field(default_factory=lambda: str(uuid.uuid4()))
+    push_token: str = field(default_factory=lambda: f"tok-{uuid.uuid4().hex[:12]}")
+    relayer_id: int | None = None
+    secret: str | None = None
+    claim_code: str | None = None
+    workspace_id: int = -1
+    country: str = "RW"
+    device: str = "Simulated phone"
+    os: str = "13"
+    app_version: str = "2.1.0"
+    power_level: int = 84
+    power_status: str = "DIS"
+    power_source: str = "BAT"
+    network: str = "WIFI"
+    is_paused: bool = False
+    next_number: int = 3
+    queue: list[dict[str, Any]] = field(default_factory=list)
+    messages: dict[int, HeldMessage] = field(default_factory=dict)
+
+    def ids_in(self, *states: str) -> list[int]:
+        return [message.id for message in self.messages.values() if message.state in states]
+
+    def forget_registration(self) -> None:
+        self.relayer_id = self.secret = self.claim_code = None
+        self.workspace_id = -1
+
+
+@dataclass(frozen=True, slots=True)
+class WireReply:
+    """The status and the JSON object of a reply; the object is empty if there was none."""
+
+    status: int
+    document: dict[str, Any]
+
+
+class Transport(Protocol):
+    """Sends a request to the server; raises NoReply if there is no reply."""
+
+    def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply: ...
 
 
 class Phone:
@@ -247,3 +325,86 @@ class Phone:
 
     def _moment(self, at_ms: int | None) -> int:
         return self.clock() if at_ms is None else at_ms
+
+
+def load_state(path: Path) -> PhoneState:
+    """The state in a file; a new phone if there is no file. Raises CommandFailed."""
+    if not path.exists():
+        return PhoneState()
+    try:
+        document = json.loads(path.read_text())
+        messages = {int(key): HeldMessage(**value) for key, value in document.pop("messages").items()}
+        return PhoneState(**document, messages=messages)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CommandFailed(f"{path} is not the state of a phone: delete it or give another --state") from error
+
+
+def save_state(path: Path, state: PhoneState) -> None:
+    """Write the state; if the process dies meanwhile, the file keeps the old state."""
+    temporary = path.with_name(path.name + ".part")
+    make_file(temporary)  # it contains a secret
+    temporary.write_text(json.dumps(asdict(state)))
+    temporary.replace(path)
+
+
+def write_body(commands: Sequence[Mapping[str, Any]]) -> bytes:
+    """The body of a request: keys without a value are left out, as Android's JSON writer does."""
+    kept = [{name: value for name, value in command.items() if value is not None} for command in commands]
+    text = json.dumps({"cmds": kept}, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("/", "\\/").encode("utf-8")
+
+
+def sign_body(secret: str, ts: str, body: bytes) -> str:
+    """HMAC-SHA256 over the body, keyed with secret and ts, in URL-safe base64 with padding."""
+    digest = hmac.new(f"{secret}{ts}".encode(), body, hashlib.sha256).digest()
+    return base64.urlsafe_b64encode(digest).decode()
+
+
+class NoReply(Exception):
+    """The request or its reply was lost."""
+
+
+class HttpTransport:
+    """Requests over real HTTP."""
+
+    def __init__(self, server_url: str) -> None:
+        self.server_url = server_url.rstrip("/")
+        self.session = requests.Session()
+        self.session.trust_env = False
+
+    def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply:
+        headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "RapidPro/13"}
+        try:
+            response = self.session.post(
+                self.server_url + path, params=dict(query), data=body, headers=headers, timeout=TIMEOUT_SECONDS
+            )
+            document = response.json() if response.content else {}
+        except (requests.RequestException, ValueError) as error:
+            raise NoReply(f"{_host_of(self.server_url)}{path}: {_reason_of(error)}") from error
+        return WireReply(response.status_code, document if isinstance(document, dict) else {})
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).netloc.rpartition("@")[2] or url
+    except ValueError:
+        return url
+
+
+def _reason_of(error: Exception) -> str:
+    """In words without the URL, whose query has the signature."""
+    if isinstance(error, requests.Timeout):
+        return f"nothing within {TIMEOUT_SECONDS:.0f} seconds"
+    if isinstance(error, requests.JSONDecodeError):
+        return "the reply is not JSON"
+    if isinstance(error, ValueError):
+        return "this is not the URL of a server"
+    why = explain_tls(error)
+    if why is not None:
+        return f"the secure connection failed: {why}"
+    below: BaseException | None = error
+    while below is not None:
+        if isinstance(below, OSError) and below.strerror:
+            return below.strerror
+        below = below.__cause__ or below.__context__
+    return "the connection was lost"

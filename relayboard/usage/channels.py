@@ -70,14 +70,14 @@ CHANNEL = Noun(
     ),
     Action(
         "health",
-        "channel_health.run_health",
+        "channels.run_health",
         "what waits for a channel, its alarms, and what a phone reported hour by hour",
         channel(),
         examples=(THIS,),
     ),
     Action(
         "alarms",
-        "channel_health.run_alarms",
+        "channels.run_alarms",
         "the newest alarms of phones",
         workspace(),
         option("--channel", "only those of this channel", metavar="UUID"),
@@ -86,7 +86,7 @@ CHANNEL = Noun(
     ),
     Action(
         "calls",
-        "channel_health.run_calls",
+        "channels.run_calls",
         "the newest calls to gateways, with secrets hidden",
         workspace(),
         option("--channel", "only those to this channel", metavar="UUID"),

@@ -64,7 +64,7 @@ CONTACT_IMPORT = Action(
 )
 CONTACT_IMPORTS = Action(
     "imports",
-    "contact_import_jobs.run_list",
+    "contact_imports.run_list",
     "imports of contacts and how far they are, the newest first",
     workspace(),
     limit(),
@@ -72,7 +72,7 @@ CONTACT_IMPORTS = Action(
 )
 CONTACT_CANCEL = Action(
     "cancel-import",
-    "contact_import_jobs.run_cancel",
+    "contact_imports.run_cancel",
     "stop an import that is not finished",
     argument("uuid", "the import, as `relayboard contact imports` names it", metavar="UUID"),
     workspace(),
@@ -81,7 +81,7 @@ CONTACT_CANCEL = Action(
 )
 CONTACT_TAKE_BACK = Action(
     "take-back-import",
-    "contact_import_jobs.run_take_back",
+    "contact_imports.run_take_back",
     "delete what an import created and give back what it changed, where nobody has touched it since",
     argument("uuid", "the import, as `relayboard contact imports` names it", metavar="UUID"),
     workspace(),

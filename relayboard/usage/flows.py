@@ -7,7 +7,7 @@ import click
 from relayboard.usage.choices import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, this, workspace
 from relayboard.usage.people import ID, IN
-from relayboard.usage.record_actions import showing
+from relayboard.usage.records import showing
 from relayboard.usage.values import FileOrOutput, Moment
 
 FILE = click.Path(path_type=Path)

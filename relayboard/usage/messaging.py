@@ -6,7 +6,7 @@ from relayboard.usage.choices import DOUBLES
 from relayboard.usage.data import CONTACT_DATA, FOLDERS
 from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
-from relayboard.usage.record_actions import record, showing
+from relayboard.usage.records import record, showing
 from relayboard.usage.values import Moment
 
 NUMBER = "tel:+250788000111"
@@ -114,7 +114,7 @@ MESSAGE = Noun(
     "list and send messages",
     Action(
         "list",
-        "messages.run_list",
+        "sending.run_list",
         "messages, the newest first",
         workspace(),
         option("--folder", "only those of this folder", choices=FOLDERS),
@@ -136,7 +136,7 @@ MESSAGE = Noun(
     ),
     Action(
         "resend",
-        "messages.run_resend",
+        "sending.run_resend",
         "send messages again that failed, or of which it is uncertain whether they were sent",
         workspace(),
         argument("message", "the UUID of a message", several=True),

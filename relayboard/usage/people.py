@@ -276,7 +276,7 @@ SECRETS = Noun(
     "the encrypted secrets in the database",
     Action(
         "renew",
-        "secrets.run_renew",
+        "processes.run_renew",
         "encrypt all with the current RELAYBOARD_SECRET_KEY",
         flag(
             "--drop-unreadable",

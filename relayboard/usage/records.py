@@ -1,22 +1,88 @@
-"""How the records that flows and messages use are called."""
+"""How the records that flows and messages use are called, and the actions that all records have."""
 
 from pathlib import Path
 
 import click
 
 from relayboard.usage.choices import CLASSIFIERS, FIELD_ACCESSES, FIELD_TYPES, TEMPLATE_STATUSES, TICKETERS
-from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, text_or_file, this, workspace
+from relayboard.usage.parts import (
+    Action,
+    Noun,
+    OneOf,
+    Part,
+    argument,
+    flag,
+    limit,
+    option,
+    text_or_file,
+    this,
+    workspace,
+)
 from relayboard.usage.people import ID, IN
-from relayboard.usage.record_actions import creation, deletion, listing, named, record, renaming, service, showing
 from relayboard.usage.values import WholeNumber
 
 FILE = click.Path(path_type=Path)
 SUBSCRIBER = WholeNumber(1)
+MEDIA = Noun(
+    "media",
+    "uploaded files and the space that they use",
+    Action(
+        "list",
+        "media.run_list",
+        "the files, newest first, and how much of the quota they use",
+        workspace(),
+        examples=(IN,),
+    ),
+    Action(
+        "delete",
+        "media.run_delete",
+        "delete files; messages keep their addresses, which lead nowhere then",
+        workspace(),
+        argument("media", "a file, as `relayboard media list` names it", metavar="UUID", several=True),
+        destroys="the files are deleted, and messages that name them keep addresses that lead nowhere",
+        asks_pipes=False,
+        examples=(f"{IN} {ID}",),
+    ),
+)
+
+NAMED = ("group", "label", "topic", "optin", "ticketer", "classifier", "template", "campaign", "flow")
 
 
 def subscriber() -> OneOf:
     text = "its id, as `relayboard resthook subscribers` shows it"
     return this("subscriber", "--subscriber", text, metavar="ID", kind=SUBSCRIBER)
+
+
+def named(text: str) -> click.Option:
+    return option("--name", text, required=True)
+
+
+def listing(what: str, listed: int = 250) -> Action:
+    return Action("list", "records.run_list", what, workspace(), limit(listed), examples=(IN,))
+
+
+def record(noun: str, key: str) -> click.Argument:
+    if noun in NAMED:
+        return argument(key, f"the UUID or the name of the {noun}", metavar=noun.upper())
+    return argument(key, f"the {noun}, as `relayboard {noun} list` names it", metavar=key.upper())
+
+
+def showing(noun: str, key: str = "uuid", example: str = ID) -> Action:
+    return Action(
+        "show", "records.run_show", f"one {noun}", workspace(), record(noun, key), examples=(f"{IN} {example}",)
+    )
+
+
+def deletion(noun: str, what: str, key: str = "uuid", example: str = ID) -> Action:
+    return Action(
+        "delete",
+        "records.run_delete",
+        f"delete a {noun}",
+        workspace(),
+        record(noun, key),
+        destroys=f"the {noun} {{{key}}} is deleted{what}, which cannot be undone",
+        examples=(f"{IN} {example} --yes",),
+    )
 
 
 FIELD = Noun(
@@ -55,6 +121,24 @@ FIELD = Noun(
     ),
     deletion("field", " with its values in all contacts", "key", "due_date"),
 )
+
+
+def creation(text: str, *parts: Part, examples: tuple[str, ...]) -> Action:
+    return Action("create", "records.run_create", text, workspace(), parts, examples=examples)
+
+
+def renaming(noun: str) -> Action:
+    return Action(
+        "change",
+        "records.run_change",
+        f"rename a {noun}",
+        workspace(),
+        record(noun, "uuid"),
+        named("the new name"),
+        examples=(f"{IN} {ID} --name Others", f"{IN} Neighbors --name Others"),
+    )
+
+
 GROUP = Noun(
     "group",
     "groups of contacts",
@@ -117,6 +201,12 @@ OPTIN = Noun(
     showing("optin"),
     renaming("optin"),
 )
+
+
+def service(choices: tuple[str, ...]) -> click.Option:
+    return option("--type", "the service behind it", choices=choices, required=True)
+
+
 TICKETER = Noun(
     "ticketer",
     "places where tickets are kept",
@@ -173,27 +263,6 @@ TEMPLATE = Noun(
     ),
     listing("the templates of a workspace"),
     showing("template"),
-)
-MEDIA = Noun(
-    "media",
-    "uploaded files and the space that they use",
-    Action(
-        "list",
-        "media.run_list",
-        "the files, newest first, and how much of the quota they use",
-        workspace(),
-        examples=(IN,),
-    ),
-    Action(
-        "delete",
-        "media.run_delete",
-        "delete files; messages keep their addresses, which lead nowhere then",
-        workspace(),
-        argument("media", "a file, as `relayboard media list` names it", metavar="UUID", several=True),
-        destroys="the files are deleted, and messages that name them keep addresses that lead nowhere",
-        asks_pipes=False,
-        examples=(f"{IN} {ID}",),
-    ),
 )
 CAMPAIGN = Noun(
     "campaign",

@@ -29,7 +29,7 @@ from tests.documentation import PAGES, ROOT, Block, expand, read_blocks, read_in
 from tests.relayboard.every_command.leaves import LEAVES
 from tests.relayboard.every_command.running import Run
 from tests.relayboard.every_command.world import World
-from worker.webhooks.reply import Reply, read_answer
+from worker.webhooks.dispatcher import Reply, read_answer
 
 BLOCKS = [pytest.param(block, id=block.name) for page in PAGES for block in read_blocks(page)]
 COMMANDS = [

@@ -8,7 +8,7 @@ from sqlalchemy import insert, update
 
 from persistence.database import Database
 from persistence.limits.rate_limits import Origin
-from persistence.relayers.registrations import PhoneIdentity, register_phone
+from persistence.relayers.relayers import PhoneIdentity, register_phone
 from persistence.sql.names import name_key
 from persistence.tables.channels import channel
 from persistence.tables.complete import metadata

@@ -5,11 +5,10 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.broadcasts.states import IS_UNFINISHED
 from persistence.classifiers import create_classifier
-from persistence.resthooks.events import record_resthook_event
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks.subscribers import create_subscriber, record_resthook_event
 from persistence.tables.contacts import contact, group
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow

@@ -14,7 +14,7 @@ from temba_client.exceptions import (
 )
 from temba_client.v2 import TembaClient
 
-from persistence.contacts.finding import find_contact
+from persistence.contacts.owners import find_contact
 from testbed.running import RunningService, forked_service
 from testbed.tokens import make_token
 from tests.compat.conftest import Tenant

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from persistence.contacts.finding import find_contact
+from persistence.contacts.owners import find_contact
 from persistence.tables.contacts import group
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from testbed.running import wait_until

@@ -12,10 +12,8 @@ from persistence.accounts.passwords import Passwords
 from persistence.field_writes import create_field
 from persistence.relayers.relayers import claim_phone
 from persistence.users import add_member, find_member
-from relayboard.commands.demo_life import begin_work, fill_workspace
-from relayboard.phone.phone import Phone
-from relayboard.phone.state import PhoneState
-from relayboard.phone.wire import HttpTransport
+from relayboard.commands.demo import begin_work, fill_workspace
+from relayboard.phone.phone import HttpTransport, Phone, PhoneState
 from testbed.running import RunningService, forked_service
 
 PASSWORD = "a long sentence is best"

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from sqlalchemy import delete
 
 from persistence.tables.channels import channel
-from relayboard.commands.demo_life import People
+from relayboard.commands.demo import People
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, sign_in
 

@@ -5,10 +5,10 @@ import pytest
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.database import Database
 from persistence.field_writes import create_field
-from persistence.sample_names import CHANNEL
+from persistence.sample import CHANNEL
 from persistence.users import add_member
 from persistence.workspaces import Workspace
-from relayboard.commands.demo_life import fill_workspace
+from relayboard.commands.demo import fill_workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.contract.documents import Operation, document, token_operations

@@ -18,7 +18,7 @@ from sqlalchemy import BindParameter, ForeignKey, Table, bindparam, select, upda
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql.compiler import SQLCompiler
 
-from persistence.relayers.registrations import random_code
+from persistence.relayers.relayers import random_code
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import membership, token
 from persistence.tables.channels import channel

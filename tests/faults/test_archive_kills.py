@@ -12,7 +12,7 @@ from sqlalchemy import Table, func, insert, select, update
 
 from persistence.archives.archives import MESSAGE, RUN
 from persistence.database import Database, Transaction
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.messages import message

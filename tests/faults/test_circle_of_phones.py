@@ -9,9 +9,7 @@ from sqlalchemy import select
 from persistence.tables.flows import flow
 from persistence.triggers.triggers import CATCH_ALL
 from persistence.triggers.writes import NewTrigger, create_trigger
-from relayboard.phone.phone import Phone
-from relayboard.phone.state import PhoneState
-from relayboard.phone.wire import HttpTransport
+from relayboard.phone.phone import HttpTransport, Phone, PhoneState
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until

@@ -26,7 +26,7 @@ from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.imports.contact_imports import create_import, start_import
 from persistence.lists import ListQuery, read_list
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.messages.incoming import Received, store_received
 from persistence.performing import Performer
 from persistence.rights.requests import create_request
@@ -290,7 +290,7 @@ def of_letter(ground: Ground) -> Case:
             assert any("1 letters about accounts were not sent" in each for each in told)
         return reason, len(mailbox.envelopes) == 1 and found[f"{OTHER}@example.org"] is None
 
-    return Case("worker.mail write_letter", POISON, look, lambda: context.__exit__(None, None, None))
+    return Case("worker.jobs write_letter", POISON, look, lambda: context.__exit__(None, None, None))
 
 
 def campaigns_of(ground: Ground) -> tuple[int, int]:
@@ -326,7 +326,7 @@ def of_fire(ground: Ground) -> Case:
 
 def of_pass(ground: Ground) -> Case:
     poisoned, _ = campaigns_of(ground)
-    place = "persistence.campaigns.rescheduling update_fires"
+    place = "persistence.campaigns.fires update_fires"
     return Case(place, f"event_id={poisoned},", lambda: look_at_events(ground))
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.deliveries.ledger import Ledger, count_deliveries
-from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.outbox import Ledger, count_deliveries, record_channel_event
 from persistence.errors import DatabaseError
 from persistence.workspaces import Workspace
 from testbed.gateways import add_gateway, queue_messages, states_of

@@ -18,7 +18,7 @@ from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from handlers.app import create_app
-from handlers.asgi.browsers import COOKIE
+from handlers.asgi.request_checks import COOKIE
 from openapi.bundle import operations
 from persistence.database import Database
 from persistence.relayers.relayers import claim_phone
@@ -28,7 +28,7 @@ from persistence.tokens import create_token
 from persistence.users import add_member, find_member
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
-from relayboard.phone.wire import sign_body
+from relayboard.phone.phone import sign_body
 from testbed.running import RunningService
 from testbed.tokens import SECRET_KEY
 from tests.accounts import PASSWORD, QUICK, add_person

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, update
 
-from handlers.contract.rights import EACH, OPEN
+from handlers.contract.operations import EACH, OPEN
 from handlers.v2.stream import kinds_of
 from persistence.database import Database
 from persistence.sql.columns import new_uuid

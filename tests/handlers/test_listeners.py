@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import event
 
 from handlers import listeners as module
-from handlers.asgi.refusals import Refusal
+from handlers.asgi.plain_responses import Refusal
 from handlers.listeners import Listeners
 from persistence.changes import note_changed
 from persistence.database import Database

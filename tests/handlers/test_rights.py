@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from handlers.contract.operations import load_contract
-from handlers.contract.rights import may_use
+from handlers.contract.operations import load_contract, may_use
 from handlers.v2.contact_timeline import LISTED_BY as OF_TIMELINE
 from handlers.v2.deletions import LISTED_BY as OF_DELETIONS
 from handlers.v2.stream import LISTED_BY as OF_STREAM

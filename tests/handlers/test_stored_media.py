@@ -11,10 +11,8 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.media import media as media_records
-from persistence.media.folder import FolderStore
 from persistence.media.media import finish_received
-from persistence.media.opening import open_store
-from persistence.media.store import MediaStore
+from persistence.media.store import FolderStore, MediaStore, open_store
 from persistence.tables.messages import media
 from relayboard.base.settings import Settings
 from testbed.set_by_name import by_name

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from persistence.clock_writes import QUICK
 from persistence.database import Database
-from persistence.groups.members import touch_contacts
-from persistence.stamps import later
+from persistence.groups.groups import touch_contacts
+from persistence.stamps import QUICK, later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace

@@ -12,7 +12,7 @@ from bench.faults.neighbors import percentile, summarize
 from bench.faults.page import describe
 from bench.faults.receivers import MOST_FOR_SLOW
 from bench.faults.record import COUNTED, Record
-from persistence.deliveries.ledger import Ledger
+from persistence.deliveries.outbox import Ledger
 from testbed.running import forked_service
 
 QUICK = ("queue away", "pool exhausted")

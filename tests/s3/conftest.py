@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from persistence.media.opening import open_store
 from persistence.media.s3 import S3Store, client_of
+from persistence.media.store import open_store
 from relayboard.base.settings import Settings, load_settings
 from testbed.tokens import SECRET_KEY
 

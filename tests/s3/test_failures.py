@@ -13,8 +13,7 @@ from handlers.asgi import store_responses
 from persistence.media import media as media_records
 from persistence.media import s3
 from persistence.media.media import finish_received, read_usage
-from persistence.media.opening import open_store
-from persistence.media.store import StoreUnavailable
+from persistence.media.store import StoreUnavailable, open_store
 from persistence.tables.messages import media
 from relayboard.base.settings import Settings
 from tests.api import Api

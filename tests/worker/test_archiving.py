@@ -13,8 +13,7 @@ from persistence.archives import writing as archive_writing
 from persistence.archives.writing import archive_next_day
 from persistence.attempts import MOST_ATTEMPTS
 from persistence.labels import create_label
-from persistence.media.opening import open_store
-from persistence.media.store import MediaStore, StoreUnavailable
+from persistence.media.store import MediaStore, StoreUnavailable, open_store
 from persistence.tables.messages import label, message, message_label
 from persistence.tables.service import archive
 from tests.api import Api

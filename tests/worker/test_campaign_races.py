@@ -12,7 +12,7 @@ from persistence.campaigns.fires import read_timings, update_fires
 from persistence.contacts.urns import note_seen
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
-from persistence.groups.members import add_members, remove_members
+from persistence.groups.groups import add_members, remove_members
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message

@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from persistence.database import Database
-from persistence.deliveries.ledger import Ledger, count_deliveries
-from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.outbox import Ledger, count_deliveries, record_channel_event
 from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_channel
 from tests.worker.receivers import Reply, receiving

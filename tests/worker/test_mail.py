@@ -24,8 +24,8 @@ from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, Browser, add_person
 from tests.conftest import Clock
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail
 from tests.worker.flows.service_settings import with_settings
-from worker import mail
-from worker.mail import begin_mail
+from worker import jobs
+from worker.jobs import begin_mail
 from worker.runtime import Runtime
 
 LINKS, ENTER = "/api/v2/sign_in_links.json", "/api/v2/link_sessions.json"
@@ -155,7 +155,7 @@ def test_a_letter_that_was_sent_while_the_database_went_away_is_not_sent_again(
             raise away.pop()
         finish_letter(tx, letter_id)
 
-    monkeypatch.setattr(mail, "finish_letter", finish_or_fail)
+    monkeypatch.setattr(jobs, "finish_letter", finish_or_fail)
     assert ask(post) == 204
     post.mailbox.envelopes.clear()
     step = begin_mail(post.runtime)

@@ -10,8 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from persistence.errors import DatabaseError
 from persistence.sql.columns import new_uuid
 from testbed.patience import PATIENCE_SECONDS
-from worker.job_pool import JobPool
-from worker.jobs import Job
+from worker.jobs import Job, JobPool
 from worker.metrics import serving_metrics
 
 

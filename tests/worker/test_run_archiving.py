@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import select, update
 
-from persistence.media.opening import open_store
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, open_store
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.runs import flow_run, flow_session
 from tests.channel_rows import add_channel, add_contact, add_outgoing

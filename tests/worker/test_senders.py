@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from persistence.deliveries.ledger import Ledger
+from persistence.deliveries.outbox import Ledger
 from persistence.messages.states import WIRED
 from persistence.sql.due_work import MUCH
 from persistence.workspace_setup import create_workspace

@@ -13,7 +13,7 @@ from flows.places import Place, read_places
 from persistence.boundaries.boundaries import read_place_tree
 from persistence.database import Database, Transaction
 from persistence.flows.assets import AssetRows, StoredFlow, load_asset_rows
-from persistence.flows.revisions import read_revision
+from persistence.flows.writes import read_revision
 from persistence.workspaces import Workspace
 
 WORKSPACES_KEPT = 64

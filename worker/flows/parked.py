@@ -18,16 +18,11 @@ from persistence.sessions.parking import (
     take_parked,
 )
 from worker.callers import Finished
-from worker.dispatcher import AfterCommit, Leased, LeasedQueue, begin_dispatching, do_nothing
-from worker.flows.batch import LAST_ATTEMPTS, Plan
-from worker.flows.calls import CALLS, plan_calls
-from worker.flows.incoming import INCOMING, plan_messages
-from worker.flows.lease_renewal import LeaseKeeper
-from worker.flows.runner import BatchContext, FlowRunner, OnRecorded
+from worker.dispatcher import AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
+from worker.flows.incoming import CALLS, INCOMING, plan_calls, plan_messages
+from worker.flows.runner import LAST_ATTEMPTS, BatchContext, FlowRunner, LeaseKeeper, OnRecorded, Plan
 from worker.flows.sprints import Task
-from worker.flows.starts import plan_batch
-from worker.flows.timers import TIMERS, plan_waits
-from worker.receiver_slots import ReceiverSlots
+from worker.flows.starts import TIMERS, plan_batch, plan_waits
 from worker.runtime import Runtime
 
 SLOTS = 64

@@ -9,26 +9,29 @@ from flows.moments import parse_moment
 from persistence.contacts.leases import Claim, lock_claimed, release_claimed
 from persistence.contacts.values import FixedClock
 from persistence.database import Transaction
-from persistence.flows.upkeep import find_archived
+from persistence.flows.records import find_archived
 from persistence.messages.handling import finish_messages, give_up_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
 from persistence.sessions.sessions import (
     SessionState,
+    expire_sessions,
+    fail_sessions,
+    find_waiting,
+    forget_timeouts,
     interrupt_contacts,
+    lock_waiting,
     move_contacts,
     move_contacts_at_end,
     save_sessions,
 )
-from persistence.sessions.waiting import expire_sessions, fail_sessions, find_waiting, forget_timeouts, lock_waiting
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects.effect import Recording
 from worker.flows.effects.table import TYPES, carry_out, has_messages_alone
 from worker.flows.effects.waits import read_ends
-from worker.flows.sprint_events import SprintEvent, first_flow, flows_of_events
-from worker.flows.sprints import Outcome
+from worker.flows.sprints import Outcome, SprintEvent, first_flow, flows_of_events
 
 BACKGROUND = "messaging_background"
 

@@ -1,8 +1,10 @@
-"""Runs the engine for leased contacts, outside of transactions."""
+"""Runs the engine for leased contacts, outside of transactions, and keeps the events of each sprint with its contact
+and its flow.
+"""
 
 import hmac
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -26,8 +28,16 @@ from flows.engine import (
 from flows.engine.services import Services
 from flows.environment import Environment
 from persistence.attempts import GIVEN_UP
-from persistence.messages.circles import ANEW, GOING_ON, NEUTRAL
+from persistence.messages.incoming import ANEW, GOING_ON, NEUTRAL
 from worker.flows.asset_cache import DatabaseAssets
+
+logger = logging.getLogger("relayboard.worker")
+
+OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True, groups_see_urns=True, extra=True)
+SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
+"""The namespace of their UUIDs."""
+
+FlowReference = Mapping[str, Any]
 
 
 @dataclass(slots=True)
@@ -55,13 +65,6 @@ class RepeatableChance:
         self._drawn += 1
         digest = hmac.digest(self.key, f"{self.sprint} {self._drawn}".encode(), "sha256")
         return Decimal(int.from_bytes(digest) % 10**RANDOM_DIGITS).scaleb(-RANDOM_DIGITS)
-
-
-logger = logging.getLogger("relayboard.worker")
-
-OPTIONS = Options(interface_events=True, classifiers=True, stable_transfers=True, groups_see_urns=True, extra=True)
-SESSIONS = UUID("b8a0d7c4-1f52-4e0b-8a36-2d9d1c57e2f9")
-"""The namespace of their UUIDs."""
 
 
 def derive_uuid(name: str) -> str:
@@ -222,6 +225,46 @@ def find_receiver(assets: DatabaseAssets, task: Task) -> str | None:
     else:
         uuids = _list_open_flows(task.state or {})
     return next((uuid for uuid in reversed(uuids) if assets.calls_out(uuid)), None)
+
+
+class SprintEvent(NamedTuple):
+    """An event, the contact and the session of its sprint, and the flow by UUID and name. `is_bulk` events happened
+    because the flow was started for many contacts, not because the contact wrote. `automatic` says what causes their
+    messages (`persistence.messages.incoming`).
+    """
+
+    event: Event
+    contact_id: int
+    session: Session
+    flow: FlowReference
+    is_bulk: bool
+    automatic: int
+
+
+def first_flow(session: Session, state: Mapping[str, Any] | None) -> FlowReference:
+    """The flow in which a sprint begins: the one that waited, or the one that was started."""
+    for run in (state or {}).get("runs") or ():
+        if run["status"] == "waiting":
+            flow: FlowReference = run["flow"]
+            return flow
+    return session.runs[0].flow if session.runs else {}
+
+
+def flows_of_events(
+    session: Session, state: Mapping[str, Any] | None, events: Sequence[Event]
+) -> Iterator[tuple[Event, FlowReference]]:
+    """Each event with its flow; `state` is the session before the sprint, None for a start. After the end of a run its
+    parent continues.
+    """
+    flow_of = {run.uuid: run.flow for run in session.runs}
+    parent_of = {run.uuid: run.parent_uuid for run in session.runs}
+    current = first_flow(session, state)
+    for event in events:
+        if event["type"] == "run_started":
+            current = event["flow"]
+        yield event, current
+        if event["type"] == "run_ended":
+            current = flow_of.get(parent_of.get(event["run_uuid"], ""), current)
 
 
 def _list_open_flows(state: Mapping[str, Any]) -> list[str]:

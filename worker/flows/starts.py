@@ -1,7 +1,10 @@
-"""Flow starts: their contacts are found page by page and started batch by batch."""
+"""What starts or continues flows by time: flow starts, whose contacts are found page by page and started batch by
+batch, timeouts and expirations.
+"""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 from typing import Any
 
 from flows.moments import write_moment
@@ -24,13 +27,23 @@ from persistence.flow_starts.batches import (
 from persistence.flow_starts.expansion import begin_expansion, expand_start, lease_start, list_expanding_workspaces
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.sessions.parking import STARTS, find_free, park
+from persistence.sessions.sessions import (
+    WaitingSession,
+    count_anew,
+    find_due_waits,
+    list_waiting_workspaces,
+    load_waiting,
+    put_off,
+)
 from persistence.tables.flow_starts import IS_PASSIVE
 from persistence.users import find_user_reference
 from worker.flows.asset_cache import DatabaseAssets
-from worker.flows.runner import BatchContext, FlowRunner
+from worker.flows.runner import BatchContext, FlowRunner, OnRecorded, run_batch
 from worker.flows.sprints import Task
 from worker.runtime import Runtime
 from worker.turns import begin_turns
+
+TIMERS = "timers"
 
 
 def begin_starts(runtime: Runtime) -> Callable[[], bool]:
@@ -47,6 +60,58 @@ def begin_starts(runtime: Runtime) -> Callable[[], bool]:
         return start_id is not None or batch is not None
 
     return begin_turns(runtime, _list_due, work)
+
+
+def plan_batch(
+    tx: Transaction, context: BatchContext, batch: StartBatch, contact_ids: Collection[int]
+) -> tuple[set[int], list[Task]]:
+    """The contacts of a batch that are started already, and the tasks for these of its contacts."""
+    begun = find_started(tx, batch)
+    left_out = find_left_out(tx, batch) - begun
+    made = find_made_runs(tx, batch)
+    trigger = _describe_trigger(tx, context, batch)
+    is_passive = bool((batch.parent or {}).get(IS_PASSIVE))
+    return begun, [
+        Task(
+            contact_id,
+            trigger=trigger,
+            start_id=batch.start_id,
+            run_uuid=made.get(contact_id),
+            cause=batch.start_uuid,
+            is_passive=is_passive,
+            is_by_flow=batch.start_type == FLOW_ACTION,
+        )
+        if contact_id not in begun | left_out and _may_start(context, contact_id) and trigger is not None
+        else Task(contact_id)
+        for contact_id in sorted(contact_ids)
+    ]
+
+
+def begin_timers(runtime: Runtime) -> Callable[[], bool]:
+    """The step that ends the waits of a batch of contacts of one workspace."""
+    runner = FlowRunner(runtime)
+    return begin_turns(
+        runtime,
+        list_waiting_workspaces,
+        lambda workspace_id: run_batch(runner, workspace_id, TIMERS, find_due_waits, plan_waits),
+    )
+
+
+def plan_waits(
+    tx: Transaction, context: BatchContext, contact_ids: Sequence[int]
+) -> tuple[list[Task], OnRecorded | None]:
+    """Ends the waits whose time has come, and puts those off whose questions have not left for as long."""
+    workspace_id, waiting = context.workspace.id, load_waiting(tx, context.workspace.id, contact_ids)
+    come = [session for session in waiting.values() if session.ends_by(tx.now)]
+    counted = {each.contact_id: each for each in count_anew(tx, workspace_id, come)} if come else {}
+    waiting |= counted
+    later = {contact_id: each for contact_id, each in counted.items() if not each.ends_by(tx.now)}
+
+    def record(tx: Transaction, recorded: Sequence[int]) -> None:
+        put_off(tx, workspace_id, [later[contact_id] for contact_id in recorded if contact_id in later])
+
+    tasks = [_plan(contact_id, waiting.get(contact_id), tx.now) for contact_id in contact_ids]
+    return tasks, record if later else None
 
 
 def _list_due(tx: Transaction) -> list[int]:
@@ -119,31 +184,6 @@ def _park_batch(runner: FlowRunner, batch: StartBatch, flow_uuid: str) -> None:
     runner.database.write(note)
 
 
-def plan_batch(
-    tx: Transaction, context: BatchContext, batch: StartBatch, contact_ids: Collection[int]
-) -> tuple[set[int], list[Task]]:
-    """The contacts of a batch that are started already, and the tasks for these of its contacts."""
-    begun = find_started(tx, batch)
-    left_out = find_left_out(tx, batch) - begun
-    made = find_made_runs(tx, batch)
-    trigger = _describe_trigger(tx, context, batch)
-    is_passive = bool((batch.parent or {}).get(IS_PASSIVE))
-    return begun, [
-        Task(
-            contact_id,
-            trigger=trigger,
-            start_id=batch.start_id,
-            run_uuid=made.get(contact_id),
-            cause=batch.start_uuid,
-            is_passive=is_passive,
-            is_by_flow=batch.start_type == FLOW_ACTION,
-        )
-        if contact_id not in begun | left_out and _may_start(context, contact_id) and trigger is not None
-        else Task(contact_id)
-        for contact_id in sorted(contact_ids)
-    ]
-
-
 def _finish(tx: Transaction, batch: StartBatch, done: AbstractSet[int], *, is_flow_gone: bool) -> None:
     """Ends a batch, or repeats it later; if the worker dies before, the batch is repeated when its lease expires."""
     if is_flow_gone:
@@ -186,3 +226,16 @@ def _describe_trigger(tx: Transaction, context: BatchContext, batch: StartBatch)
     if not batch.is_alone:
         trigger["batch"] = True
     return trigger
+
+
+def _plan(contact_id: int, session: WaitingSession | None, now: datetime) -> Task:
+    """What ends a wait: the timeout if both times have come; nothing if the contact has continued meanwhile."""
+    kind = None
+    if session is not None and session.timeout_on is not None and session.timeout_on <= now:
+        kind = "wait_timeout"
+    elif session is not None and session.expires_on is not None and session.expires_on <= now:
+        kind = "wait_expiration"
+    if session is None or kind is None:
+        return Task(contact_id)
+    resume = {"type": kind, "event": {"type": kind, "created_on": write_moment(now)}, "resumed_on": write_moment(now)}
+    return Task(contact_id, resume=resume, session_id=session.id, state=session.state)

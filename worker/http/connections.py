@@ -1,20 +1,36 @@
-"""Connections of an event loop, which are kept for the next request."""
+"""Connections of an event loop in a thread of its own, which are kept for the next request, with time limits for whole
+exchanges; the address that is checked is the one that is called.
+"""
 
 import asyncio
 import contextlib
+import heapq
+import itertools
+import queue
 import socket
+import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import cast
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, TypeVar, cast
 
 from urllib3.util import wait_for_read
 
-from worker.http.responses import NotHttp, Reading
+from relayboard.base.addresses import Network, is_permitted, spells_address_oddly
+from worker.http.responses import NotHttp, Reading, SendFailed
 
 Origin = tuple[bool, str, int]
 """Whether TLS is spoken, the host and the port."""
 
 HOSTS_KEPT = 100
+
+Resolve = Callable[[str, int], Sequence[str]]
+"""Returns the addresses of a host name, best first; raises OSError if there are none."""
+
+Result = TypeVar("Result")
+Work = Coroutine[Any, Any, Result]
 
 
 class Connection(asyncio.Protocol):
@@ -105,11 +121,6 @@ class Connection(asyncio.Protocol):
             self._ended.set_exception(error)
 
 
-def _end_future(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_exception(TimeoutError())
-
-
 class KeptConnections:
     """The idle connections by origin; the last one that was used is used again first."""
 
@@ -156,3 +167,222 @@ class KeptConnections:
         for each in list(self._origins):
             self.forget(each)
             each.close()
+
+
+def resolve(host: str, port: int) -> Sequence[str]:
+    """The addresses of a host name, from the system's resolver."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def dial(
+    host: str, port: int, *, allowed_networks: Sequence[Network], timeout_seconds: float, resolve: Resolve = resolve
+) -> socket.socket:
+    """A connected socket; tries the permitted addresses in turn. Raises SendFailed."""
+    failure: OSError | None = None
+    for address in _permitted_addresses(host, port, allowed_networks, timeout_seconds, resolve):
+        try:
+            return _connect(address, port, timeout_seconds)
+        except OSError as error:
+            failure = error
+    if isinstance(failure, TimeoutError):
+        raise SendFailed("timeout", f"{host} did not accept a connection in time.") from failure
+    if isinstance(failure, ConnectionRefusedError):
+        raise SendFailed("connect", f"{host} refused the connection.") from failure
+    raise SendFailed("connect", f"{host} could not be reached.") from failure
+
+
+class Deadline:
+    """Shuts down the watched socket when its time is over, which ends everything that waits for it; used as a context
+    manager."""
+
+    def __init__(self, watchdog: "Watchdog", seconds: float) -> None:
+        self.ends_at = time.monotonic() + seconds
+        self.is_finished = False
+        self.has_expired = False
+        self._watchdog = watchdog
+        self._lock = threading.Lock()
+        self._watched: socket.socket | None = None
+
+    def __enter__(self) -> "Deadline":
+        self._watchdog.add(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self.is_finished = True
+            self._watched = None
+
+    @property
+    def seconds_left(self) -> float:
+        return max(self.ends_at - time.monotonic(), 0.0)
+
+    def watch(self, sock: socket.socket) -> None:
+        """Sets the socket to shut down; shuts it down at once if the time is over already."""
+        with self._lock:
+            self._watched = sock
+            if self.has_expired:
+                _shut_down(sock)
+
+    def expire(self) -> None:
+        """Called when the time is over; does nothing if the exchange has ended."""
+        with self._lock:
+            if self.is_finished:
+                return
+            self.has_expired = True
+            if self._watched is not None:
+                _shut_down(self._watched)
+
+
+class Watchdog:
+    """One thread that expires all deadlines; a timer for each of them would cost more than the exchange."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._waiting: list[tuple[float, int, Deadline]] = []
+        self._numbers = itertools.count()
+        self._thread: threading.Thread | None = None
+
+    def add(self, deadline: Deadline) -> None:
+        with self._changed:
+            heapq.heappush(self._waiting, (deadline.ends_at, next(self._numbers), deadline))
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
+                self._thread.start()
+            elif self._waiting[0][2] is deadline:
+                self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            self._wait_for_next().expire()
+
+    def _wait_for_next(self) -> Deadline:
+        with self._changed:
+            while True:
+                seconds = self._waiting[0][0] - time.monotonic() if self._waiting else None
+                if seconds is not None and seconds <= 0:
+                    return heapq.heappop(self._waiting)[2]
+                self._changed.wait(seconds)
+
+
+class LoopThread:
+    """Ends when it is told to and the work that was begun has ended."""
+
+    def __init__(self, name: str, *, at_end: Callable[[], None]) -> None:
+        """`at_end` is called in the thread when no further work comes."""
+        self._loop = asyncio.new_event_loop()
+        self._at_end = at_end
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_ending = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Not in a process that was forked from the one that began it."""
+        return self._thread.is_alive()
+
+    def begin(self, works: Iterable[Work[None]]) -> None:
+        """Has the thread do these, at a time; they handle their errors themselves."""
+        self._loop.call_soon_threadsafe(self._begin, list(works))
+
+    def ask(self, work: Work[Result]) -> Future[Result]:
+        """Has the thread do this, and tell what became of it."""
+        future: Future[Result] = Future()
+        self.begin([_tell(work, future)])
+        return future
+
+    def end(self) -> None:
+        """No further work comes."""
+        self._loop.call_soon_threadsafe(self._end)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_forever()
+        finally:
+            self._loop.close()
+
+    def _begin(self, works: Iterable[Work[None]]) -> None:
+        for work in works:
+            task = self._loop.create_task(work)
+            self._tasks.add(task)
+            task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._stop_if_idle()
+
+    def _end(self) -> None:
+        self._is_ending = True
+        self._at_end()
+        self._stop_if_idle()
+
+    def _stop_if_idle(self) -> None:
+        if self._is_ending and not self._tasks:
+            # Connections that were just ended are closed in the next rounds of the loop.
+            self._loop.call_soon(self._loop.call_soon, self._loop.stop)
+
+
+def _end_future(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_exception(TimeoutError())
+
+
+def _permitted_addresses(
+    host: str, port: int, allowed_networks: Sequence[Network], timeout_seconds: float, resolve: Resolve
+) -> list[str]:
+    host = host.strip("[]")
+    is_odd = spells_address_oddly(host)
+    addresses = _resolve_in_time(host, port, timeout_seconds, resolve)
+    permitted = [found for found in addresses if is_permitted(found, allowed_networks, is_spelled_oddly=is_odd)]
+    if not permitted:
+        raise SendFailed("address", f"{host} is in a network that this service may not call.")
+    return permitted
+
+
+def _resolve_in_time(host: str, port: int, timeout_seconds: float, resolve: Resolve) -> Sequence[str]:
+    # The system's resolver has no time limit, so it runs in another thread, which is abandoned if it takes too long.
+    answers: queue.SimpleQueue[Sequence[str] | Exception] = queue.SimpleQueue()
+
+    def look_up() -> None:
+        try:
+            answers.put(resolve(host, port))
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    threading.Thread(target=look_up, name="resolve", daemon=True).start()
+    try:
+        answer = answers.get(timeout=timeout_seconds)
+    except queue.Empty:
+        raise SendFailed("dns", f"The name {host} could not be resolved in time.") from None
+    if isinstance(answer, Exception):
+        raise SendFailed("dns", f"The name {host} could not be resolved.") from answer
+    return answer
+
+
+def _connect(address: str, port: int, timeout_seconds: float) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.settimeout(timeout_seconds)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.connect((address, port))
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _shut_down(sock: socket.socket) -> None:
+    # The other side may have just closed it, which is fine.
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+async def _tell(work: Work[Result], future: Future[Result]) -> None:
+    try:
+        future.set_result(await work)
+    except BaseException as error:
+        future.set_exception(error)

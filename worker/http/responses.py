@@ -1,4 +1,4 @@
-"""Reads a response as its bytes come in."""
+"""Reads a response as its bytes come in; the only exception of HTTP calls."""
 
 import httptools
 from urllib3 import HTTPHeaderDict
@@ -132,3 +132,14 @@ class Reading:
     def _end(self, *, is_complete: bool) -> None:
         self.has_ended = self.has_head = True
         self.is_complete = is_complete
+
+
+class SendFailed(Exception):
+    """There was no response. `kind` is one word for counters, the message a sentence for users. Kinds: `url`, `header`
+    (cannot be sent), `address` (not allowed), `dns`, `connect`, `timeout`, `tls`, `broken` (closed or not HTTP).
+    """
+
+    def __init__(self, kind: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+        self.sentence = sentence

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from persistence.deliveries.signers import Signer
+from persistence.deliveries.receivers import Signer
 from persistence.tables.deliveries import SYMMETRIC
 
 SECRET_PREFIX, PRIVATE_PREFIX, PUBLIC_PREFIX = "whsec_", "whsk_", "whpk_"

@@ -32,12 +32,12 @@ class Listed:
 
 
 KINDS = {
-    "broadcast": Listed("persistence.broadcasts.v2", "BROADCASTS"),
-    "campaign": Listed("persistence.campaigns.v2", "CAMPAIGNS"),
+    "broadcast": Listed("persistence.broadcasts.records", "BROADCASTS"),
+    "campaign": Listed("persistence.campaigns.records", "CAMPAIGNS"),
     "classifier": Listed("persistence.classifiers", "CLASSIFIERS"),
     "contact": Listed("persistence.contacts.v2", "CONTACTS"),
     "field": Listed("persistence.fields", "FIELDS", "key"),
-    "flow": Listed("persistence.flows.v2", "FLOWS"),
+    "flow": Listed("persistence.flows.records", "FLOWS"),
     "global": Listed("persistence.globals", "GLOBALS", "key"),
     "group": Listed("persistence.groups.v2", "GROUPS"),
     "label": Listed("persistence.labels", "LABELS"),

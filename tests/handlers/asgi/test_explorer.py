@@ -14,8 +14,7 @@ import yaml
 from openapi_spec_validator import validate
 
 from handlers.asgi.console import Console
-from handlers.asgi.explorer import ASSETS, OWN_FILES, VENDORED_FILES, Explorer
-from handlers.asgi.guides import INDEX, guide_names
+from handlers.asgi.explorer import ASSETS, INDEX, OWN_FILES, VENDORED_FILES, Explorer, guide_names
 from openapi.bundle import YAML_LOADER, operations, published
 from openapi.table import follow
 from relayboard.base.settings import Settings, load_settings

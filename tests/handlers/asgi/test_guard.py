@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from handlers.asgi.guard import Guard
-from handlers.asgi.refusals import Refusal
+from handlers.asgi.plain_responses import Refusal
 from handlers.request import context_of
 from relayboard.base.logs import current_request_id
 from relayboard.base.settings import Settings, load_settings

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from handlers.asgi.refusals import ClientGone, Refusal
+from handlers.asgi.plain_responses import ClientGone, Refusal
 from handlers.asgi.request_body import Body, BodyMemory
 from tests.api import Api
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.asgi.refusals import Refusal
+from handlers.asgi.plain_responses import Refusal
 from handlers.asgi.request_checks import URL_LIMIT_BYTES, check_url
 
 

@@ -1,10 +1,14 @@
-"""The table of exact paths finds what Connexion's own router finds, and nothing else."""
+"""The table of exact paths finds what Connexion's own router finds, and nothing else.
+
+The service does not have Connexion validate its own documents at each start; these tests do.
+"""
 
 import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from connexion.exceptions import InvalidSpecification
 from connexion.middleware.abstract import ROUTING_CONTEXT
 from connexion.middleware.routing import RoutingMiddleware
 from connexion.spec import Specification
@@ -13,8 +17,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from handlers.app import _document
 from handlers.contract.resolver import HandlerResolver
-from handlers.contract.routing import ExactRouting
-from handlers.contract.trusted import trusted_documents
+from handlers.contract.routing import ExactRouting, trusted_documents
 from openapi.bundle import GENERATIONS, bundle, operations
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "get")
@@ -86,3 +89,18 @@ def test_operations_without_parameters_in_their_path_are_in_the_table() -> None:
 
     assert ("GET", "/api/v2/labels.json") in router._found
     assert len(router._found) == len(list(operations(bundle("v2"))))
+
+
+INVALID = {"openapi": "3.0.3", "info": {"title": "no version"}, "paths": {}}
+
+
+@pytest.mark.parametrize("generation", GENERATIONS)
+def test_connexion_accepts_each_document_as_the_service_gives_it(generation: str) -> None:
+    Specification.load(_document(generation))
+
+
+def test_documents_are_validated_again_after_ours_are_loaded() -> None:
+    with trusted_documents():
+        Specification.load(dict(INVALID))
+    with pytest.raises(InvalidSpecification):
+        Specification.load(dict(INVALID))

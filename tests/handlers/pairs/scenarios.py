@@ -4,8 +4,7 @@ from typing import Any
 
 from persistence.errors import RuleBroken
 from persistence.flows.archiving import archive_flow
-from persistence.flows.flows import find_flow
-from persistence.flows.labels import add_flow_label, remove_flow_label
+from persistence.flows.records import add_flow_label, find_flow, remove_flow_label
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tokens import create_token, public_part
 from persistence.triggers.triggers import KEYWORD

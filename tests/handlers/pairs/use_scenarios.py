@@ -6,8 +6,7 @@ from typing import Any
 
 from persistence.limits.rate_limits import Origin
 from persistence.lists import ListQuery, read_list
-from persistence.relayers.registrations import PhoneIdentity, register_phone
-from persistence.relayers.relayers import release_channels
+from persistence.relayers.relayers import PhoneIdentity, register_phone, release_channels
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.templates import Translation, set_translation

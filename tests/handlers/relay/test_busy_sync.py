@@ -12,8 +12,7 @@ from persistence.tables.channels import channel, channel_event, sync_record
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import delivery
 from persistence.tables.messages import message
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import sign_body, write_body
+from relayboard.phone.phone import Phone, sign_body, write_body
 from tests.api import Api
 from tests.phones import claimed_phone, commands, count_rows, last_reply, repeat_last, send_texts, status_of
 

@@ -10,8 +10,7 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.states import DELIVERED, INCOMING, OUTGOING
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import NoReply
+from relayboard.phone.phone import NoReply, Phone
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import AppTransport, claimed_phone

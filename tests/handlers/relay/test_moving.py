@@ -7,16 +7,14 @@ from sqlalchemy import insert, select
 
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.deliveries.leases import DueDelivery
-from persistence.deliveries.receivers import send_test
-from persistence.deliveries.signers import Signer, find_signers
+from persistence.deliveries.receivers import Signer, find_signers, send_test
 from persistence.tables.channels import channel_alarm
 from persistence.tables.deliveries import delivery, webhook_trouble
 from persistence.tables.flows import flow
 from persistence.tables.triggers import trigger
 from persistence.triggers.triggers import CATCH_ALL
 from persistence.triggers.writes import NewTrigger, create_trigger
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import NoReply
+from relayboard.phone.phone import NoReply, Phone
 from testbed.flow_rows import definition, store_flow
 from tests.api import Api
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, send_texts, status_of

@@ -5,13 +5,13 @@ from sqlalchemy import select, update
 
 from persistence.channels.webhooks import set_channel_webhook
 from persistence.contacts.leases import LeasedContact
-from persistence.sessions.contact_changes import ContactDelta, change_many
+from persistence.sessions.replies import ContactDelta, change_many
 from persistence.sql.columns import columns_for
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import delivery
 from persistence.tables.messages import message
-from relayboard.phone.state import NEW, SENT
+from relayboard.phone.phone import NEW, SENT
 from tests.api import Api
 from tests.phones import (
     claimed_phone,

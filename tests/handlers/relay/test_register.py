@@ -8,8 +8,7 @@ import pytest
 from handlers.relay.sync import sign
 from persistence.database import Database
 from persistence.tables.channels import channel
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import sign_body
+from relayboard.phone.phone import Phone, sign_body
 from testbed.set_by_name import by_name
 from tests.api import Api
 from tests.conftest import Clock

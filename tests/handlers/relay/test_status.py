@@ -7,7 +7,7 @@ from persistence.channels.webhooks import set_channel_webhook
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.deliveries import delivery
 from persistence.workspaces import Workspace
-from relayboard.phone.wire import sign_body, write_body
+from relayboard.phone.phone import sign_body, write_body
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import claimed_phone, new_phone, send_texts, status_of

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from persistence.backlog import list_refused_phones
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import sign_body, write_body
+from relayboard.phone.phone import Phone, sign_body, write_body
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import claimed_phone, repeat_last, send_texts

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from persistence.database import Database
-from persistence.flows.labels import add_flow_label
+from persistence.flows.records import add_flow_label
 from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 from tests.api import Api

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from persistence.database import Database
-from persistence.groups.members import add_members
+from persistence.groups.groups import add_members
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact, group

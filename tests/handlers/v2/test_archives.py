@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert
 
 from persistence.database import Database
-from persistence.media.opening import open_store
+from persistence.media.store import open_store
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings

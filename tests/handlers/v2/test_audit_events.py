@@ -9,9 +9,8 @@ from sqlalchemy import bindparam, func, select, update
 from starlette.testclient import TestClient
 
 from persistence.accounts.invitations import invite
-from persistence.accounts.two_factor_actions import clear_two_factor
-from persistence.audit.audited import AUDITED
-from persistence.audit.witness import BY_COMMAND, Actor, Witness
+from persistence.accounts.signing_in import clear_two_factor
+from persistence.audit.witness import AUDITED, BY_COMMAND, Actor, Witness
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret, read_gateway_secret
 from persistence.database import Database, Transaction

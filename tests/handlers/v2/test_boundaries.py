@@ -6,8 +6,7 @@ from contextlib import AbstractContextManager
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.boundaries.boundaries import add_alias
-from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.boundaries.boundaries import add_alias, read_features, store_boundaries
 from persistence.database import Database
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace

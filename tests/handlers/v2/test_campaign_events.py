@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.campaigns.writes import archive_campaign
+from persistence.campaigns.records import archive_campaign
 from persistence.database import Database
 from persistence.workspaces import Workspace
 from tests.api import Api

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.campaigns.writes import archive_campaign
+from persistence.campaigns.records import archive_campaign
 from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import group

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from persistence.backlog import read_backlog
-from persistence.channels import gateway_calls
+from persistence.channels import health
 from persistence.channels.alarms import check_alarms
 from persistence.channels.channels import Source
-from persistence.channels.gateway_calls import GatewayCall, record_calls, trim_calls
+from persistence.channels.health import GatewayCall, record_calls, trim_calls
 from persistence.database import Database
 from persistence.relayers.commands import DeliveryReport
-from persistence.relayers.delivery_reports import record_delivery_reports
+from persistence.relayers.reports import record_delivery_reports
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.channels import channel, gateway_call, sync_record
 from persistence.tables.messages import gateway_send, message
@@ -106,7 +106,7 @@ def test_viewers_see_health_and_alarms_but_no_bodies(
 def test_the_log_keeps_the_latest_calls_of_each_channel(
     database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gateway_calls, "KEPT_CALLS", 3)
+    monkeypatch.setattr(health, "KEPT_CALLS", 3)
     busy, quiet = add_channel(database, workspace), add_channel(database, workspace)
     with database.writing() as tx:
         record_calls(tx, [call_of(workspace, busy, message_id=number) for number in range(1, 6)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.database import Database
 from persistence.workspaces import Workspace
 from tests.api import Api

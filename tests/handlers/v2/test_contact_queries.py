@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from handlers.app import create_app
-from persistence.contacts import query_words
+from persistence.contacts import queries
 from persistence.database import Database
 from persistence.errors import Refused
 from persistence.groups.smart_groups import create_query_group, evaluate_some, lease_group
@@ -60,7 +60,7 @@ def test_a_query_is_counted_and_told_in_its_canonical_form(api: Api, monkeypatch
         "may_define_group": True,
     }
 
-    monkeypatch.setattr(query_words, "MOST_COUNTED", 1)
+    monkeypatch.setattr(queries, "MOST_COUNTED", 1)
     found = api.get(CHECK, query="age > 20").json()
     assert (found["count"], found["is_exact"]) == (1, False)
 
@@ -158,9 +158,9 @@ def test_long_searches_are_answered_or_refused_with_a_sentence(
     with database.reading() as tx:
         if is_refused:
             with pytest.raises(Refused, match="query is too complex"):
-                query_words.check_query(tx, workspace, query, for_agent=False)
+                queries.check_query(tx, workspace, query, for_agent=False)
         else:
-            assert query_words.check_query(tx, workspace, query, for_agent=False)["count"] == 0
+            assert queries.check_query(tx, workspace, query, for_agent=False)["count"] == 0
     answer = api.get(CHECK, query=query)
     assert answer.status_code in (200, 400) and ("detail" in answer.json()) == (answer.status_code == 400)
 

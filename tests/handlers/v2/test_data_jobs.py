@@ -10,7 +10,7 @@ from persistence.imports.reading import opened_rows
 from persistence.workspaces import hold_workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages
-from worker.data_jobs import begin_data
+from worker.jobs import begin_data
 from worker.runtime import Runtime, open_http
 
 IMPORTS, ACTIONS, EXPORTS = (

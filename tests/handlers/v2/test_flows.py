@@ -9,7 +9,7 @@ from sqlalchemy import update
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.flows.labels import add_flow_label, remove_flow_label
+from persistence.flows.records import add_flow_label, remove_flow_label
 from persistence.tables.flows import flow
 from persistence.workspaces import Workspace
 from tests.api import Api

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from persistence.accounts.accounts import set_password
 from persistence.accounts.invitations import invite as invite_by_command
-from persistence.accounts.links import make_link
+from persistence.accounts.signing_in import make_link
 from persistence.accounts.unproven import Ended
 from persistence.database import Database
 from persistence.users import add_member, remove_member

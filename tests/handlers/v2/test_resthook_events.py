@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from persistence.database import Database
-from persistence.resthooks.events import record_resthook_event, trim_resthook_events
+from persistence.resthooks.subscribers import record_resthook_event, trim_resthook_events
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.workspaces import Workspace
 from tests.api import Api

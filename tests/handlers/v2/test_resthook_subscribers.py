@@ -8,9 +8,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.deliveries.ledger import count_deliveries
-from persistence.resthooks.events import record_resthook_event
+from persistence.deliveries.outbox import count_deliveries
 from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.subscribers import record_resthook_event
 from persistence.tables.deliveries import FAILED, PENDING
 from persistence.workspaces import Workspace
 from tests.api import Api

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from persistence.accounts.limits import forgive_account
+from persistence.accounts.accounts import forgive_account
 from persistence.database import Database
 from persistence.tables.sign_ins import sign_in
 from persistence.users import remove_member

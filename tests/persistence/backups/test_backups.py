@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import create_engine, func, inspect, select
 
 from persistence.database import Database
-from persistence.heartbeats import Worker, record_heartbeat
-from persistence.media.folder import FolderStore
+from persistence.diagnosis import Worker, record_heartbeat
+from persistence.media.store import FolderStore
 from persistence.migrations import newest_revision
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
@@ -296,9 +296,9 @@ def test_what_cannot_be_restored_changes_nothing(
 
 
 KILLED = {
-    "before the files": ["persistence.backups.restoring.put_back"],
-    "before the database": ["persistence.backups.restoring.upgrade", "persistence.backups.sqlite.put_in_place"],
-    "after the database": ["persistence.media.folder.FolderStore.remove"],
+    "before the files": ["persistence.backups.writing.put_back"],
+    "before the database": ["persistence.backups.writing.upgrade", "persistence.backups.files.put_in_place"],
+    "after the database": ["persistence.media.store.FolderStore.remove"],
 }
 
 

@@ -8,10 +8,9 @@ import pytest
 from sqlalchemy import create_engine, func, inspect, make_url, select, text
 
 from persistence.backups.copying import copy_database
-from persistence.backups.restoring import restore_backup
-from persistence.backups.writing import write_backup
+from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
-from persistence.media.opening import open_store
+from persistence.media.store import open_store
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.complete import metadata

@@ -2,8 +2,7 @@ import pytest
 from sqlalchemy import func, select
 
 from flows.places import find_named, read_places
-from persistence.boundaries.boundaries import add_alias, read_place_tree
-from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.boundaries.boundaries import add_alias, read_features, read_place_tree, store_boundaries
 from persistence.errors import InvalidInput
 from persistence.tables.service import boundary
 from tests.boundary_files import KENYA, RWANDA, collection, feature

@@ -9,9 +9,9 @@ from persistence.audience import AudiencePage, SavedAudience
 from persistence.broadcasts import expansion as broadcast_expansion
 from persistence.contacts.actions import block_contacts, join_group
 from persistence.contacts.deletion import delete_contacts
-from persistence.contacts.finding import find_contacts
+from persistence.contacts.owners import find_contacts
 from persistence.database import Database, Transaction
-from persistence.groups.members import find_manual_groups
+from persistence.groups.groups import find_manual_groups
 from persistence.tables.contacts import contact, group
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace

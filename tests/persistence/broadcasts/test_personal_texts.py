@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import select, update
 
 from flows.contact_reference import write_contact_reference
-from persistence.boundaries.importing import read_features, store_boundaries
-from persistence.broadcasts.personal_texts import Wording, Writer
+from persistence.boundaries.boundaries import read_features, store_boundaries
+from persistence.broadcasts.expansion import Wording, Writer
 from persistence.database import Database
 from persistence.global_writes import create_global
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow

@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import select
 
 from flows.urns import Urn
-from persistence.campaign_events.writes import delete_campaign_events
-from persistence.campaigns.rescheduling import BATCH, run_next_pass
-from persistence.campaigns.writes import archive_campaign
+from persistence.campaign_events.v1 import delete_campaign_events
+from persistence.campaigns.fires import BATCH, run_next_pass
+from persistence.campaigns.records import archive_campaign
 from persistence.channels.channels import Source
 from persistence.channels.gateway_reports import Gateway, stop_contact
 from persistence.contacts.urns import note_seen

@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.definitions.campaigns import export_campaigns
-from persistence.definitions.importing import ImportRefused
+from persistence.definitions.importing import ImportRefused, export_campaigns
 from persistence.sql.columns import new_uuid
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group

@@ -10,8 +10,8 @@ from persistence.definitions.importing import ImportRefused
 from persistence.errors import LimitReached
 from persistence.field_writes import create_field
 from persistence.flows.archiving import archive_flow
-from persistence.flows.flows import find_flow
-from persistence.flows.revisions import read_revision
+from persistence.flows.records import find_flow
+from persistence.flows.writes import read_revision
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.resthooks.resthooks import find_resthook

@@ -11,7 +11,7 @@ from persistence.deliveries.leases import (
     record_attempts,
 )
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
-from persistence.deliveries.signers import find_signers
+from persistence.deliveries.receivers import find_signers
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
 from tests.channel_rows import add_channel
 

@@ -7,8 +7,15 @@ import pytest
 from sqlalchemy import select
 
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, record_attempt, record_attempts
-from persistence.deliveries.ledger import MADE, SENT_AGAIN, Ledger, count_deliveries
-from persistence.deliveries.outbox import NewDelivery, follow_channel, record_deliveries
+from persistence.deliveries.outbox import (
+    MADE,
+    SENT_AGAIN,
+    Ledger,
+    NewDelivery,
+    count_deliveries,
+    follow_channel,
+    record_deliveries,
+)
 from persistence.deliveries.records import DELIVERIES, send_again, send_failed_again, trim_deliveries
 from persistence.lists import ListQuery, fetch_list
 from persistence.tables.channels import channel

@@ -16,9 +16,8 @@ from sqlalchemy import update
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
 from persistence.database import Database
 from persistence.errors import Refused
-from persistence.exports.archived import ArchivesChanged
-from persistence.exports.writing import write_records
-from persistence.media.folder import FolderStore
+from persistence.exports.writing import ArchivesChanged, write_records
+from persistence.media.store import FolderStore
 from persistence.messages.v2 import FOLDERS
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run

@@ -23,7 +23,7 @@ from persistence.flow_starts.batches import (
     postpone_batch,
 )
 from persistence.flow_starts.expansion import expand_start, lease_start, list_expanding_workspaces
-from persistence.groups.members import add_members
+from persistence.groups.groups import add_members
 from persistence.tables.contacts import contact, group
 from persistence.tables.flow_starts import flow_start, flow_start_batch
 from persistence.tables.flows import flow

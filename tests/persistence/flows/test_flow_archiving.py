@@ -6,7 +6,7 @@ from sqlalchemy import select
 from persistence.database import Database
 from persistence.errors import Refused
 from persistence.flows.archiving import archive_flow
-from persistence.flows.flows import find_flow
+from persistence.flows.records import find_flow
 from persistence.tables.campaigns import campaign
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run, flow_session

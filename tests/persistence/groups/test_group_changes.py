@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import select
 
-from persistence.campaigns.writes import create_campaign, find_any_group
+from persistence.campaigns.records import create_campaign, find_any_group
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, Refused
 from persistence.groups.editing import delete_group

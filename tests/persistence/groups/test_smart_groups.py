@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
-from persistence.contacts.query_scope import open_group_scope
+from persistence.contacts.queries import open_group_scope
 from persistence.errors import InvalidInput
 from persistence.groups import kept_queries, smart_groups
 from persistence.groups.smart_groups import (

@@ -26,8 +26,8 @@ from persistence.imports import running
 from persistence.imports.columns import Choice
 from persistence.imports.contact_imports import CONTACT_IMPORTS, cancel_import, create_import, start_import
 from persistence.lists import ListQuery, read_list, read_record
-from persistence.media.folder import FolderStore
 from persistence.media.media import place_of_import
+from persistence.media.store import FolderStore
 from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace

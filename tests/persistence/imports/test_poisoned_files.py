@@ -17,7 +17,7 @@ from persistence.database import Database
 from persistence.imports import reader, reading
 from persistence.imports.contact_imports import create_import
 from persistence.imports.reading import COLUMNS_LIMIT, BadFile, ReaderDied, opened_rows
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.performing import Performer
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces import Workspace

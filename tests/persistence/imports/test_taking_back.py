@@ -14,8 +14,7 @@ from persistence.data_jobs import KEPT_FOR, LEASE, remove_old_files
 from persistence.database import Database
 from persistence.errors import Refused
 from persistence.field_writes import create_field
-from persistence.groups.groups import create_group
-from persistence.groups.members import add_members, remove_members
+from persistence.groups.groups import add_members, create_group, remove_members
 from persistence.imports import running, taking_back
 from persistence.imports.contact_imports import cancel_import
 from persistence.imports.taking_back import count_taking_back, take_back

@@ -20,7 +20,7 @@ from persistence.exports.sheets import CSV, XLSX
 from persistence.imports.columns import Choice
 from persistence.imports.contact_imports import read_again, start_import
 from persistence.imports.reading import ENCODINGS
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace

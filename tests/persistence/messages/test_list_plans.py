@@ -10,11 +10,10 @@ from sqlalchemy import event, insert, text
 
 from persistence.database import Database
 from persistence.lists import ListQuery, fetch_list, fetch_numbered_list
-from persistence.messages.sent_times import APART
 from persistence.messages.v1 import MESSAGES_V1
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.v2 import APART, MESSAGES
 from persistence.sql.columns import new_uuid
-from persistence.sql.kept_statements import PREPARED_AFTER
+from persistence.sql.fixed_statements import KEPT_PREPARED_AFTER as PREPARED_AFTER
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from testbed.poolers import without_settings

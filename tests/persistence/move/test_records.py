@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from persistence.channels.states import IS_GATEWAY
 from persistence.database import Database
-from persistence.flows.labels import add_flow_label
+from persistence.flows.records import add_flow_label
 from persistence.move.contacts import write_contacts
 from persistence.move.flows import write_flows
 from persistence.move.history import NO_CHANNEL, NO_CONTACT, write_broadcasts, write_events
@@ -25,9 +25,8 @@ from persistence.move.moves import (
     list_notes,
     open_move,
 )
-from persistence.move.runs import write_runs
+from persistence.move.runs import write_runs, write_tickets
 from persistence.move.setup import write_channels, write_resthooks, write_subscribers, write_users
-from persistence.move.tickets import write_tickets
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import contact, group, group_membership
 from persistence.tables.flows import flow, flow_label, labeled_flow

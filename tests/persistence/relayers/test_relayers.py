@@ -4,8 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.relayers.registrations import lock_phones
-from persistence.relayers.relayers import claim_phone
+from persistence.relayers.relayers import claim_phone, lock_phones
 from persistence.relayers.sync import note_unclaimed_sync
 from persistence.tables.channels import channel
 from persistence.workspaces import Workspace

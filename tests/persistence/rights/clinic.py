@@ -12,8 +12,8 @@ from persistence.archives.writing import archive_next_day, trim_archived
 from persistence.data_jobs import take_next
 from persistence.database import Database
 from persistence.lists import ListQuery, read_list
-from persistence.media.folder import FolderStore
 from persistence.media.media import add_media
+from persistence.media.store import FolderStore
 from persistence.performing import Performer
 from persistence.rights.needles import find_contact_of_person
 from persistence.rights.requests import DATA_REQUESTS, create_request

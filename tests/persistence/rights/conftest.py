@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from tests.api import Api
 from tests.factories import make_contact
 from tests.persistence.rights.clinic import NAME, NUMBER, Clinic, fill

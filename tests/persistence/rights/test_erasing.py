@@ -1,5 +1,9 @@
 """Nothing of an erased person is found: not over the API, not in the files of the media store, and not in the files of
 the database, which are searched byte by byte.
+
+Which archived records are about a person, and what they keep of others.
+
+Which tables a worker rewrites by itself, which it leaves to a command, and in which session it does so.
 """
 
 import gzip
@@ -7,19 +11,36 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
-from datetime import timedelta
+from contextlib import closing, nullcontext
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
 import pytest
 from sqlalchemy import insert, make_url, select
 
 from persistence.data_jobs import take_next
 from persistence.database import Database
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
+from persistence.migrations import upgrade
 from persistence.performing import Performer
-from persistence.rights.erasing import DOCUMENTS, MENTIONS, OWN_ROWS, QUERIES, _forget_files, _forget_notes_of_moves
+from persistence.rights import erasing
+from persistence.rights.erasing import (
+    DOCUMENTS,
+    MENTIONS,
+    OWN_ROWS,
+    QUERIES,
+    SIZE,
+    _forget_files,
+    _forget_notes_of_moves,
+    erase_from_archives,
+    find_own_media,
+    is_about,
+    rewrite_files,
+    without_address,
+)
 from persistence.rights.needles import Person
 from persistence.rights.requests import COPY, ERASE
 from persistence.sql.columns import new_uuid, time_text
@@ -31,7 +52,8 @@ from persistence.tables.moves import moved_record, workspace_move
 from persistence.tables.runs import flow_session
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace
-from tests.factories import make_contact
+from tests.factories import id_of, make_contact
+from tests.partitions import partitioning
 from tests.persistence.rights.clinic import HEARD, MARKS, NAME, NOTED, NUMBER, Clinic
 
 
@@ -299,3 +321,127 @@ def test_every_table_is_treated_or_has_nothing_of_contacts() -> None:
 
     assert treated | others == set(metadata.tables)
     assert [name for name in NOT_ABOUT_CONTACTS if "contact_id" in metadata.tables[name].c] == []
+
+
+MINE, MERGED, OTHERS = (f"{digit * 8}-0000-4000-8000-000000000000" for digit in "123")
+PERSON = Person(1, 5, MINE, ("+250788000111", "amina"), merged=(MERGED,))
+
+
+@pytest.mark.parametrize(
+    ("record", "is_mine"),
+    [
+        ({"contact": {"uuid": MINE}}, True),
+        ({"contact": {"uuid": MERGED}}, True),
+        ({"contact": {"uuid": OTHERS}}, False),
+        ({"contact": {"uuid": OTHERS}, "text": MINE}, False),
+        ({"contact": None, "text": MINE}, False),
+        ({"text": MERGED}, False),
+        ({}, False),
+    ],
+)
+def test_a_record_is_about_the_person_whose_contact_it_names(record: dict[str, Any], is_mine: bool) -> None:
+    assert is_about(orjson.dumps(record), PERSON) is is_mine
+
+
+@pytest.mark.parametrize(
+    ("record", "kept"),
+    [
+        ({"urn": "tel:+250788000111", "text": "Hi"}, {"urn": None, "text": "Hi", "contact": {}}),
+        (
+            {"contact": {"uuid": OTHERS, "urn": "telegram:amina", "urn_display": "Amina"}, "urn": "tel:+1"},
+            {"contact": {"uuid": OTHERS, "urn": None, "urn_display": None}, "urn": "tel:+1"},
+        ),
+    ],
+)
+def test_an_address_of_the_person_goes_from_the_records_of_others(record: dict[str, Any], kept: dict[str, Any]) -> None:
+    assert orjson.loads(without_address(orjson.dumps(record) + b"\n", PERSON)) == kept
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"contact": {"uuid": OTHERS, "urn": "tel:+250788000222"}, "text": "Hi"},
+        {"contact": {"uuid": OTHERS, "urn": "tel:+250788000222"}, "text": "amina said +250788000111"},
+        {"contact": {"uuid": OTHERS, "urn": None}, "text": "amina"},
+        {"contact": {"uuid": OTHERS}, "urn": None, "text": "amina"},
+        {"contact": {"uuid": OTHERS, "urn": "telegram:amina2"}},
+    ],
+)
+def test_a_record_without_an_address_of_the_person_stays_as_it_is(record: dict[str, Any]) -> None:
+    line = orjson.dumps(record) + b"\n"
+
+    assert without_address(line, PERSON) == line
+
+
+class TestArchives:
+    """An archive with a message of the person and one of somebody else."""
+
+    @pytest.fixture
+    def person(self, database: Database, workspace: Workspace) -> Person:
+        uuid = make_contact(database, workspace, "+250788000111")
+        return Person(workspace.id, id_of(database, uuid), uuid, ("+250788000111",))
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> FolderStore:
+        return FolderStore(f"file://{tmp_path / 'media'}")
+
+    def add(self, database: Database, store: FolderStore, person: Person, kind: str, media_uuid: str) -> str:
+        """Of one day; returns its name."""
+        attachments = [{"content_type": "image/png", "url": f"http://localhost/media/w/{media_uuid}.png"}]
+        records = [{"contact": {"uuid": uuid}, "attachments": attachments} for uuid in (person.uuid, OTHERS)]
+        location = f"archives/w/20251129-{kind}-{new_uuid()}.jsonl.gz"
+        with store.writing(location) as file:
+            file.write(gzip.compress(b"".join(orjson.dumps(each) + b"\n" for each in records)))
+        with database.writing() as tx:
+            day = {"archive_type": kind, "period": "daily", "start_date": date(2025, 11, 29)}
+            size = {"record_count": 2, "size": 1, "hash": "0" * 32, "location": location}
+            tx.insert(archive, workspace_id=person.workspace_id, **day, **size, created_on=tx.now)
+        return location
+
+    def test_the_files_of_a_person_are_those_that_archived_messages_name(
+        self, database: Database, store: FolderStore, person: Person
+    ) -> None:
+        self.add(database, store, person, "message", MERGED)
+        self.add(database, store, person, "run", OTHERS)
+
+        assert find_own_media(database, store, person) == [MERGED]
+
+    def test_an_archive_that_is_written_again_is_called_as_before_but_for_its_uuid(
+        self, database: Database, store: FolderStore, person: Person
+    ) -> None:
+        before = self.add(database, store, person, "message", MERGED)
+
+        assert erase_from_archives(database, store, person) == 1
+        (after,) = store.list_names()
+        assert after != before and len(after) == len(before)
+        assert after.startswith("archives/w/20251129-message-")
+
+
+NOWHERE = "postgresql://user@127.0.0.1:1/none"
+
+
+@pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
+@pytest.mark.parametrize("parts", [0, 2])
+def test_a_table_is_as_large_as_all_its_partitions(
+    empty_database: Database, monkeypatch: pytest.MonkeyPatch, parts: int
+) -> None:
+    with partitioning(empty_database.url, parts) if parts else nullcontext():
+        upgrade(empty_database.engine)
+    with empty_database.engine.connect() as connection:
+        size = connection.execute(SIZE, {"name": "message"}).scalar_one()
+        names = [f"message_part{number}" for number in range(parts)] or ["message"]
+        each = [connection.exec_driver_sql(f"SELECT pg_total_relation_size('{name}')").scalar_one() for name in names]
+    assert size == sum(each) > 0
+
+    assert rewrite_files(empty_database)
+    monkeypatch.setattr(erasing, "MOST_TABLE_BYTES", int(size) - 1)
+    assert not rewrite_files(empty_database)
+    assert rewrite_files(empty_database, is_forced=True)
+
+
+@pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
+def test_tables_are_rewritten_in_the_database_itself_and_not_through_a_pooler(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+
+    with closing(Database(NOWHERE, is_behind_pooler=True, direct_url=empty_database.url)) as pooled:
+        assert rewrite_files(pooled)

@@ -12,11 +12,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
 import persistence
-from persistence.audit.audited import AUDITED
-from persistence.audit.witness import _can_tell, _concerns, _set
+from persistence.audit.witness import AUDITED, _can_tell, _concerns, _set
 from persistence.database import Database
 from persistence.errors import lost_a_race
-from persistence.secrets.encrypted_columns import Sealed
+from persistence.secrets.encryption import Sealed
 from persistence.sql import fixed_statements
 from persistence.sql.columns import new_uuid
 from persistence.sql.fixed_statements import Fixed, among, param

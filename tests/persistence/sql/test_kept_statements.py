@@ -7,7 +7,7 @@ import pytest
 from persistence.database import Database
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, ListSpec, fetch_list
-from persistence.sql import kept_statements, pages
+from persistence.sql import fixed_statements, pages
 from persistence.sql.pages import Page, Position
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
@@ -31,7 +31,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         return select(*arguments)
 
     monkeypatch.setattr(pages, "_select", note)
-    monkeypatch.setattr(kept_statements, "_KEPT", {})
+    monkeypatch.setattr(fixed_statements, "_KEPT", {})
     return seen
 
 
@@ -90,8 +90,8 @@ def test_the_pages_after_a_position_and_before_one_have_statements_of_their_own(
 def test_a_prepared_statement_finds_the_same(
     database: Database, workspace: Workspace, other: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_statements, "PREPARED_AFTER", 2)
-    monkeypatch.setattr(kept_statements, "_KEPT", {})
+    monkeypatch.setattr(fixed_statements, "KEPT_PREPARED_AFTER", 2)
+    monkeypatch.setattr(fixed_statements, "_KEPT", {})
     add(database, workspace, clock, "100 % of A's", "B", "C")
     add(database, other, clock, "D")
     for _ in range(8):
@@ -108,9 +108,9 @@ def test_a_prepared_statement_finds_the_same(
 def test_a_connection_prepares_so_many_statements_those_that_it_uses_most(
     database: Database, workspace: Workspace, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_statements, "PREPARED_AFTER", 2)
-    monkeypatch.setattr(kept_statements, "MOST_PREPARED", 2)
-    monkeypatch.setattr(kept_statements, "_KEPT", {})
+    monkeypatch.setattr(fixed_statements, "KEPT_PREPARED_AFTER", 2)
+    monkeypatch.setattr(fixed_statements, "MOST_PREPARED", 2)
+    monkeypatch.setattr(fixed_statements, "_KEPT", {})
     add(database, workspace, clock, "A", "B", "C")
     first = read(database, workspace)
     third = {"place": first.next}
@@ -139,7 +139,7 @@ def test_the_statement_that_was_kept_first_is_forgotten(
     built: list[object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kept_statements, "MOST_KEPT", 1)
+    monkeypatch.setattr(fixed_statements, "MOST_KEPT", 1)
     add(database, workspace, clock, "A")
     seen = built
     for _ in range(2):

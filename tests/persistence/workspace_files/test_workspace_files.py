@@ -11,16 +11,14 @@ import pytest
 from sqlalchemy import select
 
 from persistence.backups.errors import BackupError
-from persistence.backups.restoring import restore_backup
-from persistence.backups.writing import write_backup
+from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.migrations import current_revision, upgrade
 from persistence.tables.channels import channel
 from persistence.tables.service import archive
 from persistence.workspace_files.reading import BadWorkspaceFile, _Reading, read_workspace
-from persistence.workspace_files.tables import BY_KIND, LEFT_OUT, SOFT, list_tables
-from persistence.workspace_files.writing import write_workspace
+from persistence.workspace_files.writing import BY_KIND, LEFT_OUT, SOFT, list_tables, write_workspace
 from persistence.workspaces import Workspace, find_workspace_by_uuid
 from relayboard.base.settings import Settings
 from testbed.tokens import KEYS, make_token

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 
 from persistence.database import Database
-from relayboard.base.tracebacks import format_traceback
+from relayboard.base.logs import format_traceback
 
 INSERT = text("insert into fruit (name, color) values (:name, :color)")
 

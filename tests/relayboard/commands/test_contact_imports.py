@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from persistence.media.folder import FolderStore
 from persistence.media.media import finish_received
+from persistence.media.store import FolderStore
 from persistence.workspace_setup import create_workspace
 from relayboard.cli import main
 from relayboard.commands import contact_imports

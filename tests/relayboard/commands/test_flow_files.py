@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.flows.v2 import list_all_flows
+from persistence.flows.records import list_all_flows
 from persistence.global_writes import create_global
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace

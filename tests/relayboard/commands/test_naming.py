@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.channels.channels import find_channels_named
-from persistence.contacts.finding import find_contacts_called
+from persistence.contacts.owners import find_contacts_called
 from persistence.database import Database
 from persistence.field_writes import create_field
 from persistence.resthooks.resthooks import ensure_resthook

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from persistence.backups.copying import copy_database
-from persistence.backups.restoring import restore_backup
-from persistence.backups.writing import write_backup
-from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.backups.writing import restore_backup, write_backup
+from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.database import Database
 from persistence.definitions.importing import import_definitions
-from persistence.media.opening import open_store
+from persistence.media.store import open_store
 from persistence.progress import listening, report
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from persistence.backlog import Backlog, ChannelQueue, Waiting
-from persistence.heartbeats import list_heartbeats
+from persistence.diagnosis import list_heartbeats
 from relayboard.base.version import program_version
 from relayboard.cli import main
 from relayboard.commands.status import duration_text, show

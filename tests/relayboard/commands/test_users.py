@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from persistence.accounts.accounts import find_account, set_password
-from persistence.accounts.limits import Visitor, count_attempt
+from persistence.accounts.accounts import Visitor, count_attempt, find_account, set_password
 from persistence.accounts.sign_ins import Browser, create_sign_in
 from persistence.database import Database
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
 from persistence.users import add_member, find_member
 from persistence.workspace_files.reading import read_workspace

@@ -15,9 +15,9 @@ from sqlalchemy import select
 
 from persistence.accounts.invitations import invite
 from persistence.accounts.sign_ins import Browser, create_sign_in
-from persistence.boundaries.importing import read_features, store_boundaries
+from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.broadcasts.form import read_form
-from persistence.broadcasts.v2 import BROADCASTS
+from persistence.broadcasts.records import BROADCASTS
 from persistence.broadcasts.writes import create_broadcast
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
@@ -27,11 +27,11 @@ from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
 from persistence.field_writes import create_field
-from persistence.flows.labels import add_flow_label
+from persistence.flows.records import add_flow_label
 from persistence.global_writes import create_global
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.messages.outgoing import NO_ROUTE, Draft, Route, create_outgoing
 from persistence.messages.v2 import MESSAGES
 from persistence.optins import OPTINS, create_optin
@@ -60,8 +60,7 @@ from persistence.workspace_files.writing import write_workspace
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import HttpTransport
+from relayboard.phone.phone import HttpTransport, Phone
 from testbed.running import RunningService
 from testbed.tokens import KEYS, SECRET_KEY
 from tests.boundary_files import RWANDA

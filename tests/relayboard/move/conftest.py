@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.media.folder import FolderStore
+from persistence.media.store import FolderStore
 from persistence.move.moves import Move, open_move
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace

@@ -8,11 +8,11 @@ from sqlalchemy import insert, select
 
 from persistence.archives.archives import ARCHIVES
 from persistence.contacts.v2 import CONTACTS
-from persistence.flows.v2 import FLOWS
+from persistence.flows.records import FLOWS
 from persistence.lists import ListSpec
 from persistence.messages.actions import add_label
 from persistence.messages.v2 import MESSAGES
-from persistence.runs.v2 import RUNS
+from persistence.runs.records import RUNS
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import label

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.campaign_events.v2 import CAMPAIGN_EVENTS
-from persistence.campaigns.v2 import CAMPAIGNS
+from persistence.campaigns.records import CAMPAIGNS
 from persistence.groups.v2 import GROUPS
 from persistence.move.moves import find_move, list_notes
 from persistence.tables.triggers import trigger

@@ -4,16 +4,16 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from persistence.broadcasts.v2 import BROADCASTS
-from persistence.campaigns.v2 import CAMPAIGNS
+from persistence.broadcasts.records import BROADCASTS
+from persistence.campaigns.records import CAMPAIGNS
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.contacts.v2 import CONTACTS
 from persistence.flow_starts.v2 import STARTS
-from persistence.flows.v2 import FLOWS
+from persistence.flows.records import FLOWS
 from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS
 from persistence.messages.v2 import MESSAGES
-from persistence.runs.v2 import RUNS
+from persistence.runs.records import RUNS
 from persistence.tables.changes import conversation
 from persistence.tables.deliveries import delivery
 from persistence.tables.runs import flow_session

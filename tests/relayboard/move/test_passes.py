@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from persistence.broadcasts.v2 import BROADCASTS
-from persistence.campaigns.v2 import CAMPAIGNS
+from persistence.broadcasts.records import BROADCASTS
+from persistence.campaigns.records import CAMPAIGNS
 from persistence.contacts.v2 import CONTACTS
 from persistence.flow_starts.v2 import STARTS
-from persistence.flows.v2 import FLOWS
+from persistence.flows.records import FLOWS
 from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS
 from persistence.lists import ListQuery, read_list
 from persistence.messages.v2 import MESSAGES
 from persistence.move.moves import CONTACT, list_notes
-from persistence.runs.v2 import RUNS
+from persistence.runs.records import RUNS
 from persistence.tables.flows import flow
 from persistence.tickets.tickets import TICKETS
 from tests.factories import make_contact

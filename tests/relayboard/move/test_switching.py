@@ -9,8 +9,7 @@ from persistence.contacts.v2 import CONTACTS
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.v2 import MESSAGES
 from persistence.relayers.relayers import claim_phone
-from relayboard.phone.phone import Phone
-from relayboard.phone.wire import HttpTransport
+from relayboard.phone.phone import HttpTransport, Phone
 from testbed.running import RunningService
 from tests.api import Api
 from tests.phones import AppTransport, phone_clock

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from persistence.broadcasts.v2 import BROADCASTS
+from persistence.broadcasts.records import BROADCASTS
 from persistence.campaign_events.v2 import CAMPAIGN_EVENTS as EVENTS
 from persistence.contacts.v2 import CONTACTS
 from persistence.fields import FIELDS
 from persistence.flow_starts.v2 import STARTS
-from persistence.flows.v2 import FLOWS
+from persistence.flows.records import FLOWS
 from persistence.globals import GLOBALS
 from persistence.groups.groups import create_group
 from persistence.groups.v2 import GROUPS
@@ -18,7 +18,7 @@ from persistence.labels import LABELS
 from persistence.messages.v2 import MESSAGES
 from persistence.move.moves import find_move, list_notes
 from persistence.resthooks.resthooks import RESTHOOKS
-from persistence.runs.v2 import RUNS
+from persistence.runs.records import RUNS
 from persistence.tables.service import boundary
 from persistence.tickets.tickets import TICKETS
 from persistence.users import add_member

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from relayboard.phone.phone import Phone
-from relayboard.phone.state import PhoneState
-from relayboard.phone.wire import NoReply, WireReply
+from relayboard.phone.phone import NoReply, Phone, PhoneState, WireReply
 
 CLAIM = {"cmd": "claim", "org_id": 17}
 SECRET = "7KQ2M9XWPA4TDZ6RHB3NVE8YCJ5FGLUS" * 2

@@ -6,17 +6,17 @@ from flows.definition.exports import Dependencies
 from flows.numbers import NUMBER_FORMATS
 from openapi.bundle import bundle
 from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
-from persistence.audit.audited import AUDITED
-from persistence.channels import gateway_calls
+from persistence.audit.witness import AUDITED
+from persistence.channels import health
 from persistence.channels.event_form import CHANNEL_EVENTS
-from persistence.contacts import doubles
+from persistence.contacts import merging
 from persistence.tables import deliveries
 from persistence.triggers import schedules, triggers
 from relayboard.usage import choices
 
 CONTRACT = bundle("v2")["components"]["schemas"]
 SAME = {
-    "DOUBLES": (doubles.OLD_NUMBER, doubles.TWO_SCHEMES),
+    "DOUBLES": (merging.OLD_NUMBER, merging.TWO_SCHEMES),
     "ROLES": users.ROLES,
     "SCOPES": tokens.SCOPES,
     "AREAS": tokens.AREAS,
@@ -30,7 +30,7 @@ SAME = {
     "TRIGGER_TYPES": triggers.TYPES,
     "KEYWORD_MATCHES": triggers.KEYWORD_MATCHES,
     "REPEATS": schedules.REPEATS,
-    "CALL_OUTCOMES": (gateway_calls.ACCEPTED, gateway_calls.REFUSED, gateway_calls.UNANSWERED),
+    "CALL_OUTCOMES": (health.ACCEPTED, health.REFUSED_CALL, health.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,
     "DATE_STYLES": workspaces.DATE_STYLES,
     "NUMBER_FORMATS": (workspaces.BY_COUNTRY, *NUMBER_FORMATS),

@@ -23,11 +23,9 @@ from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.conftest import Clock
 from worker.callers import Finished
-from worker.flows.calls import begin_calls
-from worker.flows.incoming import begin_incoming
+from worker.flows.incoming import begin_calls, begin_incoming
 from worker.flows.parked import ParkedSprints
-from worker.flows.starts import begin_starts
-from worker.flows.timers import begin_timers
+from worker.flows.starts import begin_starts, begin_timers
 from worker.runtime import Runtime
 
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.contacts.writes import ContactChange, change_contact
-from persistence.groups.members import add_members
+from persistence.groups.groups import add_members
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow

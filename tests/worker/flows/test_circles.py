@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import update
 
 from persistence.channels.alarms import check_alarms
-from persistence.messages.circles import answer_again
+from persistence.messages.incoming import answer_again
 from persistence.messages.outgoing import Draft, create_outgoing, send_event_reply
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel_alarm

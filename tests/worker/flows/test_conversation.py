@@ -11,12 +11,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import update
 
-from persistence.archives.reading import read_lines
+from persistence.archives.archives import read_lines
 from persistence.contacts.v2 import CONTACTS
 from persistence.data_jobs import take_next
 from persistence.database import Database
 from persistence.lists import ListQuery, read_list
-from persistence.media.opening import open_store
+from persistence.media.store import open_store
 from persistence.performing import Performer
 from persistence.relayers.relayers import release_channels
 from persistence.resthooks.resthooks import ensure_resthook

@@ -9,10 +9,10 @@ from persistence.tables.runs import flow_run, flow_session, parked_sprint
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_parked import answer, calling
-from worker.flows.batch import LAST_ATTEMPTS
 from worker.flows.incoming import begin_incoming
 from worker.flows.parked import ParkedSprints
-from worker.flows.timers import begin_timers
+from worker.flows.runner import LAST_ATTEMPTS
+from worker.flows.starts import begin_timers
 
 PHONE, OTHER = "+250788000001", "+250788000002"
 

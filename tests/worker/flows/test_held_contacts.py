@@ -14,8 +14,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.run_rows import add_people
 from tests.waits_for_locks import backend_of, is_awaited
-from worker.flows.batch import run_batch
-from worker.flows.runner import BatchContext, FlowRunner
+from worker.flows.runner import BatchContext, FlowRunner, run_batch
 from worker.flows.sprints import Task
 from worker.runtime import Runtime
 

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
 from persistence.flows.archiving import archive_flow
-from persistence.flows.upkeep import find_archived
+from persistence.flows.records import find_archived
 from persistence.runs.runs import WAITING, RunState, save_runs
 from persistence.sql.columns import new_uuid
 from persistence.tables.flows import flow

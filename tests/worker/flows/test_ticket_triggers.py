@@ -4,8 +4,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from persistence.groups.groups import create_group
-from persistence.groups.members import add_members
+from persistence.groups.groups import add_members, create_group
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tickets.actions import choose_tickets, close_tickets

@@ -6,8 +6,7 @@ import pytest
 from sqlalchemy import insert, select
 
 from persistence.database import Database
-from persistence.groups.groups import create_group
-from persistence.groups.members import add_members
+from persistence.groups.groups import add_members, create_group
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel_event
 from persistence.tables.flows import flow
@@ -18,8 +17,8 @@ from persistence.triggers.triggers import CATCH_ALL, INCOMING_CALL, KEYWORD, MIS
 from persistence.workspaces import Workspace
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
-from worker.flows import calls
-from worker.flows.calls import begin_calls
+from worker.flows import incoming
+from worker.flows.incoming import begin_calls
 
 AMINA, BEN = "+254722000111", "+254722000222"
 
@@ -148,7 +147,7 @@ def test_an_archived_trigger_or_flow_starts_nothing(stage: Stage) -> None:
 def test_after_a_full_portion_of_calls_without_trigger_there_may_be_more(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "PLAIN_BATCH", 1)
+    monkeypatch.setattr(incoming, "PLAIN_BATCH", 1)
     stage.call(stage.add_contact(AMINA), "call-in-missed")
     step = begin_calls(stage.runtime)
 

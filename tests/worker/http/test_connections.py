@@ -1,21 +1,29 @@
-"""Connections that are kept for the next request."""
+"""Connections that are kept for the next request.
+
+Time limits of whole exchanges.
+
+A thread with an event loop.
+"""
 
 import asyncio
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from ipaddress import ip_network
+from types import SimpleNamespace
 
 import pytest
 
 from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 from tests.worker.receivers import Reply, receiving
 from worker.http import connections
-from worker.http.connections import KeptConnections
-from worker.http.errors import SendFailed
+from worker.http.connections import Deadline, KeptConnections, LoopThread, Watchdog
+from worker.http.responses import SendFailed
 from worker.http.safe_http import SafeHttp
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -216,3 +224,119 @@ def test_after_the_end_none_is_kept():
 
     assert before.is_closed and after.is_closed
     assert kept.take(ORIGIN) is None
+
+
+@pytest.fixture
+def pair():
+    """Two ends of a connection; who reads waits for a long time."""
+    here, there = socket.socketpair()
+    with closing(here), closing(there):
+        here.settimeout(PATIENCE_SECONDS)
+        yield here
+
+
+def test_a_socket_is_shut_down_when_its_time_is_over(pair):
+    with Deadline(Watchdog(), 0.01) as deadline:
+        deadline.watch(pair)
+        assert pair.recv(1) == b""
+
+    assert deadline.has_expired and deadline.seconds_left == 0
+
+
+def test_a_socket_that_comes_too_late_is_shut_down_at_once(pair):
+    deadline = Deadline(Watchdog(), 0.01)
+    deadline.expire()
+    deadline.watch(pair)
+
+    assert pair.recv(1) == b""
+
+
+def test_a_deadline_without_a_socket_expires_all_the_same():
+    deadline = Deadline(Watchdog(), 60)
+    deadline.expire()
+
+    assert deadline.has_expired and 59 < deadline.seconds_left <= 60
+
+
+def is_in(thread: threading.Thread | None, function: str) -> bool:
+    frame = sys._current_frames().get((thread and thread.ident) or 0)
+    return frame is not None and frame.f_code.co_name == function
+
+
+def test_a_later_deadline_does_not_keep_a_sooner_one_waiting(pair):
+    watchdog = Watchdog()
+    with Deadline(watchdog, 3600), Deadline(watchdog, 7200):
+        wait_until(lambda: is_in(watchdog._thread, "wait"), "the thread to wait for the first of them")
+        with Deadline(watchdog, 0.01) as soon:
+            soon.watch(pair)
+            assert pair.recv(1) == b""
+
+    assert watchdog._thread.daemon
+
+
+def test_time_is_over_at_the_moment_when_it_ends(pair, monkeypatch):
+    monkeypatch.setattr(connections, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    deadline = Deadline(Watchdog(), 0)
+    deadline.watch(pair)
+
+    with deadline:
+        assert pair.recv(1) == b""
+
+
+def test_an_exchange_that_ended_in_time_keeps_its_socket(pair):
+    deadline = Deadline(Watchdog(), 60)
+    with deadline:
+        deadline.watch(pair)
+    deadline.expire()
+
+    assert not deadline.has_expired
+    pair.send(b"still open")
+
+
+def test_work_is_done_at_a_time_and_its_end_is_told() -> None:
+    thread = LoopThread("loop", at_end=lambda: None)
+    meeting = asyncio.Event()
+
+    async def wait() -> str:
+        await meeting.wait()
+        return threading.current_thread().name
+
+    async def come() -> None:
+        meeting.set()
+
+    waiting = thread.ask(wait())
+    thread.begin([come()])
+    assert waiting.result(PATIENCE_SECONDS) == "loop"
+    thread.end()
+
+
+def test_an_error_is_told_to_whoever_asked() -> None:
+    thread = LoopThread("loop", at_end=lambda: None)
+
+    async def fail() -> None:
+        raise KeyError("it")
+
+    with pytest.raises(KeyError):
+        thread.ask(fail()).result(PATIENCE_SECONDS)
+    thread.end()
+
+
+def test_it_ends_with_the_work_that_was_begun_and_says_so_before() -> None:
+    told = threading.Event()
+    thread = LoopThread("loop", at_end=told.set)
+    meeting = asyncio.Event()
+
+    async def wait() -> str:
+        await meeting.wait()
+        return "done"
+
+    waiting = thread.ask(wait())
+    thread.end()
+    assert told.wait(PATIENCE_SECONDS) and thread.is_alive
+
+    async def come() -> None:
+        meeting.set()
+
+    thread.begin([come()])
+    assert waiting.result(PATIENCE_SECONDS) == "done"
+    wait_until(lambda: not thread.is_alive, "the thread to end")

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from persistence.database import Database
-from persistence.flows.upkeep import list_counting_workspaces, show_counts
+from persistence.flows.records import list_counting_workspaces, show_counts
 from testbed.patience import PATIENCE_SECONDS
 from tests.api import Api
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from handlers import read_lanes
+from handlers import threads
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.field_editing import change_field, delete_field
@@ -63,7 +63,7 @@ def test_a_page_shows_the_fields_of_the_moment_of_its_contacts(
     change: str,
     slow_seconds: float,
 ) -> None:
-    monkeypatch.setattr(read_lanes, "SLOW_SECONDS", slow_seconds)  # in which lane the second read is
+    monkeypatch.setattr(threads, "SLOW_SECONDS", slow_seconds)  # in which lane the second read is
     make_field(database, workspace, "Village")
     uuid = make_contact(database, workspace)
     assert api.post(CONTACTS, {"fields": {"village": "Kabuga"}}, uuid=uuid).status_code == 200

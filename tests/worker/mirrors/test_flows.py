@@ -9,8 +9,7 @@ from sqlalchemy import select
 
 from persistence.definitions.importing import import_definitions
 from persistence.flows.archiving import archive_flow
-from persistence.flows.labels import add_flow_label, remove_flow_label
-from persistence.flows.upkeep import set_ignores_triggers
+from persistence.flows.records import add_flow_label, remove_flow_label, set_ignores_triggers
 from persistence.tables.flows import flow
 from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api

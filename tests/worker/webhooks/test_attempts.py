@@ -8,11 +8,11 @@ from ipaddress import ip_network
 import pytest
 
 from persistence.deliveries.leases import AttemptOutcome, DueDelivery
-from persistence.deliveries.signers import Signer
+from persistence.deliveries.receivers import Signer
 from testbed.patience import PATIENCE_SECONDS
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.http.safe_http import SafeHttp
-from worker.webhooks.attempts import DAMAGED, Attempt, call_receiver, judge
+from worker.webhooks.dispatcher import DAMAGED, Attempt, call_receiver, judge
 
 NOW = datetime(2026, 3, 2, 8, 10, tzinfo=UTC)
 EVENT = DueDelivery(

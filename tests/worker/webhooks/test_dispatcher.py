@@ -9,8 +9,7 @@ from sqlalchemy import insert, select, text, update
 from standardwebhooks.webhooks import Webhook
 
 from persistence.channels.webhooks import new_webhook_secret, rotate_webhook_secret
-from persistence.deliveries.ledger import Ledger
-from persistence.deliveries.outbox import record_channel_event
+from persistence.deliveries.outbox import Ledger, record_channel_event
 from persistence.deliveries.records import send_again
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
@@ -21,8 +20,7 @@ from testbed.running import wait_until
 from tests.channel_rows import add_channel, add_contact
 from tests.worker.receivers import Reply, receiving
 from worker.callers import Finished
-from worker.webhooks.attempts import DAMAGED
-from worker.webhooks.dispatcher import SLOTS_PER_RECEIVER, DeliveryQueue, begin_webhooks
+from worker.webhooks.dispatcher import DAMAGED, SLOTS_PER_RECEIVER, DeliveryQueue, begin_webhooks
 
 FIELDS = {"event": "mo_sms", "text": "Hello"}
 

@@ -5,14 +5,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from persistence.deliveries.failing_receivers import Endpoint
-from persistence.deliveries.leases import list_due_receivers
+from persistence.deliveries.leases import lease_within_paces, list_due_receivers
 from persistence.deliveries.outbox import record_channel_event
-from persistence.deliveries.paced_leases import lease_within_paces
 from persistence.deliveries.receivers import rotate_secret, write_receiver
-from persistence.resthooks.events import record_resthook_event
+from persistence.deliveries.settings import Endpoint
 from persistence.resthooks.resthooks import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks.subscribers import create_subscriber, record_resthook_event
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, delivery_attempt, webhook_receiver
 from tests.channel_rows import add_channel

@@ -5,10 +5,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.deliveries.failing_receivers import LEAST_GIVEN_UP
 from persistence.deliveries.leases import AttemptOutcome
 from persistence.deliveries.outbox import NewDelivery, record_channel_event, record_deliveries
 from persistence.deliveries.receivers import send_test
+from persistence.deliveries.settings import LEAST_GIVEN_UP
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, webhook_trouble
 from testbed.running import wait_until

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.webhooks.reply import Reply, read_answer
+from worker.webhooks.dispatcher import Reply, read_answer
 
 AMINA = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from worker.webhooks.attempts import Decision, Verdict, decide
+from worker.webhooks.dispatcher import Decision, Verdict, decide
 
 NOW = datetime(2026, 3, 2, 8, 10, tzinfo=UTC)
 DELAYS = (10, 120, 900)

@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from persistence.deliveries.keys import new_key_pair
-from persistence.deliveries.signers import Signer
+from persistence.deliveries.receivers import Signer, new_key_pair
 from persistence.tables.deliveries import ED25519, SYMMETRIC
 from worker.webhooks.signing import is_signed, schemes_of, secrets_in_force, signature_headers, signing_now
 

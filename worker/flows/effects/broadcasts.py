@@ -4,7 +4,7 @@ from persistence.audience import find_audience
 from persistence.broadcasts.writes import NewBroadcast, create_broadcast
 from persistence.sessions.replies import read_attachments, read_quick_replies
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 TYPES = ("broadcast_created",)
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from flows.urns import parse
 from persistence.groups.smart_groups import follow_contacts
-from persistence.sessions.contact_changes import ContactDelta, change_many, change_memberships
 from persistence.sessions.contacts import write_value
+from persistence.sessions.replies import ContactDelta, change_many, change_memberships
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 ATTRIBUTES = {
     "contact_name_changed": "name",

@@ -7,7 +7,7 @@ from typing import Protocol
 from persistence.contacts.leases import LeasedContact
 from persistence.database import Transaction
 from persistence.workspaces import Workspace
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 
 @dataclass(frozen=True, slots=True)

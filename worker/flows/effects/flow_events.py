@@ -3,8 +3,8 @@ from collections.abc import Sequence
 from persistence.deliveries.outbox import record_flow_event
 from persistence.messages.outgoing import send_event_reply
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
-from worker.webhooks.reply import interpret_reply
+from worker.flows.sprints import SprintEvent
+from worker.webhooks.dispatcher import interpret_reply
 
 TYPES = ("flow_event_made",)
 

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from persistence.messages.actions import label_incoming
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 TYPES = ("input_labels_added",)
 

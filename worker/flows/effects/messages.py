@@ -4,7 +4,7 @@ from persistence.messages.outgoing import fail_waiting
 from persistence.sessions.replies import FlowMessage, send_replies
 from persistence.tables.contacts import BLOCKED
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 STATUS = "contact_status_changed"
 TYPES = ("msg_created", "ivr_created", STATUS)

@@ -2,10 +2,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from flows.engine import Event
-from persistence.resthooks.events import record_resthook_event
-from persistence.resthooks.subscribers import end_subscriptions, find_subscribers_at
+from persistence.resthooks.subscribers import end_subscriptions, find_subscribers_at, record_resthook_event
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 CALLED = "resthook_called"
 TYPES = (CALLED, "webhook_called")

@@ -5,7 +5,7 @@ from persistence.audience import find_audience
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.flow_starts.flow_starts import FLOW_ACTION, NewStart, create_start
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 TYPES = ("session_triggered",)
 

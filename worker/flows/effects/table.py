@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from worker.flows.effects import broadcasts, contacts, flow_events, labels, messages, resthooks, starts, tickets
 from worker.flows.effects.effect import Effect, Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 EFFECTS: tuple[Effect, ...] = (contacts, messages, labels, tickets, broadcasts, starts, resthooks, flow_events)
 """In the order in which they are performed: contacts are changed before they get messages."""

@@ -4,7 +4,7 @@ from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.tickets.assignees import find_assignee_of_flow
 from persistence.topics import find_topic
 from worker.flows.effects.effect import Recording
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 OPENED, NOTE_ADDED = "ticket_opened", "ticket_note_added"
 TYPES = (OPENED, NOTE_ADDED)

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from flows.engine.services import ServiceError
 from relayboard.base.certificates import explain_tls
 from relayboard.base.mail_server import STARTTLS, TLS, MailServer, is_address
-from worker.http.deadlines import Deadline, Watchdog
+from worker.http.connections import Deadline, Watchdog
 from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.worker")

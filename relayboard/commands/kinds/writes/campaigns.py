@@ -2,8 +2,7 @@
 
 import orjson
 
-from persistence.campaigns.v2 import CAMPAIGNS
-from persistence.campaigns.writes import change_campaign, create_campaign, find_any_group
+from persistence.campaigns.records import CAMPAIGNS, change_campaign, create_campaign, find_any_group
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, find_record

@@ -11,7 +11,7 @@ from persistence.contacts.urns import ensure_owners
 from persistence.field_writes import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
-from persistence.resthooks.events import record_resthook_event
+from persistence.resthooks.subscribers import record_resthook_event
 from persistence.tables.accounts import user
 from persistence.tables.contacts import contact, contact_urn, field, group
 from persistence.tables.flow_starts import flow_start

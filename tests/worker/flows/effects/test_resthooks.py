@@ -16,7 +16,7 @@ from persistence.workspaces import Workspace
 from tests.flows.engine.playing import as_read, node, play
 from worker.flows.effects.effect import Recording
 from worker.flows.effects.resthooks import carry_out
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 CLINIC, MINISTRY = "https://127.0.0.1/clinic", "https://127.0.0.1/ministry"
 

@@ -9,7 +9,7 @@ from tests.flows.engine import playing
 from tests.worker.flows.conftest import Stage
 from worker.flows.effects.effect import Recording
 from worker.flows.effects.starts import carry_out
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 
 def test_a_start_of_a_flow_that_is_not_here_keeps_no_other_from_starting(stage: Stage) -> None:

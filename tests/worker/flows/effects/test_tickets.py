@@ -11,7 +11,7 @@ from tests.flows.engine.playing import node, play
 from tests.worker.flows.conftest import Stage
 from worker.flows.effects.effect import Recording
 from worker.flows.effects.tickets import carry_out
-from worker.flows.sprint_events import SprintEvent
+from worker.flows.sprints import SprintEvent
 
 
 def test_each_contact_gets_its_ticket_with_the_note_of_that_ticket(stage: Stage) -> None:

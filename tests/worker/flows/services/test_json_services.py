@@ -8,7 +8,7 @@ import pytest
 
 from flows.engine.services import ServiceError
 from tests.worker.receivers import Receiver, Reply, answering_with, receiving
-from worker.flows.services.json_services import JsonService
+from worker.flows.services.services import JsonService
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
 from worker.runtime import Runtime
 

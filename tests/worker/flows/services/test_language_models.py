@@ -14,8 +14,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving
-from worker.flows.services.json_services import JsonService
-from worker.flows.services.language_models import FlowLanguageModel
+from worker.flows.services.services import FlowLanguageModel, JsonService
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
 from worker.runtime import Runtime
 

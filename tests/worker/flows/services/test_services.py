@@ -20,8 +20,7 @@ from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
-from worker.flows.services.services import UrnClaims
-from worker.flows.services.webhooks import find_blocked
+from worker.flows.services.services import UrnClaims, find_blocked
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
 from worker.runtime import Runtime
 from worker.webhooks.dispatcher import begin_webhooks

@@ -11,7 +11,7 @@ from persistence.workspaces import Workspace
 from testbed.set_by_name import by_name
 from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
-from worker.flows.services.webhooks import FlowWebhooks, list_delays_seconds
+from worker.flows.services.services import FlowWebhooks, list_delays_seconds
 from worker.runtime import Runtime
 
 

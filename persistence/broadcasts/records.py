@@ -1,0 +1,113 @@
+"""Broadcasts, one text to many contacts whose messages a worker creates later, as both generations show them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column
+
+from persistence.audience_tables import OF_BROADCAST
+from persistence.broadcasts.states import COMPLETED, HAS_BEGUN, IS_SCHEDULED, PENDING, QUEUED, STARTED
+from persistence.lists import (
+    Condition,
+    ListQuery,
+    ListSpec,
+    by_change,
+    changed_after,
+    equals,
+    one_of,
+    stamped_on,
+    within,
+)
+from persistence.messages.states import IS_UNDELIVERED
+from persistence.sql.json_sql import declare_record, json_list, json_record, json_text_list
+from persistence.sql.pages import Order
+from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
+from persistence.tables.messages import broadcast, message
+
+WAKE = "broadcasts"
+
+_FIELDS: dict[str, ColumnElement[Any]] = {
+    "uuid": broadcast.c.uuid,
+    "id": broadcast.c.id,
+    "status": broadcast.c.status,
+    "progress": json_record({"total": broadcast.c.total, "started": broadcast.c.started}),
+    "urns": broadcast.c.urns,
+    "contacts": json_list(OF_BROADCAST.list_contacts(json_record(CONTACT_REF))),
+    "groups": json_list(OF_BROADCAST.list_groups(json_record(GROUP_REF))),
+    "text": broadcast.c.text,
+    "attachments": broadcast.c.attachments,
+    "quick_replies": broadcast.c.quick_replies,
+    "base_language": broadcast.c.base_language,
+    "created_on": broadcast.c.created_on,
+    "scheduled_on": broadcast.c.scheduled_on,
+    "error": broadcast.c.error,
+    "modified_on": stamped_on(broadcast),
+}
+BROADCAST_RECORD = declare_record(_FIELDS)
+MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]'", JSON())})
+"""The record in an anonymous workspace, which shows no URN."""
+
+HAS_UNDELIVERED = exists().where(message.c.broadcast_id == broadcast.c.id, IS_UNDELIVERED).correlate(broadcast)
+LETTER = case(
+    (broadcast.c.status == literal(PENDING), "I"),
+    (broadcast.c.status.in_((QUEUED, STARTED)), "Q"),
+    (broadcast.c.status != COMPLETED, "F"),
+    ((broadcast.c.started == 0) | HAS_UNDELIVERED, "S"),
+    else_="D",
+)
+"""`D` means sent to at least one recipient and delivered to all; `E` is never shown (contract reference, v1
+broadcasts)."""
+BASE_TEXT: ColumnElement[str] = broadcast.c.text.op("->>", return_type=String())(broadcast.c.base_language)
+
+SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
+    "id": broadcast.c.id,
+    "urns": broadcast.c.urns,
+    "contacts": json_text_list(OF_BROADCAST.list_contacts(contact.c.uuid)),
+    "groups": json_text_list(OF_BROADCAST.list_groups(group.c.uuid)),
+    "text": BASE_TEXT,
+    "created_on": broadcast.c.created_on,
+    "status": LETTER,
+}
+SUMMARY = declare_record(SUMMARY_FIELDS)
+MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urns": literal_column("'[]'", JSON())})
+"""The record in an anonymous workspace, which shows no URN."""
+
+
+def only_begun(query: ListQuery) -> list[Condition]:
+    """Broadcasts that have not begun are listed only with the parameter `scheduled`, and then alone; who names one by
+    `uuid` or `id` finds it in any case.
+    """
+    if query.values.get("scheduled"):
+        return [IS_SCHEDULED]
+    return [] if {"uuid", "id"} & query.values.keys() else [HAS_BEGUN]
+
+
+BROADCASTS = ListSpec(
+    broadcast,
+    BROADCAST_RECORD,
+    by_change(Order(broadcast.c.created_on, broadcast.c.id)),
+    masked=MASKED_BROADCAST_RECORD,
+    is_followed=True,
+    standing=only_begun,
+    options=frozenset({"scheduled"}),
+    filters={
+        "id": equals(broadcast.c.id),
+        "uuid": equals(broadcast.c.uuid),
+        "modified_after": changed_after(broadcast),
+        **within(broadcast.c.created_on),
+    },
+)
+
+
+def _with_letters(_query: ListQuery, letters: Sequence[str]) -> Condition:
+    return LETTER.in_([letter.upper() for letter in letters])
+
+
+BROADCASTS_V1 = ListSpec(
+    broadcast,
+    SUMMARY,
+    Order(broadcast.c.created_on, broadcast.c.id),
+    masked=MASKED_SUMMARY,
+    standing=only_begun,
+    filters={"id": one_of(broadcast.c.id), "status": _with_letters, **within(broadcast.c.created_on)},
+)

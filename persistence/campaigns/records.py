@@ -1,0 +1,124 @@
+"""Campaigns, events relative to a date of each member of a group, as both generations show them, and their writes."""
+
+from dataclasses import replace
+
+from sqlalchemy import func, select, update
+
+from persistence.campaigns.fires import request_passes
+from persistence.database import Transaction
+from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
+from persistence.sql.columns import is_uuid
+from persistence.sql.json_sql import declare_record, json_record
+from persistence.sql.names import find_id, free_name, require_id
+from persistence.sql.pages import Order
+from persistence.tables.campaigns import campaign
+from persistence.tables.contacts import group
+from persistence.workspaces import hold_workspace
+
+CAMPAIGN_RECORD = declare_record(
+    {
+        "uuid": campaign.c.uuid,
+        "name": campaign.c.name,
+        "archived": campaign.c.is_archived,
+        "group": json_record(
+            {
+                "uuid": func.coalesce(group.c.uuid, campaign.c.former_group_uuid),
+                "name": func.coalesce(group.c.name, campaign.c.former_group_name),
+            }
+        ),
+        "created_on": campaign.c.created_on,
+    }
+)
+CAMPAIGN_SOURCE = campaign.outerjoin(group, group.c.id == campaign.c.group_id)
+
+
+def _in_use(query: ListQuery) -> list[Condition]:
+    """Archived campaigns are listed only with the filter `uuid`."""
+    return [] if "uuid" in query.values else [~campaign.c.is_archived]
+
+
+CAMPAIGNS = ListSpec(
+    campaign,
+    CAMPAIGN_RECORD,
+    Order(campaign.c.created_on, campaign.c.id),
+    source=CAMPAIGN_SOURCE,
+    standing=_in_use,
+    filters={"uuid": equals(campaign.c.uuid), **within(campaign.c.created_on)},
+)
+
+
+def find_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
+    """The id of the campaign with this uuid that is not archived."""
+    return find_id(tx, workspace_id, campaign, uuid, ~campaign.c.is_archived)
+
+
+def require_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """The id of a campaign that is not archived. Raises RecordMissing."""
+    return require_id(tx, workspace_id, campaign, uuid, ~campaign.c.is_archived)
+
+
+CAMPAIGNS_V1 = replace(
+    CAMPAIGNS,
+    record=declare_record(
+        {
+            "uuid": campaign.c.uuid,
+            "name": campaign.c.name,
+            "group_uuid": group.c.uuid,
+            "group": group.c.name,
+            "campaign": campaign.c.id,
+            "created_on": campaign.c.created_on,
+        }
+    ),
+    standing=[~campaign.c.is_archived],
+    filters={"uuid": one_of(campaign.c.uuid), **within(campaign.c.created_on)},
+)
+
+
+def find_any_group(tx: Transaction, workspace_id: int, reference: str, *, field: str) -> int:
+    """The id of the group of any kind with this UUID, otherwise with this name (in any case). Raises InvalidInput."""
+    return require_id(tx, workspace_id, group, reference, field=field, by_name=True)
+
+
+def create_campaign(tx: Transaction, workspace_id: int, name: str, group_id: int) -> int:
+    """Create a campaign for a group; returns its id. Raises InvalidInput for a bad or taken name."""
+    hold_workspace(tx, workspace_id)
+    naming = free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived)
+    return tx.insert(campaign, workspace_id=workspace_id, group_id=group_id, created_on=tx.now, **naming)
+
+
+def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, group_id: int) -> int:
+    """Set the name and the group of a campaign; a changed group reschedules its events. Returns its id. Raises
+    RecordMissing, also for archived campaigns, or InvalidInput.
+    """
+    hold_workspace(tx, workspace_id)
+    campaign_id = require_campaign(tx, workspace_id, uuid)
+    naming = free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived, besides_id=campaign_id)
+    mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
+    held = tx.execute(select(campaign.c.group_id).where(mine).with_for_update()).scalar_one()
+    tx.execute(update(campaign).where(mine).values(group_id=group_id, **naming))
+    if held != group_id:
+        request_passes(tx, workspace_id, campaign.c.id == campaign_id, is_retimed=True)
+    return campaign_id
+
+
+def find_campaign_workspace(tx: Transaction, uuid: str) -> int | None:
+    """The workspace of a campaign that is not archived."""
+    if not is_uuid(uuid):
+        return None
+    live = (campaign.c.uuid == uuid) & ~campaign.c.is_archived
+    return tx.execute(select(campaign.c.workspace_id).where(live)).scalar_one_or_none()
+
+
+def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """Archive a campaign: its events no longer fire, its name can be used again, and its group can be deleted. Returns
+    its id. Raises RecordMissing.
+    """
+    hold_workspace(tx, workspace_id)
+    campaign_id = require_campaign(tx, workspace_id, uuid)
+    mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
+    of_group = select(group.c.uuid, group.c.name).join(campaign, campaign.c.group_id == group.c.id)
+    group_uuid, group_name = tx.execute(of_group.where(mine)).one()
+    former = {"former_group_uuid": group_uuid, "former_group_name": group_name}
+    tx.execute(update(campaign).where(mine).values(is_archived=True, **former))
+    request_passes(tx, workspace_id, campaign.c.id == campaign_id)
+    return campaign_id

@@ -1,0 +1,264 @@
+"""Flows, automated conversations, as both generations list them, with data from the newest definition of each, their
+labels and their settings.
+"""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Executable, case, delete, insert, null, select, update
+
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, RecordMissing
+from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
+from persistence.sql.columns import UuidText, is_uuid, new_uuid
+from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.sql.json_sql import declare_record, json_list, json_record, json_text_list
+from persistence.sql.names import check_name, check_room, must_exist, name_key
+from persistence.sql.pages import Order
+from persistence.stamps import stamped
+from persistence.tables.flows import flow, flow_label, labeled_flow
+from persistence.workspaces import Workspace, hold_workspace
+
+MESSAGE, VOICE, BACKGROUND, SURVEY = "message", "voice", "background", "survey"
+
+SHOWN_TYPE = case((flow.c.type == BACKGROUND, MESSAGE), else_=flow.c.type)
+"""The API has no background flows: it shows them as message flows."""
+
+TYPES_BEHIND = {MESSAGE: (MESSAGE, BACKGROUND), VOICE: (VOICE,), SURVEY: (SURVEY,)}
+"""The stored types of flows for each shown type."""
+
+_OF_FLOW = labeled_flow.c.flow_id == flow.c.id
+LABELS_OF_FLOW = json_list(
+    select(json_record({"uuid": flow_label.c.uuid, "name": flow_label.c.name}).label("item"))
+    .join(labeled_flow, labeled_flow.c.label_id == flow_label.c.id)
+    .where(_OF_FLOW)
+    .order_by(flow_label.c.name_key)
+    .correlate(flow)
+)
+
+FLOW_RECORD = declare_record(
+    {
+        "uuid": flow.c.uuid,
+        "name": flow.c.name,
+        "type": SHOWN_TYPE,
+        "archived": flow.c.is_archived,
+        "labels": LABELS_OF_FLOW,
+        "expires": flow.c.expires_after_minutes,
+        "runs": json_record(
+            {
+                "active": flow.c.active_run_count,
+                "completed": flow.c.completed_run_count,
+                "interrupted": flow.c.interrupted_run_count,
+                "expired": flow.c.expired_run_count,
+            }
+        ),
+        "results": flow.c.results,
+        "parent_refs": flow.c.parent_refs,
+        "created_on": flow.c.created_on,
+        "modified_on": flow.c.modified_on,
+    }
+)
+
+FLOWS = ListSpec(
+    flow,
+    FLOW_RECORD,
+    Order(flow.c.modified_on, flow.c.id),
+    is_followed=True,
+    filters={
+        "uuid": equals(flow.c.uuid),
+        "type": lambda _query, word: flow.c.type.in_(TYPES_BEHIND.get(word.lower(), ())),
+        "archived": lambda _query, is_archived: flow.c.is_archived.is_(is_archived),
+        **within(flow.c.modified_on),
+    },
+)
+"""An unknown type gives an empty page."""
+
+TYPES_BY_LETTER = {"F": (MESSAGE, BACKGROUND), "M": (MESSAGE, BACKGROUND), "S": (SURVEY,), "V": (VOICE,)}
+LABEL_NAMES_OF_FLOW = json_text_list(
+    select(flow_label.c.name.label("item"))
+    .join(labeled_flow, labeled_flow.c.label_id == flow_label.c.id)
+    .where(_OF_FLOW)
+    .order_by(flow_label.c.name_key)
+    .correlate(flow)
+)
+
+FLOW_SUMMARY = declare_record(
+    {
+        "uuid": flow.c.uuid,
+        "archived": flow.c.is_archived,
+        "expires": flow.c.expires_after_minutes,
+        "name": flow.c.name,
+        "labels": LABEL_NAMES_OF_FLOW,
+        "runs": flow.c.active_run_count
+        + flow.c.completed_run_count
+        + flow.c.interrupted_run_count
+        + flow.c.expired_run_count,
+        "completed_runs": flow.c.completed_run_count,
+        "participants": null(),
+        "rulesets": flow.c.rulesets,
+        "created_on": flow.c.created_on,
+        "flow": flow.c.id,
+    }
+)
+
+FLOWS_AT_ONCE = 200
+
+_MINE = (flow.c.workspace_id == param("owner")) & (flow.c.uuid == param("uuid", UuidText))
+_FINDING = Fixed(lambda _is_sqlite: select(flow.c.id, flow.c.is_archived).where(_MINE))
+
+
+def list_all_flows(tx: Transaction, workspace: Workspace) -> list[str]:
+    """All flows of a workspace as JSON texts, by name."""
+    return FLOWS.read(ListQuery(tx, workspace), order_by=[flow.c.name_key])
+
+
+def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:
+    types = {each for letter in letters for each in TYPES_BY_LETTER[letter.upper()]}
+    return flow.c.type.in_(sorted(types))
+
+
+def _with_labels(query: ListQuery, texts: Sequence[str]) -> Condition:
+    named = flow_label.c.name_key.in_(_read_names(query.tx, query.workspace.id, texts))
+    labeled = (
+        select(labeled_flow.c.flow_id)
+        .join(flow_label, flow_label.c.id == labeled_flow.c.label_id)
+        .where(flow_label.c.workspace_id == query.workspace.id, named)
+    )
+    return flow.c.id.in_(labeled)
+
+
+FLOWS_V1 = ListSpec(
+    flow,
+    FLOW_SUMMARY,
+    Order(flow.c.created_on, flow.c.id),
+    filters={
+        "flow": one_of(flow.c.id),
+        "uuid": one_of(flow.c.uuid),
+        "label": _with_labels,
+        "type": _of_types,
+        "archived": lambda _query, is_archived: flow.c.is_archived if is_archived else ~flow.c.is_archived,
+        **within(flow.c.created_on),
+    },
+)
+
+
+def add_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) -> None:
+    """Label a flow; the label is created if there is none with this name (in any case). Raises InvalidInput for a bad
+    name, LimitReached at the limit of labels.
+    """
+    hold_workspace(tx, workspace_id)
+    label_id = _find(tx, workspace_id, name)
+    if label_id is None:
+        name = check_name(name)
+        check_room(tx, workspace_id, flow_label)
+        values = {"uuid": new_uuid(), "name": name, "name_key": name_key(name), "created_on": tx.now}
+        made = insert(flow_label).values(workspace_id=workspace_id, **values).returning(flow_label.c.id)
+        label_id = tx.execute(made).scalar_one()
+    held = (labeled_flow.c.flow_id == flow_id) & (labeled_flow.c.label_id == label_id)
+    if tx.execute(select(labeled_flow.c.flow_id).where(held)).first() is None:
+        tx.execute(insert(labeled_flow).values(workspace_id=workspace_id, flow_id=flow_id, label_id=label_id))
+        _touch(tx, workspace_id, flow_id)
+
+
+def remove_flow_label(tx: Transaction, workspace_id: int, flow_id: int, name: str) -> None:
+    """Remove a label from a flow; a label without flows is deleted. Raises RecordMissing for an unknown one."""
+    hold_workspace(tx, workspace_id)
+    label_id = _find(tx, workspace_id, name)
+    if label_id is None:
+        raise RecordMissing(f'There is no flow label "{name[:64]}".')
+    rows = labeled_flow.c
+    if tx.execute(delete(labeled_flow).where(rows.flow_id == flow_id, rows.label_id == label_id)).rowcount:
+        _touch(tx, workspace_id, flow_id)
+    if tx.execute(select(rows.flow_id).where(rows.label_id == label_id).limit(1)).first() is None:
+        tx.execute(delete(flow_label).where(flow_label.c.workspace_id == workspace_id, flow_label.c.id == label_id))
+
+
+def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int]) -> set[int]:
+    """Those of these flows that are archived. All are locked, as by a run that is stored: a transaction that archives
+    one of them waits, or has ended."""
+    if not flow_ids:
+        return set()
+    rows = _HOLDING.rows(tx, {"owner": workspace_id, "wanted": sorted(flow_ids)})
+    return {flow_id for flow_id, is_archived in rows if is_archived}
+
+
+def _hold(_is_sqlite: bool) -> Executable:
+    mine = (flow.c.workspace_id == param("owner")) & among(flow.c.id, "wanted")
+    held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
+    return held.with_for_update(read=True, key_share=True)
+
+
+_HOLDING = Fixed(_hold)
+
+
+def list_counting_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with flows whose counts of runs changed."""
+    return list(tx.execute(select(flow.c.workspace_id).where(flow.c.counted_on.is_not(None)).distinct()).scalars())
+
+
+def show_counts(tx: Transaction, workspace_id: int) -> bool:
+    """Moves the `modified_on` of flows whose counts of runs changed, once for many runs: otherwise each run would write
+    its flow twice. Returns False: a flow whose counts change all the time is moved again only by the next call."""
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.counted_on.is_not(None)
+    held = select(flow.c.id).where(mine).order_by(flow.c.id).limit(FLOWS_AT_ONCE)
+    held = held.with_for_update(key_share=True, skip_locked=True)
+    moved = update(flow).where(flow.c.workspace_id == workspace_id, flow.c.id.in_(held))
+    tx.execute(moved.values(counted_on=None, modified_on=stamped(tx, flow, workspace_id)))
+    return False
+
+
+def set_ignores_triggers(tx: Transaction, workspace_id: int, flow_id: int, *, ignores_triggers: bool) -> None:
+    """Sets whether contacts stay in this flow when they send the keyword of another flow."""
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    changed = update(flow).where(mine, flow.c.ignores_triggers != ignores_triggers)
+    tx.execute(changed.values(ignores_triggers=ignores_triggers, modified_on=stamped(tx, flow, workspace_id)))
+
+
+def find_flow_using(tx: Transaction, workspace_id: int, kind: str, key: str) -> str | None:
+    """The name of a flow that is not archived and uses the field or the global with this key."""
+    columns = (flow.c.name, flow.c.dependencies)
+    rows = tx.execute(select(*columns).where(flow.c.workspace_id == workspace_id, ~flow.c.is_archived))
+    for name, dependencies in rows:
+        if any((each["type"], each.get("key")) == (kind, key) for each in dependencies):
+            found: str = name
+            return found
+    return None
+
+
+def find_flow(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
+    """The id of the flow with this uuid, archived or not."""
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == uuid.lower())
+    return tx.execute(select(flow.c.id).where(mine)).scalar_one_or_none()
+
+
+def require_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field: str) -> int:
+    """The id of a flow that is not archived. Raises InvalidInput about the field."""
+    found = _FINDING.rows(tx, {"owner": workspace_id, "uuid": uuid}) if is_uuid(uuid) else []
+    row: tuple[int, bool] | None = found[0] if found else None
+    flow_id, is_archived = must_exist(row, field, uuid)
+    if is_archived:
+        raise InvalidInput.on(field, "This flow is archived.")
+    return flow_id
+
+
+def _read_names(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> list[str]:
+    """The keys of the labels in a filter; commas separate names unless the whole value is one name."""
+    wholes = {text: name_key(text.strip()) for text in texts}
+    statement = select(flow_label.c.name_key).where(
+        flow_label.c.workspace_id == workspace_id, flow_label.c.name_key.in_(sorted(wholes.values()))
+    )
+    known = set(tx.execute(statement).scalars())
+    parts = {
+        text: [key] if key in known else [name_key(part.strip()) for part in text.split(",")]
+        for text, key in wholes.items()
+    }
+    return sorted({key for keys in parts.values() for key in keys})
+
+
+def _touch(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    tx.execute(update(flow).where(mine).values(modified_on=stamped(tx, flow, workspace_id)))
+
+
+def _find(tx: Transaction, workspace_id: int, name: str) -> int | None:
+    mine = (flow_label.c.workspace_id == workspace_id) & (flow_label.c.name_key == name_key(name.strip()))
+    return tx.execute(select(flow_label.c.id).where(mine)).scalar_one_or_none()

@@ -1,0 +1,233 @@
+"""Runs as both generations show them: the records, and the lists with their filters."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import JSON, ColumnElement, case, func, literal, literal_column, null, select
+
+from flows.phones import national_format
+from persistence.contacts.v2 import MASKED_PATH, in_groups
+from persistence.database import Transaction
+from persistence.errors import Refused
+from persistence.lists import (
+    Condition,
+    ListQuery,
+    ListSpec,
+    belongs_to,
+    equals,
+    found_first,
+    one_of,
+    reversible,
+    within,
+)
+from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
+from persistence.sql.fixed_statements import join_first
+from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
+from persistence.sql.pages import Order
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import FLOW_REF, flow
+from persistence.tables.runs import flow_run
+from persistence.workspaces import Workspace
+
+EXIT_TYPES = {COMPLETED: COMPLETED, EXPIRED: EXPIRED, INTERRUPTED: INTERRUPTED, FAILED: INTERRUPTED}
+NO_PATH = literal_column("'[]'", JSON())
+NUMBER_BEGINS = '"urn_display":"'
+NUMBER = re.compile(r"\+[0-9]+")
+
+SHOWN_URN = contact_urn.alias("shown_urn")
+"""The preferred URN of the run's contact, if there is one."""
+
+SOURCE = join_first(
+    flow_run.join(flow, flow.c.id == flow_run.c.flow_id)
+    .join(contact, contact.c.id == flow_run.c.contact_id)
+    .outerjoin(flow_start, flow_start.c.id == flow_run.c.start_id),
+    SHOWN_URN,
+    contact_urn,
+    contact_urn.c.contact_id == contact.c.id,
+    (contact_urn.c.priority, contact_urn.c.id),
+    contact,
+)
+
+SUMMARY = declare_record(
+    {
+        "run": flow_run.c.id,
+        "flow_uuid": flow.c.uuid,
+        "flow": flow.c.id,
+        "contact": contact.c.uuid,
+        "completed": flow_run.c.status == COMPLETED,
+        "steps": flow_run.c.path,
+        "visits": flow_run.c.visits,
+        "created_on": flow_run.c.created_on,
+        "modified_on": flow_run.c.modified_on,
+        "expires_on": flow_run.c.expires_on,
+        "expired_on": case((flow_run.c.status == EXPIRED, flow_run.c.exited_on), else_=null()),
+    }
+)
+"""The columns that are read of a run; `_show` builds the record from them."""
+
+PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?\Z")
+
+
+def first_urn(shown: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A column of a contact's preferred URN."""
+    return (
+        select(shown)
+        .where(contact_urn.c.contact_id == contact.c.id)
+        .order_by(contact_urn.c.priority, contact_urn.c.id)
+        .limit(1)
+        .correlate(contact)
+        .scalar_subquery()
+    )
+
+
+def _build_record(*, masked: bool = False, with_path: bool = True) -> ColumnElement[Any]:
+    rows = SHOWN_URN.c
+    path = literal(MASKED_PATH, literal_execute=True) if masked else rows.path
+    display = path if masked else func.coalesce(rows.display, path)
+    person = {
+        "uuid": contact.c.uuid,
+        "name": contact.c.name,
+        "urn": rows.scheme + literal_column("':'") + path,
+        "urn_display": case((rows.id.is_not(None), display), else_=null()),
+    }
+    return declare_record(
+        {
+            "uuid": flow_run.c.uuid,
+            "id": flow_run.c.id,
+            "flow": json_record(FLOW_REF),
+            "contact": json_record(person),
+            "start": json_record_or_null(flow_start.c.id, {"uuid": flow_start.c.uuid}),
+            "responded": flow_run.c.responded,
+            "path": flow_run.c.path if with_path else NO_PATH,
+            "values": flow_run.c.results,
+            "created_on": flow_run.c.created_on,
+            "modified_on": flow_run.c.modified_on,
+            "exited_on": flow_run.c.exited_on,
+            "exit_type": case(EXIT_TYPES, value=flow_run.c.status, else_=null()),
+        }
+    )
+
+
+RUN_RECORD = _build_record()
+MASKED_RUN_RECORD = _build_record(masked=True)
+"""The record in an anonymous workspace, which shows no URN."""
+RUN_RECORDS = {
+    (False, True): RUN_RECORD,
+    (True, True): MASKED_RUN_RECORD,
+    (False, False): _build_record(with_path=False),
+    (True, False): _build_record(masked=True, with_path=False),
+}
+"""By whether the workspace is anonymous and whether the path is shown."""
+
+
+def show_numbers(record: str) -> str:
+    """A record with its phone number as people write it; no text in JSON quotes can look like the placeholder of a
+    number."""
+    before, begin, rest = record.partition(NUMBER_BEGINS)
+    number, quote, after = rest.partition('"')
+    return f"{before}{begin}{_write_number(number)}{quote}{after}" if begin else record
+
+
+def _record(query: ListQuery) -> ColumnElement[Any]:
+    return RUN_RECORDS[query.workspace.is_anonymous, query.values.get("paths", True)]
+
+
+def _not_of_both(query: ListQuery) -> list[Condition]:
+    if query.values.keys() >= {"flow", "contact"}:
+        raise Refused("Parameters contact and flow cannot be used together.")
+    return []
+
+
+def _with_response(_query: ListQuery, responded: bool) -> list[Condition]:
+    """False is not a filter."""
+    return [flow_run.c.responded] if responded else []
+
+
+RUNS = ListSpec(
+    flow_run,
+    _record,
+    reversible(flow_run.c.modified_on, flow_run.c.id),
+    source=SOURCE,
+    show=show_numbers,
+    standing=_not_of_both,
+    options=frozenset({"paths", "reverse"}),
+    is_followed=True,
+    filters={
+        "id": equals(flow_run.c.id),
+        "uuid": equals(flow_run.c.uuid),
+        "flow": belongs_to(flow_run.c.flow_id, flow),
+        "contact": belongs_to(flow_run.c.contact_id, contact),
+        "responded": _with_response,
+        **within(flow_run.c.modified_on),
+    },
+)
+
+
+def _show(document: str) -> str:
+    """The record of a run: the results of all visits as a list, oldest first, and steps with their texts."""
+    run = orjson.loads(document)
+    visits = run.pop("visits")
+    said = [result for visit in visits for result in visit["results"]]
+    run["values"] = sorted(map(_show_value, said), key=lambda value: str(value["time"]))
+    run["steps"] = [
+        {"node": step["node"], "type": visit["type"], "arrived_on": step["time"], "left_on": visit["left_on"]}
+        | _show_last(visit["results"])
+        for step, visit in zip(run["steps"], visits, strict=True)
+    ]
+    return orjson.dumps(run).decode()
+
+
+RUNS_V1 = ListSpec(
+    flow_run,
+    SUMMARY,
+    Order(flow_run.c.modified_on, flow_run.c.id),
+    source=flow_run.join(flow, flow.c.id == flow_run.c.flow_id).join(contact, contact.c.id == flow_run.c.contact_id),
+    show=_show,
+    filters={
+        "run": one_of(flow_run.c.id),
+        "flow_uuid": found_first(flow_run.c.flow_id, flow),
+        "contact": found_first(flow_run.c.contact_id, contact),
+        "group_uuids": in_groups(flow_run.c.contact_id),
+        **within(flow_run.c.modified_on),
+    },
+)
+
+
+def read_runs_of_start(tx: Transaction, workspace: Workspace, start_id: int) -> list[str]:
+    """The records of the runs that a start has created so far, by their contacts."""
+    is_theirs = flow_run.c.start_id == start_id
+    return RUNS_V1.read(ListQuery(tx, workspace), is_theirs, order_by=[flow_run.c.contact_id])
+
+
+@lru_cache(maxsize=10_000)
+def _write_number(number: str) -> str:
+    return national_format(number) if NUMBER.fullmatch(number) else number
+
+
+def _show_last(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The text and value of the last result of a visit."""
+    last = results[-1] if results else {"input": None, "value": None}
+    return {"text": last["input"], "value": last["value"]}
+
+
+def _show_value(result: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "node": result["node"],
+        "label": result["name"],
+        "category": result["category"],
+        "text": result["input"],
+        "value": _read_number(result["value"]),
+        "rule_value": result["value"],
+        "time": result["time"],
+    }
+
+
+def _read_number(text: str | None) -> int | float | str | None:
+    """A plain number as a number; anything else, also a phone number with a zero or a plus sign, unchanged."""
+    if text is None or not PLAIN_NUMBER.match(text):
+        return text
+    return float(text) if "." in text else int(text)
