@@ -1,10 +1,11 @@
 """Fixtures: every test that uses `database` runs on SQLite and on PostgreSQL."""
 
 import gc
+import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from persistence.migrations import upgrade
 from persistence.sql import fixed_statements
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
+from relayboard.base.logs import OURS
 from relayboard.base.settings import Settings, load_settings
 from testbed.databases import open_database
 from testbed.kept_databases import KeptDatabases
@@ -73,6 +75,18 @@ def pytest_configure(config: pytest.Config) -> None:
     # Each commit to a SQLite file waits for its disk, which takes longer than everything else in most tests.
     if FOLDER and not os.statvfs(FOLDER).f_flag & os.ST_NOEXEC:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", FOLDER)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, bool | None, bool | None]:
+    """A program that ran in this process configured its logs: later tests would write lines to a stream that ended."""
+    root, ours = logging.getLogger(), logging.getLogger(OURS)
+    handlers, levels = list(root.handlers), (root.level, ours.level)
+    done = yield
+    root.handlers[:] = handlers
+    root.setLevel(levels[0])
+    ours.setLevel(levels[1])
+    return done
 
 
 @pytest.hookimpl(wrapper=True)

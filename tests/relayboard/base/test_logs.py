@@ -13,16 +13,6 @@ from relayboard.base.logs import configure_logging, current_request_id
 logger = logging.getLogger("relayboard.test")
 
 
-@pytest.fixture(autouse=True)
-def former_logging() -> Iterator[None]:
-    """The logging configuration of the test run is put back."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-
-
 @pytest.fixture
 def stream() -> io.StringIO:
     return io.StringIO()
