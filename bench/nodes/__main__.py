@@ -3,7 +3,7 @@
 Twenty workspaces send SMS and receive them meanwhile, one of them ten times as many as each other. Every request goes
 to whichever node chance names. In the end everything that was accepted is there once and has arrived, or the run fails
 (status 1). The gateway recognizes repeats: an SMS that a worker may have sent when it was killed is sent again only to
-such a gateway (docs/decisions.md). Metrics are read from all nodes and added up as Prometheus does it.
+such a gateway (docs/decisions-channels.md). Metrics are read from all nodes and added up as Prometheus does it.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 """Files that are written row by row: CSV, XLSX and JSON Lines. A text that a spreadsheet would take for a formula is
-written so that it is only a text (docs/decisions.md)."""
+written so that it is only a text (docs/decisions-data.md)."""
 
 import codecs
 import csv

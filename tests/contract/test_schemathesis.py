@@ -110,7 +110,7 @@ TOO_LONG_TEXT = re.compile(r"in body - violates `maxLength` at \S*/properties/(\
 
 def is_text_that_fits(message: str, exchange: dict[str, Any]) -> bool:
     """Whether a text that was meant to be too long is only so by the white space around it, which the service removed
-    (docs/decisions.md: length after trimming).
+    (docs/decisions-requests.md: length after trimming).
     """
     found, response = TOO_LONG_TEXT.search(message), exchange["response"]
     if found is None or response is None or response["status_code"] not in (200, 201):
