@@ -14,14 +14,13 @@ TEXT = """
 
     python -m bench.costs --write
 
-measures the CPU time of a request, of API processes and of PostgreSQL, at each size of the data set of `bench.plans`
-(one process, one connection), with more connections to one process, and with more processes for {clients} connections.
-All are started at once and take turns in each round, so that other work on the machine meets all alike. It writes the
-figures with a description of the machine as JSON (`docs/costs.json`), this section and its plots.
+measures the CPU time of a request at each size of the data set of `bench.plans` (one process, one connection), with
+more connections to one process, and with more processes for {clients} connections, all in turns. It writes this
+section, its plots and `docs/costs.json`.
 
-The figures below are of {day}, by `{command}`:
+The figures are of {day}, by `{command}`:
 {machine} One process and one connection to the largest data
-set are measured twice, by rows and by connections: their difference is what other work and chance make.
+set are measured twice: their difference is what other work and chance make.
 
 {plots}
 

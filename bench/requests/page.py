@@ -68,20 +68,18 @@ TEXT = """
 
     python -m bench.requests --write
 
-measures the CPU time of a request, of the API process and of PostgreSQL, with one connection, on the data set of
-`bench.plans`: {requests} kinds of requests, {rounds} rounds of each, of which the median counts. Pages have 250
-records. It writes this section, and the figures with a description of the machine as JSON (`docs/requests.json`). With
-`--beside FOLDER` an older version of the program serves the same database, and the rounds of both alternate.
+measures the CPU time of a request with one connection, on the data set of `bench.plans`: {requests} kinds of
+requests, the median of {rounds} rounds each; pages have 250 records. It writes this section and `docs/requests.json`.
+With `--beside FOLDER` an older version serves the same database, in turns.
 
-The figures below are of {day}, by `{command}`:
+The figures are of {day}, by `{command}`:
 {machine} RapidPro 9.0.0 was measured on another machine of
-two processors, with a data set of the same shape: its ratio is rough.{compared}
+two processors with a data set of the same shape: its ratio is rough.{compared}
 
 {table}
 """
-COMPARED = """ "Before" is version 0.2.0, measured in
-the same run. Its state of that day was measured beside RapidPro too: "there" is what it took on that machine, times the
-ratio, and what the goal is to be compared with."""
+COMPARED = """ "Before" is version 0.2.0 in the
+same run; "there" is what it took on RapidPro's machine, times the ratio: compare that with the goal."""
 
 
 def describe(results: Mapping[str, Any]) -> str:

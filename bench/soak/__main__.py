@@ -32,19 +32,17 @@ TEXT = """
 
     make soak
 
-lets contacts write that a flow answers, sends broadcasts, lets a campaign write to those who get a date, delivers an
-event for each message and reads lists, at a steady rate for three hours, on PostgreSQL. The run fails if a request
-fails, or if one of these grows between the second and the last third of the run (the first warms up): memory by more
-than 10 % and 5 MB, open files by more than 5 % and 32 (connections to the gateway and the receiver are kept), a p99 by
-more than half and 20 ms, or the room that a table needs for the same number of messages by more than a quarter and
-256 kB. Other work on the machine makes everybody wait: the share of the time in which some process waited for a
-processor is drawn too, and p99s are those of the quieter half of a third, of the samples in which at least half of the
-traffic could be made. A run that is told to end (Ctrl-C) is judged by what it has.
+lets contacts write that a flow answers, sends broadcasts, lets a campaign write, delivers an event for each message
+and reads lists, at a steady rate for three hours, on PostgreSQL. It fails if a request fails, or if something grows
+between the second and the last third: memory by more than 10 % and 5 MB, open files by 5 % and 32, a p99 by half and
+20 ms, a table's room for the same number of messages by a quarter and 256 kB. p99s are those of the quieter half of a
+third, of samples in which at least half of the traffic could be made. A run that is told to end (Ctrl-C) is judged by
+what it has.
 
-The figures below are of `python -m bench.soak --per-second {rate:g}` over {minutes:.1f} minutes: {rounds:,} rounds,
-{requests:,} messages, on two processors that did other work too: some process waited for one {waited:.0%} of the time,
-and half of the traffic could be made in {steady} of {samples} samples.{starved}{short}
-What was more than it may be:{verdict}
+The figures are of `python -m bench.soak --per-second {rate:g}` over {minutes:.1f} minutes: {rounds:,} rounds,
+{requests:,} messages, on two processors that did other work too: some process waited for one {waited:.0%} of the
+time, and half of the traffic could be made in {steady} of {samples} samples.{starved}{short} What was more than it
+may be:{verdict}
 
 ![Memory, open files, waits and tables over time](soak.svg)
 

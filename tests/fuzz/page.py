@@ -11,18 +11,16 @@ TEXT = """
 
     make fuzz
 
-asks the API by two generators until {wanted:,} requests were made. It goes in rounds: each has a server with API and
-worker on a fresh database, one contract, and a seed of its own. `tests/fuzz/record.json` keeps what was asked, so that
-a run that is ended early goes on where it was; rounds that found something are run again first. It fails if an answer
-is a 5xx or one that the contract does not describe, if a connection breaks, or if a process logs an error.
+asks the API by two generators until {wanted:,} requests were made, in rounds with a server, a fresh database, one
+contract and a seed of their own, kept in `tests/fuzz/record.json`. It fails if an answer is a 5xx or one that the
+contract does not describe, if a connection breaks, or if a process logs an error.
 
 So far, {short}: **{total:,} requests** in {number:,} rounds. Findings that are open: **{found}**.
 
 ### Schemathesis
 
-[Schemathesis](https://schemathesis.io) makes requests from the contract, all checks and all phases, in the name of one
-role. The only exception are 400s for what no schema can express, whose reasons `tests/contract/beyond_schemas.py`
-lists. Examples and coverage repeat themselves and take part in the first round of a contract and database.
+[Schemathesis](https://schemathesis.io) makes requests from the contract, all checks and all phases. The only
+exception are 400s for what no schema can express (`tests/contract/beyond_schemas.py`).
 
 {schemathesis_requests:,} requests, {schemathesis_seconds:,} seconds on two processors that did other work too
 ({schemathesis_rate:.0f} requests per second).
@@ -35,16 +33,10 @@ The answers by status: {schemathesis_statuses}.
 
 ### Spoiled requests
 
-The second opinion begins with valid requests: the examples of the contract, and requests that were accepted before,
-with the records that earlier answers named. Four of five are spoiled in one to three ways: a value, the bytes of the
-body, the query, headers, tokens, the method or the path. It calls the application in its own process, four requests at
-a time, by all roles and by a browser that is signed in; phones sign their syncs, and most belong to the workspace;
-gateways call a channel of it (not in the rounds with seeds below 100, where both only met refusals). Status, type and
-body of each answer are compared with the contract. `tests/fuzz/mutations.py` has the values.
-
-It is our own because no other one could be had: `evomaster` of PyPI only loads a program from elsewhere, `apifuzzer`
-there is of 2022 and needs pycurl 7.43.0.6, `dredd` and `@apideck/portman` of npm send documented examples and a fixed
-set of variations, and WuppieFuzz, RESTler, CATS and `openapi-fuzzer` are in neither.
+The second opinion begins with valid requests and spoils four of five in one to three ways
+(`tests/fuzz/mutations.py`): a value, the bytes of the body, the query, headers, tokens, the method or the path; by
+all roles, a browser, phones and gateways. Status, type and body of each answer are compared with the contract. It is
+our own because no package index has one that does this.
 
 {mutations_requests:,} requests, {mutations_seconds:,} seconds on two processors that did other work too
 ({mutations_rate:.0f} requests per second, starts included).
