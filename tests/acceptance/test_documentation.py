@@ -353,3 +353,17 @@ def test_python_modules_that_pages_name_can_be_run():
     modules = {name for page in PAGES for name in re.findall(r"python -m ([\w.]+)", page.read_text())}
 
     assert [name for name in modules if importlib.util.find_spec(name) is None] == []
+
+
+FOLDERS = ("bench", "console", "flows", "handlers", "openapi", "persistence", "relayboard", "testbed")
+FOLDERS += ("tests", "tools", "worker")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_folder_says_in_ten_lines_what_lives_there_and_names_only_what_there_is(folder: str) -> None:
+    text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w/.]+(?:/|\.py|\.js|\.md|\.yaml))`", text.replace("NAME.yaml", ""))
+
+    assert len(text.splitlines()) <= 12
+    assert "**Imports**" in text and "**Begin**" in text
+    assert [name for name in named if not (ROOT / folder / name).exists() and not (ROOT / name).exists()] == []
