@@ -15,6 +15,7 @@ from persistence.database import Database, Transaction
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import broadcast
 from persistence.workspaces import Workspace
+from testbed.poolers import without_settings
 from tests.api import Api
 from tests.contract.test_plans import plan_nodes
 
@@ -47,8 +48,9 @@ def asked(database: Database) -> Seen:
     seen: Seen = []
 
     def note(_connection: Any, _cursor: Any, statement: str, values: Any, *_rest: Any) -> None:
-        if statement.startswith(("SELECT", "WITH", "UPDATE")) and "broadcast" in statement:
-            seen.append((statement, values))
+        alone = without_settings(statement)
+        if alone.startswith(("SELECT", "WITH", "UPDATE")) and "broadcast" in alone:
+            seen.append((alone, values))
 
     event.listen(database.engine, "before_cursor_execute", note)
     return seen

@@ -14,6 +14,7 @@ from tests.contract.filled_workspace import fill_workspace
 HOUR = timedelta(hours=1)
 
 
+@pytest.mark.own_session
 @pytest.mark.parametrize(
     ("status", "total", "has_begun"),
     [

@@ -15,6 +15,7 @@ from tests.ticket_rows import add_ticket
 JOEL = "joel@example.org"
 
 
+@pytest.mark.own_session
 @pytest.mark.parametrize(("role", "stays"), [("agent", True), ("viewer", False), (None, False)])
 def test_open_tickets_of_those_who_cannot_act_on_them_are_nobodys_again(
     database: Database, workspace: Workspace, role: str | None, stays: bool
@@ -37,6 +38,7 @@ def test_open_tickets_of_those_who_cannot_act_on_them_are_nobodys_again(
     assert told == (["opened"] if stays else ["opened", "assigned"])
 
 
+@pytest.mark.own_session
 def test_addresses_get_their_one_form_of_unicode(database: Database, workspace: Workspace) -> None:
     with database.writing() as tx:
         jose = add_member(tx, workspace.id, "jos\u00e9@example.org", "agent").id

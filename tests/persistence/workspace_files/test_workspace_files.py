@@ -110,6 +110,7 @@ def test_rows_get_other_ids_where_those_are_taken(services: tuple[Any, Any], tmp
     )
 
 
+@pytest.mark.own_session
 def test_a_backup_and_the_file_of_a_workspace_are_not_mistaken_for_each_other(
     database: Database, workspace: Workspace, settings: Settings, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 from sqlalchemy import update
 
 from persistence.archives.archives import read_lines
@@ -161,6 +162,7 @@ MONROVIA = "Africa/Monrovia"  # UTC-00:44:30 in 1899
 RFC_3339 = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})")
 
 
+@pytest.mark.own_session
 def test_a_date_is_the_same_moment_at_every_door(
     stage: Stage, api: Api, settings: Settings, sqlite_template: Path, tmp_path: Path
 ) -> None:
