@@ -29,7 +29,8 @@ soak: $(VENV)/.bench-installed
 	@$(BIN)/python -m bench.soak --write
 
 mutants: $(VENV)/.bench-installed
-	@$(BIN)/python -m tools.mutants --write
+	@$(BIN)/python -m mutmut run $(if $(ONLY),'$(ONLY)')
+	@$(BIN)/python -m mutmut results
 
 picture: $(VENV)/.bench-installed
 	@$(BIN)/python -m tools.picture > docs/architecture.svg
@@ -68,4 +69,4 @@ $(VENV)/.tox-installed: pyproject.toml tox.ini | $(BIN)/python
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .tox var build dist site *.egg-info
+	rm -rf $(VENV) .tox var build dist site mutants *.egg-info
