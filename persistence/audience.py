@@ -16,9 +16,8 @@ from persistence.contacts.owners import find_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.sql.fixed_statements import Fixed
-from persistence.sql.listed_rows import ROWS, inserting
 from persistence.sql.names import find_all_called, find_ids
+from persistence.statements import ROWS, Fixed, inserting
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
 from persistence.workspaces import Workspace
 

@@ -16,7 +16,7 @@ from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index, has_row
-from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.statements import Fixed, among, param
 from persistence.tables.changes import conversation, day_count
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message

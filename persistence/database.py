@@ -37,7 +37,6 @@ from persistence.sql.engines import (
     limiting,
     watch_pool,
 )
-from persistence.sql.together import BEGIN, sending_together
 from relayboard.base.settings import Settings
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class Transaction:
 
     def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
         """Insert a row; returns its id."""
-        from persistence.sql.listed_rows import insert_row  # noqa: PLC0415  # it is built on this module
+        from persistence.statements import insert_row  # noqa: PLC0415  # it is built on this module
 
         if any(isinstance(value, ClauseElement) for value in values.values()):
             return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
@@ -299,12 +298,10 @@ class Database:
                 if self.sqlite:
                     connection = connection.execution_options(**{WRITING: PATIENT if patient else IMPATIENT})
                 can_prepare = not (self.sqlite or self.is_behind_pooler)
-                begin = BEGIN if is_repeated else f"{BEGIN.decode()};{LONG_WAIT}".encode()
-                together = sending_together(connection, begin) if can_prepare else contextlib.nullcontext()
-                with together, connection.begin():
+                with connection.begin():
                     transaction = Transaction(connection, self.clock, can_prepare=can_prepare)
                     transaction.witness = self.witness
-                    if self.is_behind_pooler and not is_repeated:
+                    if not (self.sqlite or is_repeated):
                         connection.exec_driver_sql(LONG_WAIT)
                     yield transaction
                     transaction.flush()

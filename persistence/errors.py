@@ -3,10 +3,12 @@ database errors, for packages that do not import SQLAlchemy."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError, IntegrityError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -199,6 +201,24 @@ class Clash(RuleBroken):
     """Two requests conflict: the same idempotency key with another body."""
 
     code = "key_reused"
+
+
+def translated(connection: Connection, error: BaseException, statement: str, parameters: Any) -> BaseException:
+    """The exception of SQLAlchemy for an error of the driver of a connection. If that has ended, it is no longer used,
+    and others of its time are not either.
+    """
+    dialect = connection.dialect
+    kind = dialect.loaded_dbapi.Error
+    is_lost = isinstance(error, kind) and dialect.is_disconnect(error, connection.connection.dbapi_connection, None)
+    if is_lost:
+        with suppress(DBAPIError):
+            connection.exec_driver_sql("SELECT 1")  # SQLAlchemy finds that it has ended
+    if (is_lost or not isinstance(error, Exception)) and not connection.invalidated:
+        connection.invalidate(error)
+    hides = connection.engine.hide_parameters
+    return DBAPIError.instance(
+        statement, parameters, error, kind, hides, connection_invalidated=is_lost, dialect=dialect
+    )
 
 
 def lost_a_race(error: DBAPIError | LostRace) -> bool:

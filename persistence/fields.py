@@ -7,9 +7,9 @@ from sqlalchemy import Row, String, case, func, literal_column, select
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
+from persistence.statements import Fixed, among, param
 from persistence.tables.contacts import field
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")

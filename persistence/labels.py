@@ -10,11 +10,11 @@ from persistence.deletions import LABEL, note_deleted
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, contains, equals, named, one_of
 from persistence.new_records import NewRecord, insert_new
-from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.sql.pages import Order
 from persistence.stamps import later
+from persistence.statements import Fixed, param
 from persistence.tables.messages import label, message, message_label
 from persistence.workspaces import hold_workspace
 

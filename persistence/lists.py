@@ -11,12 +11,12 @@ from sqlalchemy import ColumnElement, FromClause, Select, Table, bindparam, func
 
 from persistence.database import Transaction
 from persistence.sql.columns import BigId, UtcDateTime, is_uuid
-from persistence.sql.fixed_statements import execute_kept
 from persistence.sql.json_sql import as_text, is_declared
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page, one_snapshot
 from persistence.sql.query_functions import contains_folded
+from persistence.statements import execute_kept
 from persistence.tables.stamps import record_stamp
 from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace

@@ -12,10 +12,9 @@ from sqlalchemy import ColumnElement, Executable, Table, insert
 from persistence.database import Transaction
 from persistence.lists import ListQuery, ListSpec
 from persistence.sql.columns import NumberedColumns
-from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import as_text, is_declared
-from persistence.sql.listed_rows import complete_row, insert_row, tell_created
 from persistence.stamps import Stamps, clock_time, stamped
+from persistence.statements import Fixed, complete_row, insert_row, param, tell_created
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,7 @@ from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
 from persistence.runs.storing import STORING, WITH_CLOCK
 from persistence.sql.columns import FOUND_BY, BigId, UtcDateTime, split
-from persistence.sql.fixed_statements import Fixed, array_text, param, parameters_of
-from persistence.sql.listed_rows import ROWS, rows_text
+from persistence.statements import ROWS, Fixed, array_text, param, parameters_of, rows_text
 from persistence.tables.changes import conversation, day_count, flow_count
 from persistence.tables.contacts import ACTIVE, STOPPED, contact
 from persistence.tables.service import workspace_clock

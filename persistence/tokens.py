@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, String, func, insert, or_, select, update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NotAllowed
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.fixed_statements import Fixed, param
+from persistence.statements import Fixed, param
 from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
 from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace_from_row
 

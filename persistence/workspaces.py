@@ -12,7 +12,7 @@ from flows.environment import NumberFormat
 from flows.numbers import NUMBER_FORMATS, find_number_format
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
-from persistence.sql.fixed_statements import Fixed, param
+from persistence.statements import Fixed, param
 from persistence.tables.accounts import workspace
 
 USUAL_ANSWERS = 12

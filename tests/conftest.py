@@ -21,9 +21,9 @@ from starlette.testclient import TestClient
 
 from handlers.app import create_app
 from handlers.token_notes import THREAD as TOKEN_NOTES
+from persistence import statements as kept_statements
 from persistence.database import Database
 from persistence.migrations import upgrade
-from persistence.sql import fixed_statements
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.logs import OURS
@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
     tell_less(config)
     event.listen(Engine, "before_cursor_execute", STATEMENTS)
     # Statements are prepared at once, or most tests would end before: the first use is as it comes, others prepared.
-    fixed_statements.PREPARED_AFTER = 2
+    kept_statements.PREPARED_AFTER = 2
     # What is collected stays: looking for garbage meanwhile would take a quarter of the time.
     gc.disable()
     # Each commit to a SQLite file waits for its disk, which takes longer than everything else in most tests.

@@ -14,7 +14,7 @@ import requests
 from sqlalchemy import Executable, String, literal, select, text
 
 from persistence.messages.states import OUTGOING
-from persistence.sql.fixed_statements import Fixed, param
+from persistence.statements import Fixed, param
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
 from persistence.tables.flows import flow

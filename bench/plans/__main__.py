@@ -24,7 +24,7 @@ from bench.plans.data import NAME, Size, build
 from bench.plans.requests import list_requests
 from persistence.database import Database
 from persistence.migrations import upgrade
-from persistence.sql.fixed_statements import KEPT_PREPARED_AFTER as PREPARED_AFTER
+from persistence.statements import PREPARED_AFTER
 from persistence.tables.accounts import workspace
 from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
 from testbed.running import RunningService, running_service

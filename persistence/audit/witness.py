@@ -17,7 +17,7 @@ from sqlalchemy.sql.dml import UpdateBase
 from persistence.database import Parameters, Transaction
 from persistence.secrets.encryption import Sealed, SecretDamaged, SecretKeyChanged, sealed_text
 from persistence.sql.columns import new_uuid, time_text
-from persistence.sql.listed_rows import ROWS, inserting
+from persistence.statements import ROWS, inserting
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.audit import audit_event
 from persistence.tables.sign_ins import ADDRESS_LENGTH

@@ -36,8 +36,8 @@ from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, 
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import Share, beside_index, has_row, is_in_share
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import later, moved_on
+from persistence.statements import Fixed, among, param
 from persistence.tables.channels import channel
 from persistence.tables.messages import VISIBLE, gateway_send, message
 

@@ -15,8 +15,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Executable, delete, select, update
 
 from persistence.database import Transaction
-from persistence.sql.fixed_statements import Fixed, among
-from persistence.sql.listed_rows import ROWS, inserting
+from persistence.statements import ROWS, Fixed, among, inserting
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send
 

@@ -28,8 +28,8 @@ from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
 from persistence.relayers.reports import SENDERS_KEPT, UNKNOWN_SENDER, announce_received, find_senders, sender_of
 from persistence.secrets.encryption import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped
+from persistence.statements import Fixed, param
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
 

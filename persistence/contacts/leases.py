@@ -21,7 +21,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import waited_too_long
 from persistence.sql.columns import UtcDateTime, columns_for
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.statements import Fixed, among, param
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)

@@ -36,8 +36,8 @@ from flows.urns import SCHEMES, URN_LENGTH_MAX, Urn, UrnError, parse, read_urn
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, Refused
 from persistence.sql.columns import is_uuid
-from persistence.sql.fixed_statements import Fixed, ListOf, among, param
 from persistence.sql.names import must_exist
+from persistence.statements import Fixed, ListOf, among, param
 from persistence.tables.contacts import contact, contact_urn
 from persistence.workspaces import Workspace
 

@@ -15,9 +15,8 @@ from persistence.errors import LostRace
 from persistence.groups.smart_groups import find_followers, follow_contacts, follow_new
 from persistence.sql.columns import UtcDateTime, new_uuid, split
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import stamped
+from persistence.statements import ROWS, Fixed, among, inserting, param
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
 
 FIRST_PRIORITY = 0

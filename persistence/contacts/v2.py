@@ -13,7 +13,6 @@ from persistence.contacts.owners import find_urns, is_one_of, read_lookup
 from persistence.errors import Refused
 from persistence.lists import Condition, ListQuery, ListSpec, Rule, equals, never, reversible, within
 from persistence.sql.columns import BigId, is_uuid
-from persistence.sql.fixed_statements import execute_kept
 from persistence.sql.json_sql import (
     declare_record,
     json_record,
@@ -24,6 +23,7 @@ from persistence.sql.json_sql import (
 )
 from persistence.sql.names import find_called, find_ids
 from persistence.sql.record_forms import Gathered, read_pairs
+from persistence.statements import execute_kept
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
 from persistence.tables.flows import FLOW_REF, flow
 

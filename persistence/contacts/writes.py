@@ -15,9 +15,8 @@ from persistence.fields import find_fields
 from persistence.groups.groups import add_members, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts, follow_new
 from persistence.sql.columns import UtcDateTime
-from persistence.sql.fixed_statements import Fixed, param
-from persistence.sql.listed_rows import ROWS, inserting
 from persistence.stamps import stamped
+from persistence.statements import ROWS, Fixed, inserting, param
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.translations import read_language
 from persistence.workspaces import Workspace

@@ -22,8 +22,8 @@ from sqlalchemy import (
 from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import Stamps
+from persistence.statements import Fixed, among, param
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact
 from persistence.tables.messages import DELETED, message

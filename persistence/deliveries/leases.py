@@ -35,8 +35,7 @@ from persistence.deliveries.settings import charge_paces, lock_paces, next_look,
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
-from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import ROWS, inserting
+from persistence.statements import ROWS, Fixed, among, inserting, param
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500

@@ -15,8 +15,7 @@ from persistence.channels.event_form import CONTENT_TYPE, FLOW, JSON_TYPE, Field
 from persistence.database import Transaction
 from persistence.deliveries.settings import IS_CHANNEL_OFF, OF_CHANNEL, Endpoint, is_delivery_to, name_at, name_receiver
 from persistence.sql.columns import new_uuid
-from persistence.sql.fixed_statements import Fixed, param
-from persistence.sql.listed_rows import ROWS, inserting
+from persistence.statements import ROWS, Fixed, inserting, param
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import DELIVERED, FAILED, JSON, PENDING, delivery, webhook_receiver

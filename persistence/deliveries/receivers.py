@@ -30,9 +30,9 @@ from persistence.resthooks.subscribers import CONTENT_TYPE as JSON_TYPE
 from persistence.resthooks.subscribers import WITH_RESTHOOK, find_subscribers_at
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import BigId, is_uuid, read_id, time_text
-from persistence.sql.fixed_statements import Fixed, among
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
+from persistence.statements import Fixed, among
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import (
     ED25519,

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, exist
 from persistence.channels.gateway_pace import Pace
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
-from persistence.sql.fixed_statements import Fixed, among
+from persistence.statements import Fixed, among
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import PENDING, delivery, resthook_subscriber, webhook_receiver, webhook_trouble
 

@@ -36,8 +36,8 @@ from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.runs.runs import IS_OPEN, close_runs
 from persistence.sql.columns import BigId, UtcDateTime
 from persistence.sql.due_work import list_due_workspaces
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import stamped
+from persistence.statements import Fixed, among, param
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start, flow_start_batch
 from persistence.tables.runs import flow_run

@@ -21,8 +21,8 @@ from persistence.flow_starts.states import IS_UNFINISHED
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import BigId, UtcDateTime, new_uuid, split
 from persistence.sql.due_work import list_due_workspaces
-from persistence.sql.fixed_statements import Fixed, param
 from persistence.stamps import stamped
+from persistence.statements import Fixed, param
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start, flow_start_batch, flow_start_contact
 from persistence.tables.flows import flow

@@ -21,8 +21,8 @@ from persistence.flows.records import require_active_flow
 from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import columns_for, new_uuid
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import stamped
+from persistence.statements import Fixed, among, param
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, contact
 from persistence.tables.flow_starts import PENDING, flow_start

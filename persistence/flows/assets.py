@@ -32,7 +32,7 @@ from persistence.deliveries.settings import IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PAC
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.sql.columns import columns_for
-from persistence.sql.fixed_statements import Fixed, param
+from persistence.statements import Fixed, param
 from persistence.tables.accounts import membership, user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import field, group

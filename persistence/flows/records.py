@@ -10,11 +10,11 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
 from persistence.sql.columns import UuidText, is_uuid, new_uuid
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_text_list
 from persistence.sql.names import check_name, check_room, must_exist, name_key
 from persistence.sql.pages import Order
 from persistence.stamps import stamped
+from persistence.statements import Fixed, among, param
 from persistence.tables.flows import flow, flow_label, labeled_flow
 from persistence.workspaces import Workspace, hold_workspace
 

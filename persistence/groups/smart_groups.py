@@ -20,7 +20,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, create_group, lock_contacts, remove_members, renew_groups
 from persistence.sql.columns import split
-from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.statements import Fixed, among, param
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
 from persistence.workspaces import Workspace, find_workspace

@@ -20,8 +20,8 @@ from persistence.groups.smart_groups import follow_contacts
 from persistence.imports.contact_imports import hold_import
 from persistence.sql.columns import JsonIndexed, is_uuid
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.sql.names import must_exist
+from persistence.statements import Fixed, among, param
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import (
     ACTIVE,

@@ -29,10 +29,9 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.states import FAILED, INCOMING, OUTGOING, RESENT, UNCERTAIN, WIRED
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import ROWS, inserting
 from persistence.sql.names import find_ids
 from persistence.stamps import later, moved_on
+from persistence.statements import ROWS, Fixed, among, inserting, param
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
 
 UUIDS = "uuids"

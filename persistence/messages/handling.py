@@ -14,8 +14,8 @@ from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
 from persistence.sql.columns import BigId, UtcDateTime
 from persistence.sql.due_work import Share, beside_index, has_row, list_workspaces_in_share
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import moved_on
+from persistence.statements import Fixed, among, param
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_session

@@ -22,9 +22,8 @@ from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import CIRCLE, INCOMING, OUTGOING, QUEUED
 from persistence.sql.columns import UtcDateTime, new_uuid, split
-from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import inserting
 from persistence.stamps import stamped
+from persistence.statements import Fixed, among, inserting, param
 from persistence.tables.accounts import workspace
 from persistence.tables.contacts import contact
 from persistence.tables.messages import DELETED, VISIBLE, message

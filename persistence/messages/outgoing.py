@@ -35,8 +35,8 @@ from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle,
 from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, WIRED
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import later
+from persistence.statements import Fixed, among, param
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message

@@ -16,8 +16,8 @@ from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED
 from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.relayers.relayers import Phone, release_channels
 from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import later
+from persistence.statements import Fixed, among, param
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.messages import VISIBLE, message
 

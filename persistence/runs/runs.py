@@ -13,9 +13,8 @@ from persistence.database import Transaction
 from persistence.deletions import RUN, note_deleted
 from persistence.runs.storing import DOCUMENTS, STORING
 from persistence.sql.columns import BigId, UtcDateTime, split
-from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import ROWS, json_text
 from persistence.stamps import stamped
+from persistence.statements import ROWS, Fixed, among, json_text, param
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run

@@ -2,7 +2,7 @@
 give it its final time.
 """
 
-from persistence.sql.listed_rows import inserting
+from persistence.statements import inserting
 from persistence.tables.runs import flow_run
 
 DOCUMENTS = ("results", "path", "visits")

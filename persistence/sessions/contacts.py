@@ -15,7 +15,7 @@ from flows.urns import Urn
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index
-from persistence.sql.fixed_statements import Fixed, among, param
+from persistence.statements import Fixed, among, param
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn, field, group, group_membership

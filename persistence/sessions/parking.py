@@ -26,7 +26,7 @@ from persistence.contacts.leases import ContactLeases, acquire_leases, is_free, 
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import has_row, list_receivers
-from persistence.sql.fixed_statements import execute_kept, param
+from persistence.statements import execute_kept, param
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import PENDING, flow_start_batch
 from persistence.tables.runs import flow_session, parked_sprint

@@ -20,8 +20,8 @@ from persistence.database import Transaction
 from persistence.groups.groups import add_members, leave_all_groups, remove_members, touch_contacts
 from persistence.messages.incoming import NEUTRAL
 from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting
-from persistence.sql.fixed_statements import Fixed, among, param
 from persistence.stamps import stamped
+from persistence.statements import Fixed, among, param
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, field, group
 

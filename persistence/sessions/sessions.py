@@ -21,9 +21,8 @@ from persistence.runs.runs import EXPIRED, FAILED, INTERRUPTED, IS_OPEN, close_r
 from persistence.sessions.parking import IS_WAITING, WAITING, find_free_contacts
 from persistence.sql.columns import BigId, UtcDateTime, split
 from persistence.sql.due_work import beside_index, list_due_workspaces
-from persistence.sql.fixed_statements import Fixed, among, param
-from persistence.sql.listed_rows import ROWS, inserting, json_text
 from persistence.stamps import stamped
+from persistence.statements import ROWS, Fixed, among, inserting, json_text, param
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import message

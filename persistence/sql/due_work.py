@@ -14,7 +14,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
 from persistence.database import Transaction
-from persistence.sql.fixed_statements import execute_kept
+from persistence.statements import execute_kept
 
 MUCH = 50
 """So many rows are a flood: others are served before it."""

@@ -28,7 +28,6 @@ from sqlalchemy.pool import ConnectionPoolEntry, NullPool, PoolProxiedConnection
 
 from persistence.errors import FILE_GONE, FILE_MISSING, FILE_REPLACED, PRIMARY_CODE, FileFault
 from persistence.sql.query_functions import register_query_functions
-from persistence.sql.together import end_together
 from relayboard.base.private_files import make_file
 
 WRITING = "relayboard_writing"
@@ -248,7 +247,6 @@ def create_pooled_engine(
     else:
         arguments = {"options": _as_options(parsed, own | LOST_CLIENT), **_arguments_of(parsed)}
         engine = create_engine(parsed, connect_args=arguments, **options)
-        end_together(engine)
     event.listen(engine, "connect", _read_uuids_as_texts)
     event.listen(engine, "checkout", _check_idle_connection)
     event.listen(engine, "checkin", _note_idle)

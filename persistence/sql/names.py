@@ -23,7 +23,7 @@ from flows.typed import clean, plain
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid
-from persistence.sql.fixed_statements import Fixed, param
+from persistence.statements import Fixed, param
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250

@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Engine, Select, func, select
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.sql.pages import Order, Position, Selection, Window, is_beyond, read_window
+from persistence.statements import shape_of
 
 LONG_LIST = 2_500
 """Lists up to this long are counted each time, which is quick also with filters that no index serves together."""
@@ -115,12 +116,9 @@ def fetch_numbered_page(
 
 def _key(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]]) -> ListKey:
     """The cache key of a list: its conditions, including the workspace, with their values."""
-    keys = [key for each in conditions if (key := each._generate_cache_key()) is not None]
-    if len(keys) < len(conditions):
-        compiled = select(order.id).where(*conditions).compile(dialect=tx.connection.dialect)
-        return str(compiled), repr(sorted(compiled.params.items()))
-    shape = tuple(key.key for key in keys)
-    return (str(order.id), shape), repr([bind.effective_value for key in keys for bind in key.bindparams])
+    shapes = [shape_of(each, tx.dialect) for each in conditions]
+    values = [bind.effective_value for _, binds in shapes for bind in binds]
+    return (str(order.id), *[shape for shape, _ in shapes]), repr(values)
 
 
 def _count_records(tx: Transaction, order: Order, conditions: Sequence[ColumnElement[bool]], *, at_least: int) -> int:

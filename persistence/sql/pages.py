@@ -30,9 +30,9 @@ from sqlalchemy.types import Integer, NullType, TypeEngine
 
 from persistence.database import Transaction
 from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
-from persistence.sql.fixed_statements import execute_kept, execute_plain
 from persistence.sql.json_sql import as_text
 from persistence.sql.record_forms import Form, form_of
+from persistence.statements import execute_kept, execute_plain
 
 CURSOR_LENGTH = 1000
 AFTER, AFTER_ID, SKIPPED = "after_value", "after_id", "skipped"

@@ -9,9 +9,9 @@ from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, sele
 from persistence.channels.states import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.lists import ListSpec
-from persistence.sql.fixed_statements import Fixed, param
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
 from persistence.sql.pages import Order
+from persistence.statements import Fixed, param
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_contact, trigger_group

@@ -20,7 +20,7 @@ from sqlalchemy import event, text
 
 from handlers.token_notes import THREAD as TOKEN_NOTES
 from persistence.database import Database
-from persistence.sql.fixed_statements import KEPT_PREPARED_AFTER as PREPARED_AFTER
+from persistence.statements import PREPARED_AFTER
 from testbed.flow_rows import definition, node, say, store_flow
 from tests.contract.services import Service, database_url_for_many_tests, serve
 from tests.factories import make_contact, make_messages

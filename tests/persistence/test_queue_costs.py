@@ -19,7 +19,7 @@ from persistence.messages.handling import find_senders, finish_plain_messages
 from persistence.messages.states import HANDLED, INCOMING, QUEUED
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import MUCH, Share
-from persistence.sql.fixed_statements import PREPARED_AFTER
+from persistence.statements import PREPARED_AFTER
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import gateway_send, message

@@ -1,5 +1,6 @@
 """Two clients whose writes meet by construction: one is held at a chosen moment until the other waits or is done."""
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
 from persistence.sql.engines import PATIENT, WRITING
@@ -100,7 +102,7 @@ class Meeting:
         self._gate, self._waiting = Gate(first), Waiting(second)
         self._deadlocks: list[str] = []
         for database in (first, second):
-            event.listen(database.engine, "handle_error", self._note_error)
+            event.listen(database.engine, "rollback", self._note_rollback)
 
     def run(self, moment: str, first: Callable[[], Outcome], second: Callable[[], Outcome]) -> tuple[Outcome, Outcome]:
         """What both come to when the second comes while the first is at the moment."""
@@ -120,10 +122,11 @@ class Meeting:
         assert not self._deadlocks, f"these two lock the same in different orders: {self._deadlocks}"
         return ends
 
-    def _note_error(self, context: Any) -> None:
+    def _note_rollback(self, _connection: Any) -> None:
         """Deadlocks are run again and nobody sees them, but whoever is in one waits for a second."""
-        if getattr(context.original_exception, "pgcode", None) == DEADLOCK:
-            self._deadlocks.append(str(context.statement))
+        error = sys.exception()
+        if isinstance(error, DBAPIError) and getattr(error.orig, "pgcode", None) == DEADLOCK:
+            self._deadlocks.append(str(error.statement))
 
 
 def wait_until(other: Future[Any], holds: Callable[[], bool]) -> None:

@@ -13,7 +13,7 @@ from persistence.lists import ListQuery, fetch_list, fetch_numbered_list
 from persistence.messages.v1 import MESSAGES_V1
 from persistence.messages.v2 import APART, MESSAGES
 from persistence.sql.columns import new_uuid
-from persistence.sql.fixed_statements import KEPT_PREPARED_AFTER as PREPARED_AFTER
+from persistence.statements import PREPARED_AFTER
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from testbed.poolers import without_settings
@@ -101,7 +101,7 @@ def test_a_direction_or_status_that_a_channel_never_has_is_not_looked_for_among_
 def test_a_list_that_is_asked_for_again_and_again_is_read_in_its_order(
     database: Database, workspace: Workspace, channels: tuple[int, int], spec: Any
 ) -> None:
-    prepared = text("SELECT name FROM pg_prepared_statements WHERE name LIKE 'kept%' ORDER BY prepare_time")
+    prepared = text("SELECT name FROM pg_prepared_statements WHERE statement LIKE '%FROM message%'")
     with database.reading() as tx:
         for _ in range(PREPARED_AFTER + 1):
             query = ListQuery(tx, workspace)

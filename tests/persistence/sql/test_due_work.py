@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from persistence import statements
 from persistence.channels.gateway_leases import list_due_gateways
 from persistence.database import Database, Transaction
 from persistence.messages.handling import list_receiving_workspaces
-from persistence.sql import fixed_statements
 from persistence.sql.due_work import MUCH, Share
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
@@ -25,7 +25,7 @@ def test_each_share_is_found_by_prepared_statements_too(
     database: Database, list_due: Callable[[Transaction, Share], list[object]], share: Share
 ) -> None:
     with database.reading() as tx:
-        found = [list_due(tx, share) for _ in range(fixed_statements.KEPT_PREPARED_AFTER + 2)]
+        found = [list_due(tx, share) for _ in range(statements.PREPARED_AFTER + 2)]
 
     assert found == [[]] * len(found)
 

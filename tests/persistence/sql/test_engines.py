@@ -15,8 +15,8 @@ from persistence.errors import LostRace, RecordMissing, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, fetch_list
 from persistence.rights.erasing import rewrite_files
-from persistence.sql.fixed_statements import KEPT_PREPARED_AFTER as PREPARED_AFTER
 from persistence.sql.pages import one_snapshot
+from persistence.statements import PREPARED_AFTER
 from persistence.workspace_setup import create_workspace
 from relayboard.base.settings import load_settings
 from testbed.kept_databases import KeptDatabases
