@@ -46,6 +46,8 @@ SENTENCES = [
 SERVICES = ("serve", "worker", "demo", "listen")
 MOST_EXCEPTIONS = 4
 APART_COMMANDS = ("restore", "copy-database")
+FOLDERS = ("bench", "console", "flows", "handlers", "openapi", "persistence", "relayboard", "testbed")
+FOLDERS += ("tests", "tools", "worker")
 
 
 def read_words(command: str) -> tuple[str, ...]:
@@ -355,10 +357,6 @@ def test_python_modules_that_pages_name_can_be_run():
     assert [name for name in modules if importlib.util.find_spec(name) is None] == []
 
 
-FOLDERS = ("bench", "console", "flows", "handlers", "openapi", "persistence", "relayboard", "testbed")
-FOLDERS += ("tests", "tools", "worker")
-
-
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_each_folder_says_in_ten_lines_what_lives_there_and_names_only_what_there_is(folder: str) -> None:
     text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
@@ -367,3 +365,14 @@ def test_each_folder_says_in_ten_lines_what_lives_there_and_names_only_what_ther
     assert len(text.splitlines()) <= 12
     assert "**Imports**" in text and "**Begin**" in text
     assert [name for name in named if not (ROOT / folder / name).exists() and not (ROOT / name).exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("decisions-*.md")), ids=lambda page: page.name)
+def test_a_page_of_decisions_is_one_that_a_reader_finishes(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    decisions = re.findall(r"^\* .*(?:\n  .*)*", text, re.MULTILINE)
+
+    assert f"]({page.name})" in (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 130
+    assert [each for each in decisions if each.count("\n") > 2 or not each.startswith("* **")] == []
+    assert [line for line in text.splitlines() if line and not line.startswith(("#", "* ", "  "))] == []
