@@ -17,8 +17,8 @@ import anyio.to_thread
 from handlers.asgi.plain_responses import Refusal
 from persistence.database import Database
 from persistence.errors import DatabaseError
-from persistence.live import Change, read_changes, read_clocks
 from persistence.sql.columns import time_text
+from persistence.stream import Change, read_changes, read_clocks
 from persistence.workspaces import Workspace
 
 logger = logging.getLogger("relayboard.api")

@@ -1,12 +1,10 @@
 """Figures of a workspace by day (UTC), and of a flow: from counts that are kept as things happen, and from indexes;
-what comes by itself, and what does not work.
+and what does not work.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, Row, String, func, literal, select
 
@@ -18,29 +16,18 @@ from persistence.messages.states import IS_UNHANDLED
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
 from persistence.sql.json_sql import Template
-from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
 from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
 from persistence.tables.flows import flow
-from persistence.tables.messages import broadcast, message
+from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import ticket
-from persistence.tables.triggers import trigger
-from persistence.tokens import Areas, covers
-from persistence.triggers.schedules import NEVER, find_next_due
-from persistence.triggers.triggers import SCHEDULE
-from persistence.workspaces import Workspace
 
 MOST_COUNTED = 10_000
 BY_CHANNEL = ("messages_in", "messages_out", "errors")
 EXIT, RESULT = "exit", "result"
 UNFINISHED = (INTERRUPTED, EXPIRED)
-MOST_SCHEDULES = 250
-MOST_BROADCASTS = 250
-MOST_FIRES = 10_000
-UNFINISHED_BROADCASTS = ("pending", "queued", "started")
-Item = dict[str, Any]
 
 MOST = 100
 TROUBLE = webhook_trouble.c
@@ -109,24 +96,6 @@ def read_flow_figures(tx: Transaction, workspace_id: int, uuid: str, days: int) 
             for key, value, day, number in tx.execute(results.order_by(rows.day, rows.key, rows.value))
         ],
     }
-
-
-def read_calendar(tx: Transaction, workspace: Workspace, days: int, areas: Areas = None) -> dict[str, Any]:
-    """What is due within so many days and belongs to one of these areas, in the order of time; three statements.
-    Campaign events of a day, by the time zone of the workspace, are one item, with the number of contacts among the
-    first MOST_FIRES that are due.
-    """
-    until = tx.now + timedelta(days=days)
-    items: list[Item] = []
-    is_exact = True
-    if covers(areas, "flows"):
-        items += _find_schedules(tx, workspace, until)
-    if covers(areas, "campaigns"):
-        fires, is_exact = _find_fires(tx, workspace, until)
-        items += fires
-    if covers(areas, "messages"):
-        items += _find_broadcasts(tx, workspace, until)
-    return {"items": sorted(items, key=lambda item: (item["time"], item["uuid"])), "is_exact": is_exact}
 
 
 def list_silent_phones(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
@@ -219,69 +188,6 @@ def _oldest(tx: Transaction, workspace_id: int, *, is_incoming: bool) -> str | N
     theirs = select(message.c.created_on).where(message.c.workspace_id == workspace_id, waits)
     moment = tx.execute(theirs.order_by(message.c.created_on).limit(1)).scalar_one_or_none()
     return None if moment is None else time_text(moment)
-
-
-def _item(kind: str, uuid: str, moment: datetime, **more: Any) -> Item:
-    return {"type": kind, "uuid": uuid, "time": time_text(moment), "flow": None, "name": None, "contacts": None} | more
-
-
-def _find_schedules(tx: Transaction, workspace: Workspace, until: datetime) -> list[Item]:
-    """Each time at which a schedule starts its flow."""
-    rows = trigger.c
-    columns = (rows.uuid, rows.next_fire_on, rows.repeat, rows.days, rows.time_of_day)
-    source = trigger.join(flow, (flow.c.id == rows.flow_id) & (flow.c.workspace_id == rows.workspace_id))
-    due = (rows.workspace_id == workspace.id) & rows.next_fire_on.is_not(None) & (rows.next_fire_on <= until)
-    living = (rows.type == SCHEDULE) & ~rows.is_archived & ~flow.c.is_archived
-    found = select(*columns, flow.c.uuid.label("flow_uuid"), flow.c.name).select_from(source).where(due, living)
-    zone, items = ZoneInfo(workspace.timezone), []
-    for row in tx.execute(found.order_by(rows.next_fire_on, rows.id).limit(MOST_SCHEDULES)):
-        moment: datetime | None = row.next_fire_on
-        while moment is not None and moment <= until:
-            items.append(_item("schedule", row.uuid, moment, flow={"uuid": row.flow_uuid, "name": row.name}))
-            moment = find_next_due(moment, row.repeat or NEVER, row.days, zone, moment, row.time_of_day)
-    return items
-
-
-def _find_fires(tx: Transaction, workspace: Workspace, until: datetime) -> tuple[list[Item], bool]:
-    fires = campaign_fire.c
-    due = (fires.workspace_id == workspace.id) & IS_UNFIRED & (fires.due_on <= until)
-    first = select(fires.event_id, fires.due_on).where(due).order_by(fires.due_on, fires.id).limit(MOST_FIRES + 1)
-    zone = ZoneInfo(workspace.timezone)
-    counts: Counter[tuple[int, date]] = Counter()
-    begins: dict[tuple[int, date], datetime] = {}
-    for event_id, due_on in tx.execute(first):
-        place = (event_id, due_on.astimezone(zone).date())
-        counts[place] += 1
-        begins.setdefault(place, due_on)
-    events = campaign_event.c
-    own = (events.workspace_id == workspace.id) & events.id.in_({event_id for event_id, _ in counts}) & LIVING_EVENT
-    theirs = (campaign.c.id == events.campaign_id) & (campaign.c.workspace_id == events.workspace_id)
-    started = (flow.c.id == events.flow_id) & (flow.c.workspace_id == events.workspace_id)
-    source = campaign_event.join(campaign, theirs).outerjoin(flow, started)
-    columns = (events.id, events.uuid, campaign.c.name, flow.c.uuid.label("flow_uuid"), flow.c.name.label("flow_name"))
-    known = {row.id: row for row in tx.execute(select(*columns).select_from(source).where(own))}
-    items = []
-    for (event_id, day), count in counts.items():
-        row = known.get(event_id)
-        if row is not None:
-            started_flow = {"uuid": row.flow_uuid, "name": row.flow_name} if row.flow_uuid else None
-            more = {"name": row.name, "flow": started_flow, "contacts": count}
-            items.append(_item("campaign_event", row.uuid, begins[event_id, day], **more))
-    return items, sum(counts.values()) <= MOST_FIRES
-
-
-def _find_broadcasts(tx: Transaction, workspace: Workspace, until: datetime) -> list[Item]:
-    rows = broadcast.c
-    waits = (
-        (rows.workspace_id == workspace.id) & rows.status.in_(UNFINISHED_BROADCASTS) & rows.scheduled_on.is_not(None)
-    )
-    found = select(rows.uuid, rows.scheduled_on, rows.text, rows.base_language).where(waits, rows.scheduled_on <= until)
-    return [
-        _item("broadcast", row.uuid, row.scheduled_on, name=(row.text or {}).get(row.base_language, "")[:100])
-        for row in tx.execute(
-            found.where(rows.scheduled_on > tx.now).order_by(rows.scheduled_on).limit(MOST_BROADCASTS)
-        )
-    ]
 
 
 def _first(tx: Transaction, statement: Any, order: ColumnElement[int]) -> Sequence[Row[Any]]:

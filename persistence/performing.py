@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from persistence.contact_imports.reading import BadFile, ReaderDied
 from persistence.data_jobs import (
     Held,
     IsStopping,
@@ -15,7 +16,6 @@ from persistence.data_jobs import (
 )
 from persistence.database import Database
 from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too_long
-from persistence.imports.reading import BadFile, ReaderDied
 from persistence.media.store import MediaStore
 from persistence.tables.data_jobs import READING, data_request, export
 from persistence.workspaces import Workspace, find_workspace
@@ -86,17 +86,17 @@ class Performer:
 
             run_export(self.database, self.store, held, workspace, self.is_stopping)
         elif held.table is data_request:
-            from persistence.rights.requests import run_request  # noqa: PLC0415  # see above
+            from persistence.data_requests.requests import run_request  # noqa: PLC0415  # see above
 
             run_request(self.database, self.store, held, workspace, is_forced=self.is_forced)
         else:
             self._import(held, workspace)
 
     def _import(self, held: Held, workspace: Workspace) -> None:
-        from persistence.imports import running  # noqa: PLC0415  # see above
+        from persistence.contact_imports import running  # noqa: PLC0415  # see above
 
         if held.row.taken_back_on is not None:
-            from persistence.imports.taking_back import run_taking_back  # noqa: PLC0415  # see above
+            from persistence.contact_imports.taking_back import run_taking_back  # noqa: PLC0415  # see above
 
             run_taking_back(self.database, held, workspace, self.is_stopping, self.note)
         elif held.row.cancelled_on is not None:

@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 from handlers.contract.parameters import Parameter, resolve
@@ -26,6 +27,8 @@ OPEN = "open"
 """For every token: what tells clients who and where they are, and the accounts of people."""
 EACH = "each"
 """For every token, with the records whose areas the token covers; those of other areas do not exist for it."""
+OTHER_WORDS = {"delivery": "deliveries", "link": "sessions", "org": "workspace", "sign": "sessions"}
+"""The resources of paths whose first word is not that of a resource, nor with an s."""
 ROLE_REFUSED = "Your role does not allow this operation."
 
 
@@ -77,8 +80,19 @@ def only_reads(rules: OperationRules, body: Any) -> bool:
 
 
 def handler_name(generation: str, operation: Mapping[str, Any]) -> str:
-    """`handlers.v2.labels.list_labels`: generation, first tag (the resource) and operation id."""
+    """`handlers.v2.labels.list_labels`: generation, first tag and operation id. Answers are kept under this name, so it
+    stays when a handler moves.
+    """
     return f"handlers.{generation}.{operation['tags'][0]}.{operation['operationId']}"
+
+
+def handler_module(generation: str, word: str) -> str:
+    """The module of the handlers of a tag or of a path that begins with this word: `handlers.v2.contacts` for
+    `contacts`, `contact_actions` and `contact_notes`.
+    """
+    first = word.partition("_")[0]
+    names = (f"handlers.{generation}.{name}" for name in (word, OTHER_WORDS.get(first, first), f"{first}s"))
+    return next(name for name in names if find_spec(name))
 
 
 @cache
@@ -136,8 +150,8 @@ def _compile(
     named: Mapping[str, Any],
 ) -> OperationRules:
     name = handler_name(generation, operation)
-    module, _, function_name = name.rpartition(".")
-    function = getattr(importlib.import_module(module), function_name)
+    module = importlib.import_module(handler_module(generation, operation["tags"][0]))
+    function = getattr(module, operation["operationId"])
     definitions = [resolve(part, components) for part in operation.get("parameters", [])]
     content = resolve(operation["requestBody"], components)["content"] if "requestBody" in operation else {}
     return OperationRules(

@@ -1,4 +1,4 @@
-"""`/api/v1/contacts.json`."""
+"""`/api/v1/contacts.json` and `contact_actions.json`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,17 +6,28 @@ from typing import Any
 from flows.urns import Urn
 from handlers.answers import Answer, NumberedListAnswer, created_record, no_content
 from handlers.request import Request
+from persistence.contacts import actions as contact_actions
+from persistence.contacts import deletion
 from persistence.contacts import v1 as contacts
 from persistence.contacts import writes as contact_writes
-from persistence.contacts.owners import find_contact, hold_owners, read_urns
+from persistence.contacts.owners import find_contact, find_contacts, hold_owners, read_urns
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput
-from persistence.groups.groups import find_manual_groups
+from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.lists import ListQuery
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
 
 list_contacts = NumberedListAnswer(contacts.CONTACTS_V1)
+
+WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
+WITHOUT_GROUP = {
+    "block": contact_actions.block_contacts,
+    "unblock": contact_actions.unblock_contacts,
+    "expire": contact_actions.expire_contacts,
+    "archive": contact_actions.archive_messages_of,
+    "delete": deletion.delete_contacts,
+}
 
 
 def write_contact(request: Request) -> Answer:
@@ -33,6 +44,21 @@ def write_contact(request: Request) -> Answer:
 
 def delete_contacts(request: Request, **values: Any) -> Answer:
     contacts.delete_matching_contacts(ListQuery(request.tx, request.workspace, values))
+    return no_content()
+
+
+def act_on_contacts(request: Request) -> Answer:
+    workspace = request.workspace
+    action, given = request.body["action"], request.body["contacts"]
+    contact_ids = find_contacts(request.tx, workspace, [given] if isinstance(given, str) else given)
+    if not contact_ids:
+        raise InvalidInput.on("contacts", "An empty value is not allowed.")
+    group_id = _find_group(request, action)
+    hold_contacts(request.tx, workspace.id, contact_ids)
+    if group_id is None:
+        WITHOUT_GROUP[action](request.tx, workspace.id, contact_ids)
+    else:
+        WITH_GROUP[action](request.tx, workspace.id, contact_ids, group_id)
     return no_content()
 
 
@@ -112,3 +138,24 @@ def _texts(request: Request, name: str) -> list[str]:
     """A list of strings in the body; a single string need not be in a list."""
     given: str | list[str] = request.body.get(name) or []
     return [given] if isinstance(given, str) else given
+
+
+def _find_group(request: Request, action: str) -> int | None:
+    """The group of the action, by name or by UUID in one of two properties; None for actions without a group."""
+    named = {name: request.body[name] for name in ("group", "label_uuid", "group_uuid") if request.body.get(name)}
+    if action in WITHOUT_GROUP:
+        if named:
+            raise InvalidInput.across(f'The action "{action}" takes no group.')
+        return None
+    if not named:
+        raise InvalidInput.across(f'The action "{action}" needs a group.')
+    ids = {_look_up(request, field, reference) for field, reference in named.items()}
+    if len(ids) > 1:
+        raise InvalidInput.across("These values name different groups.")
+    return ids.pop()
+
+
+def _look_up(request: Request, field: str, reference: str) -> int:
+    if field != "group" and not is_uuid(reference):
+        raise InvalidInput.on(field, f'Nothing found for "{reference[:64]}".')
+    return find_manual_groups(request.tx, request.workspace.id, [reference], field=field)[0]

@@ -1,10 +1,11 @@
-"""`/api/v2/account.json`: who is signed in, and what people change of their own account."""
+"""`/api/v2/account.json` and `account_actions.json`: one's own account, and its two-factor authentication."""
 
 from typing import Any
 
 from handlers.answers import Answer, as_json
 from handlers.people import door_of, person_in
 from handlers.request import PersonRequest, Request
+from persistence.accounts import signing_in
 from persistence.accounts.accounts import (
     change_names,
     change_password,
@@ -16,7 +17,7 @@ from persistence.accounts.passwords import check_password
 from persistence.accounts.sign_ins import end_other_sign_ins
 from persistence.accounts.signing_in import came_by_link, prove_password
 from persistence.database import Transaction
-from persistence.errors import NotAllowed
+from persistence.errors import InvalidInput, NotAllowed
 from persistence.tokens import Credentials
 
 NAMES = ("first_name", "last_name")
@@ -42,6 +43,21 @@ def change_account(request: PersonRequest) -> Answer:
         return _show(tx, who, chosen)
 
     return as_json(200, door_of(request).write(change))
+
+
+def run_account_action(request: PersonRequest) -> Answer:
+    who, door, action = person_in(request), door_of(request), request.body["action"]
+    shown: dict[str, Any] = {"secret": None, "uri": None, "recovery_codes": []}
+    if action == "set_up_two_factor":
+        made = signing_in.set_up(door, who.user_id, _given(request, "password"))
+        shown |= {"secret": made.secret, "uri": made.uri}
+    elif action == "confirm_two_factor":
+        shown["recovery_codes"] = signing_in.confirm(door, who.user_id, _given(request, "code"))
+    elif action == "renew_recovery_codes":
+        shown["recovery_codes"] = signing_in.renew_codes(door, who.user_id, _given(request, "code"))
+    else:
+        signing_in.switch_off(door, who.user_id, _given(request, "password"), _given(request, "code"))
+    return as_json(200, shown)
 
 
 def _new_hash(request: PersonRequest) -> tuple[str | None, str]:
@@ -79,3 +95,10 @@ def _show(tx: Transaction, who: Credentials, chosen_uuid: str) -> dict[str, Any]
         "two_factor": present.has_two_factor,
         "recovery_codes_left": present.recovery_codes_left,
     }
+
+
+def _given(request: PersonRequest, field: str) -> str:
+    text: str | None = request.body.get(field)
+    if text is None and (field != "password" or request.body["action"] != "set_up_two_factor"):
+        raise InvalidInput.on(field, "A value is required.", "required")
+    return text or ""

@@ -1,11 +1,16 @@
-"""`/api/v2/campaigns.json`."""
+"""`/api/v2/campaigns.json` and `campaign_events.json`."""
 
-from handlers.answers import Answer, ListAnswer, changed_record, created_record
+from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
+from persistence.campaign_events import v2 as campaign_events
+from persistence.campaign_events.v1 import change_from_form, create_from_form, delete_campaign_events, require_event
 from persistence.campaigns import records as campaign_writes
 from persistence.campaigns import records as campaigns
+from persistence.errors import RecordMissing
 
 list_campaigns = ListAnswer(campaigns.CAMPAIGNS)
+
+list_campaign_events = ListAnswer(campaign_events.CAMPAIGN_EVENTS)
 
 
 def write_campaign(request: Request, *, uuid: str | None = None) -> Answer:
@@ -19,3 +24,20 @@ def write_campaign(request: Request, *, uuid: str | None = None) -> Answer:
     group_id = campaign_writes.find_any_group(request.tx, workspace.id, reference, field="group")
     campaign_id = campaign_writes.change_campaign(request.tx, workspace.id, uuid, name, group_id)
     return changed_record(request, campaigns.CAMPAIGNS, campaign_id)
+
+
+def write_campaign_event(request: Request, *, uuid: str | None = None) -> Answer:
+    workspace = request.workspace
+    if uuid is None:
+        event_id = create_from_form(request.tx, workspace, request.body)
+        return created_record(request, campaign_events.CAMPAIGN_EVENTS, event_id)
+    event_id = change_from_form(request.tx, workspace, uuid, request.body)
+    return changed_record(request, campaign_events.CAMPAIGN_EVENTS, event_id)
+
+
+def delete_campaign_event(request: Request, *, uuid: str) -> Answer:
+    workspace = request.workspace
+    event = require_event(request.tx, workspace.id, uuid)
+    if not delete_campaign_events(request.tx, workspace.id, [event.id]):
+        raise RecordMissing
+    return no_content()

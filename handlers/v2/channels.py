@@ -1,6 +1,55 @@
-"""`/api/v2/channels.json`."""
+"""`/api/v2/channels.json`, `channel_events.json`, `channel_health.json`, `channel_settings.json` and the like."""
 
-from handlers.answers import ListAnswer
+from handlers.answers import Answer, ListAnswer, as_json, created, created_record, no_content, ok
+from handlers.request import Request
+from persistence.channels import settings as channel_settings
 from persistence.channels.channels import CHANNELS
+from persistence.channels.events import CHANNEL_EVENTS
+from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
+from persistence.channels.settings import add_gateway, describe_types
+from persistence.contacts.owners import read_recipient
+from persistence.messages.outgoing import send_test
+from persistence.messages.v2 import MESSAGES
+from persistence.relayers import relayers
 
 list_channels = ListAnswer(CHANNELS)
+
+list_channel_events = ListAnswer(CHANNEL_EVENTS)
+
+list_channel_calls = ListAnswer(GATEWAY_CALLS)
+list_channel_alarms = ListAnswer(ALARMS)
+
+
+def read_channel_health(request: Request, *, uuid: str) -> Answer:
+    return as_json(200, read_health(request.tx, request.workspace.id, uuid))
+
+
+def send_channel_test(request: Request, *, uuid: str) -> Answer:
+    tx, workspace, body = request.tx, request.workspace, request.body
+    urn = read_recipient(tx, workspace, body["urn"])
+    return created_record(request, MESSAGES, send_test(tx, workspace.id, uuid, urn, body["text"]))
+
+
+def _describe(request: Request, stored: str) -> str:
+    return channel_settings.describe_settings(request.tx, request.workspace.id, stored, request.root)
+
+
+list_channel_settings = ListAnswer(channel_settings.CHANNEL_SETTINGS, show=_describe)
+
+
+def read_channel_types(_request: Request) -> Answer:
+    return as_json(200, {"types": describe_types()})
+
+
+def change_channel_settings(request: Request, *, uuid: str | None = None) -> Answer:
+    tx, workspace_id = request.tx, request.workspace.id
+    networks = request.settings.webhook_allowed_networks
+    if uuid is None:
+        made, _ = add_gateway(tx, workspace_id, request.body, networks)
+        return created(channel_settings.read_channel_settings(tx, workspace_id, made))
+    return ok(channel_settings.change_channel_settings(tx, workspace_id, uuid, request.body, networks))
+
+
+def release_channel(request: Request, *, uuid: str) -> Answer:
+    relayers.release_channel(request.tx, request.workspace.id, uuid)
+    return no_content()

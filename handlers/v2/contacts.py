@@ -1,21 +1,84 @@
-"""`/api/v2/contacts.json`."""
+"""`/api/v2/contacts.json`, and what begins with `contact_`: actions, imports, merges, notes, queries, the timeline."""
 
+import re
 from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
 from decimal import Decimal
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
 
 from flows.numbers import PlainNumber, render_decimal
+from flows.phones import is_country
 from flows.urns import Urn
-from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content, ok, with_link
+from handlers.asgi.uploads import SIZE_LIMIT_BYTES
+from handlers.contract.operations import may_use
 from handlers.request import Request
-from persistence.contacts import deletion
+from persistence.contact_imports.columns import Choice
+from persistence.contact_imports.contact_imports import (
+    CONTACT_IMPORTS,
+    cancel_import,
+    create_import,
+    read_again,
+    start_import,
+)
+from persistence.contact_imports.taking_back import count_taking_back, take_back
+from persistence.contacts import actions as contact_actions
+from persistence.contacts import deletion, queries
 from persistence.contacts import writes as contact_writes
-from persistence.contacts.owners import find_contact, hold_owners, read_lookup, read_urns
+from persistence.contacts.deletion import delete_contacts
+from persistence.contacts.merging import DOUBLES, EXAMPLES, Renumbering, count_doubles, merge_doubles, renumber_some
+from persistence.contacts.merging import merge_contacts as merge
+from persistence.contacts.owners import find_contact, find_contacts, hold_owners, read_lookup, read_urns
+from persistence.contacts.timeline import CONTACT_NOTES, delete_note, write_note
+from persistence.contacts.timeline import read_timeline as read_page
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.groups.groups import find_manual_groups
+from persistence.groups.groups import find_manual_groups, hold_contacts
+from persistence.lists import read_record
+from persistence.media.media import place_of_import
+from persistence.messages.incoming import answer_again
+from persistence.sql.pages import InvalidCursor, Order, decode_cursor, encode_cursor
+from persistence.tables.contacts import contact
 
 list_contacts = ListAnswer(CONTACTS)
+
+WITH_GROUP = {"add": contact_actions.join_group, "remove": contact_actions.leave_group}
+WITHOUT_GROUP = {
+    "block": contact_actions.block_contacts,
+    "unblock": contact_actions.unblock_contacts,
+    "interrupt": contact_actions.interrupt_contacts,
+    "archive_messages": contact_actions.archive_messages_of,
+    "archive": contact_actions.archive_messages_of,
+    "delete": delete_contacts,
+    "answer_again": answer_again,
+}
+
+list_contact_doubles = ListAnswer(DOUBLES)
+
+READING = ("encoding", "date_style", "decimal_sign", "unread")
+
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+list_contact_imports = ListAnswer(CONTACT_IMPORTS, show=with_link("rejects_url"))
+
+list_contact_notes = ListAnswer(CONTACT_NOTES)
+
+LISTED_BY = {
+    "created": "list_contacts",
+    "run_started": "list_runs",
+    "run_ended": "list_runs",
+    "ticket_event": "list_tickets",
+    "note": "list_contact_notes",
+    "channel_event": "list_channel_events",
+    "message": "list_conversations",
+}
+"""The operation that shows each kind of events; who may not use it does not get them."""
+ORDER = Order(contact.c.last_seen_on, contact.c.id)
+"""Cursors of the timeline contain a time and a number, as those of a list by this column, which there is none of."""
 
 
 def write_contact(request: Request, *, uuid: str | None = None, urn: str | None = None) -> Answer:
@@ -43,6 +106,135 @@ def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None
         raise RecordMissing
     deletion.delete_contacts(request.tx, workspace.id, [contact_id])
     return no_content()
+
+
+def act_on_contacts(request: Request) -> Answer:
+    workspace = request.workspace
+    action, group = request.body["action"], request.body.get("group")
+    contact_ids = find_contacts(request.tx, workspace, request.body["contacts"])
+    if action in WITH_GROUP:
+        if not group:
+            raise InvalidInput.across(f'The action "{action}" needs a group.')
+        group_id = find_manual_groups(request.tx, workspace.id, [group], field="group")[0]
+        WITH_GROUP[action](request.tx, workspace.id, contact_ids, group_id)
+        return no_content()
+    if group:
+        raise InvalidInput.across(f'The action "{action}" takes no group.')
+    hold_contacts(request.tx, workspace.id, contact_ids)
+    WITHOUT_GROUP[action](request.tx, workspace.id, contact_ids)
+    return no_content()
+
+
+def merge_contacts(request: Request) -> Answer:
+    workspace = request.workspace
+    references = [request.body["contact"], request.body["other"]]
+    found = [
+        find_contacts(request.tx, workspace, [reference], field=name)[0]
+        for name, reference in zip(("contact", "other"), references, strict=True)
+    ]
+    merge(request.tx, workspace, *found, user_id=request.credentials.user_id)
+    return changed_record(request, CONTACTS, found[0])
+
+
+def merge_contact_doubles(request: Request) -> Answer:
+    tx, workspace, kind, user_id = request.tx, request.workspace, request.body["kind"], request.credentials.user_id
+    merged = 0 if request.body.get("dry_run") else merge_doubles(tx, workspace, kind, user_id=user_id)
+    return as_json(200, {"merged": merged, "left": count_doubles(tx, workspace, kind)})
+
+
+def renumber_contacts(request: Request) -> Answer:
+    body, workspace = request.body, request.workspace
+    country, applied = body.get("country", ""), body.get("apply", False)
+    if country and not is_country(country):
+        raise InvalidInput.on("country", "There is no country with this code.")
+    rule, after = Renumbering(body["old"], body["new"], country), int(body.get("after", "0"))
+    following, report = renumber_some(request.tx, workspace.id, rule, after, writes=applied)
+    shown = asdict(report)
+    for name in ("examples", "taken_examples"):
+        shown[name] = [] if workspace.is_anonymous else shown[name][:EXAMPLES]
+    return as_json(200, {"applied": applied, **shown, "next": str(following) if following else None})
+
+
+def act_on_contact_import(request: Request) -> Answer:
+    body = request.body
+    if body.get("dry_run") and body["action"] != "take_back":
+        raise InvalidInput.on("dry_run", "Only an import that is taken back takes this.")
+    if body["action"] in ("cancel", "take_back"):
+        return _end(request)
+    chosen = [Choice(each["target"], each.get("header"), each.get("place")) for each in body.get("columns", [])]
+    how = {name: body[name] for name in READING if name in body}
+    if body["action"] == "read":
+        if "group" in body:
+            raise InvalidInput.on("group", "Only an import that is started takes this.")
+        again = read_again(request.tx, request.workspace, body["import"], chosen, how)
+        return changed_record(request, CONTACT_IMPORTS, again)
+    if "encoding" in how:
+        raise InvalidInput.on("encoding", "With another encoding the file is read again: use the action `read`.")
+    started = start_import(request.tx, request.workspace, body["import"], chosen, body.get("group"), how)
+    return changed_record(request, CONTACT_IMPORTS, started)
+
+
+def upload_contact_import(request: Request) -> Answer:
+    upload = request.media
+    assert upload is not None
+    if not upload.size:
+        raise InvalidInput.on("file", "An empty file is not allowed.")
+    if upload.size > SIZE_LIMIT_BYTES:
+        raise InvalidInput.on("file", "At most 25 MiB.")
+    upload.place = place_of_import(upload.uuid)
+    filename = CONTROL_CHARACTERS.sub("", upload.filename) or "file"
+    made = create_import(request.tx, request.workspace, filename, upload.place, request.credentials.user_id)
+    return created_record(request, CONTACT_IMPORTS, made)
+
+
+def create_contact_note(request: Request) -> Answer:
+    workspace = request.workspace
+    (contact_id,) = find_contacts(request.tx, workspace, [request.body["contact"]], field="contact")
+    note_id = write_note(request.tx, workspace.id, contact_id, request.credentials.user_id, request.body["text"])
+    return created_record(request, CONTACT_NOTES, note_id)
+
+
+def delete_contact_note(request: Request, *, uuid: str) -> Answer:
+    own_of = request.credentials.user_id if request.is_agent else None
+    delete_note(request.tx, request.workspace.id, uuid, own_of=own_of)
+    return no_content()
+
+
+def check_contact_query(request: Request, *, query: str) -> Answer:
+    found = queries.check_query(request.tx, request.workspace, query, for_agent=request.is_agent)
+    return as_json(200, found)
+
+
+def read_query_words(request: Request) -> Answer:
+    with_flows = may_use(request.credentials, "list_flows")
+    words = queries.list_words(request.tx, request.workspace, for_agent=request.is_agent, with_flows=with_flows)
+    return as_json(200, words)
+
+
+def read_timeline(
+    request: Request, *, contact: str, before: datetime | None = None, after: datetime | None = None
+) -> Answer:
+    contact_id = find_contact(request.tx, request.workspace.id, contact)
+    try:
+        position = decode_cursor(request.cursor, ORDER, request.workspace.id) if request.cursor is not None else None
+    except InvalidCursor as error:
+        raise RecordMissing("This cursor is not valid.") from error
+    if contact_id is None:
+        raise RecordMissing
+    size = request.settings.page_size
+    page = read_page(
+        request.tx,
+        request.workspace,
+        contact_id,
+        position=position,
+        before=before,
+        after=after,
+        kinds=[kind for kind, listing in LISTED_BY.items() if may_use(request.credentials, listing)],
+        size=size,
+    )
+    following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER, request.workspace.id))
+    beside = orjson.dumps({"next": following, "previous": None}).decode()[:-1]
+    return Answer(200, f'{beside},"results":[{",".join(page.items)}]}}', is_list=True)
 
 
 def _find(request: Request, uuid: str | None, urn: Urn | None) -> int | None:
@@ -80,3 +272,24 @@ def _as_text(value: str | float | bool | None) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return PlainNumber(render_decimal(Decimal(repr(value))))
+
+
+def _end(request: Request) -> Answer:
+    """Cancels an import, or takes it back."""
+    body, tx, workspace = request.body, request.tx, request.workspace
+    for name in ("columns", "group", *READING):
+        if name in body:
+            raise InvalidInput.on(name, "Only an import that is read or started takes this.")
+    if body["action"] == "cancel":
+        return changed_record(request, CONTACT_IMPORTS, cancel_import(tx, workspace, body["import"]))
+    if body.get("dry_run"):
+        found, counts = count_taking_back(tx, workspace, body["import"])
+    else:
+        found, counts = take_back(tx, workspace, body["import"]), {}
+    record = orjson.loads(read_record(tx, CONTACT_IMPORTS, workspace, found))
+    return ok(with_link("rejects_url")(request, orjson.dumps({**record, **counts}).decode()))
+
+
+def _next_url(request: Request, cursor: str) -> str:
+    others = [pair for pair in parse_qsl(request.query_text, keep_blank_values=True) if pair[0] != "cursor"]
+    return f"{request.url}?{urlencode([*others, ('cursor', cursor)])}"

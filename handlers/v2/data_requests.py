@@ -2,8 +2,8 @@
 
 from handlers.answers import Answer, ListAnswer, created_record, with_link
 from handlers.request import Request
-from persistence.rights.needles import find_contact_of_person
-from persistence.rights.requests import DATA_REQUESTS, create_request
+from persistence.data_requests.needles import find_contact_of_person
+from persistence.data_requests.requests import DATA_REQUESTS, create_request
 
 list_data_requests = ListAnswer(DATA_REQUESTS, show=with_link("download_url"))
 

@@ -1,14 +1,24 @@
-"""`/api/v2/messages.json`."""
+"""`/api/v2/messages.json` and `message_actions.json`."""
 
-from handlers.answers import Answer, ListAnswer, created_record
+from handlers.answers import Answer, ListAnswer, as_json, created_record, no_content
 from handlers.request import Request
+from persistence import labels
 from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput
 from persistence.media.media import find_attachments
+from persistence.messages import actions as message_actions
 from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies
 from persistence.messages.v2 import MESSAGES
+from persistence.sql.names import must_exist
 
 list_messages = ListAnswer(MESSAGES)
+
+WITHOUT_LABEL = {
+    "archive": message_actions.archive_messages,
+    "restore": message_actions.restore_messages,
+    "delete": message_actions.delete_messages,
+    "resend": message_actions.resend_messages,
+}
 
 
 def create_message(request: Request) -> Answer:
@@ -24,3 +34,36 @@ def create_message(request: Request) -> Answer:
         quick_replies=tuple(read_quick_replies(body.get("quick_replies") or [])),
     )
     return created_record(request, MESSAGES, create_outgoing(request.tx, workspace.id, [draft])[0])
+
+
+def act_on_messages(request: Request) -> Answer:
+    workspace = request.workspace
+    action = request.body["action"]
+    label_id = _find_label(request, action)
+    references = request.body["messages"]
+    if action in WITHOUT_LABEL:
+        missing = WITHOUT_LABEL[action](request.tx, workspace.id, references)
+    else:
+        chosen = message_actions.select_incoming(request.tx, workspace.id, references)
+        missing = chosen.missing
+        if label_id is not None:
+            change = message_actions.add_label if action == "label" else message_actions.remove_label
+            change(request.tx, workspace.id, chosen.ids, label_id)
+    return as_json(200, {"failures": missing}) if missing else no_content()
+
+
+def _find_label(request: Request, action: str) -> int | None:
+    """The label of the action; None if there is nothing to do, or for actions without a label."""
+    reference: str | None = request.body.get("label") or None
+    name: str = request.body.get("label_name") or ""
+    if action in WITHOUT_LABEL:
+        if reference or name:
+            raise InvalidInput.across(f'The action "{action}" takes no label.')
+        return None
+    if bool(reference) == bool(name):
+        raise InvalidInput.across(f'The action "{action}" needs either a label or a label_name.')
+    if reference is not None:
+        return must_exist(labels.find_label(request.tx, request.workspace.id, reference), "label", reference)
+    if action == "label":
+        return labels.ensure_label(request.tx, request.workspace.id, name, field="label_name")
+    return labels.find_label_by_name(request.tx, request.workspace.id, name)

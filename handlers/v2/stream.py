@@ -6,7 +6,7 @@ from handlers.asgi.plain_responses import Refusal
 from handlers.contract.operations import may_use
 from handlers.service import Service
 from handlers.v2.deletions import kinds_told
-from persistence.live import kind_right
+from persistence.stream import kind_right
 from persistence.tokens import Credentials
 
 ID_LENGTH = 64

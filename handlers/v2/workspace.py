@@ -1,8 +1,13 @@
-"""`/api/v2/workspace.json`, and its older name `/api/v2/org.json`."""
+"""`/api/v2/workspace.json`, its older name `org.json`, `workspace_settings.json` and `workspace_figures.json`."""
 
-from handlers.answers import Answer, ok
+from handlers.answers import Answer, as_json, ok
+from handlers.contract.operations import may_use
 from handlers.request import Request
-from persistence import workspaces
+from persistence import figures, workspaces
+from persistence.tokens import covers
+from persistence.workspace_changes import change_workspace, read_changes
+
+USUAL_DAYS = 30
 
 
 def read_workspace(request: Request) -> Answer:
@@ -13,3 +18,23 @@ def read_workspace(request: Request) -> Answer:
 def read_org(request: Request) -> Answer:
     workspace = request.workspace
     return ok(workspaces.read_workspace(request.tx, workspace.id))
+
+
+def change_workspace_settings(request: Request) -> Answer:
+    tx, workspace = request.tx, request.workspace
+    change_workspace(tx, workspace, read_changes(request.body))
+    return ok(workspaces.read_workspace(tx, workspace.id))
+
+
+def read_workspace_figures(request: Request, *, days: int = USUAL_DAYS) -> Answer:
+    """Counts are of the whole workspace. Channels and webhooks are named to those who may list them."""
+    who, found = request.credentials, figures.read_workspace_figures(request.tx, request.workspace.id, int(days))
+    if not may_use(who, "list_channels"):
+        found |= {"channels": [], "silent_phones": []}
+    lists_receivers = may_use(who, "list_webhook_receivers")
+    shown = [
+        each
+        for each in found["failing_webhooks"]
+        if lists_receivers and covers(request.areas, "flows" if each["channel"] is None else "channels")
+    ]
+    return as_json(200, found | {"failing_webhooks": shown})

@@ -60,8 +60,8 @@ contact_import = numbered_table(
     partial_index("ix_contact_import_due", "workspace_id", "id", where=DUE),
 )
 """`source` is the uploaded file in the media store, `location` the file of rejected rows. `columns` is a list of what
-`persistence.imports.columns.Column` holds; `reading` has "encoding", "date_style", "decimal_sign", "unread", and in
-"said" which of them people chose. Rows up to `last_row` are done, committed together with their contacts. After
+`persistence.contact_imports.columns.Column` holds; `reading` has "encoding", "date_style", "decimal_sign", "unread",
+and in "said" which of them people chose. Rows up to `last_row` are done, committed together with their contacts. After
 `cancelled_on` a worker only ends the import. After `taken_back_on` it takes it back: `removed`, `restored` and `kept`
 count its contacts."""
 

@@ -13,11 +13,17 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from persistence.contacts.bulk import REJECTED, Outcome
-from persistence.data_jobs import Held, take
-from persistence.database import Database
-from persistence.imports.columns import IGNORE, OURS, URN, Choice, Column, add_unread, choose_targets, make_fields
-from persistence.imports.contact_imports import (
+from persistence.contact_imports.columns import (
+    IGNORE,
+    OURS,
+    URN,
+    Choice,
+    Column,
+    add_unread,
+    choose_targets,
+    make_fields,
+)
+from persistence.contact_imports.contact_imports import (
     CONTACT_IMPORTS,
     cancel_import,
     create_import,
@@ -25,8 +31,11 @@ from persistence.imports.contact_imports import (
     show_columns,
     start_read,
 )
-from persistence.imports.reading import BadFile, ReaderDied, Rows, opened_rows
-from persistence.imports.running import CHUNK_ROWS, Looked, look_at, try_rows
+from persistence.contact_imports.reading import BadFile, ReaderDied, Rows, opened_rows
+from persistence.contact_imports.running import CHUNK_ROWS, Looked, look_at, try_rows
+from persistence.contacts.bulk import REJECTED, Outcome
+from persistence.data_jobs import Held, take
+from persistence.database import Database
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.media.media import place_of_import
 from persistence.media.store import MediaStore, open_store
@@ -85,7 +94,7 @@ def run_cancel(options: Options) -> None:
 
 
 def run_take_back(options: Options) -> None:
-    from persistence.imports.taking_back import count_taking_back, take_back  # noqa: PLC0415  # it loads deletions
+    from persistence.contact_imports.taking_back import count_taking_back, take_back  # noqa: PLC0415  # it loads deletions
 
     if options.dry_run or not options.yes:
         with reading_in(options) as (tx, workspace):

@@ -12,10 +12,10 @@ import orjson
 import pytest
 from sqlalchemy import Table, func, select, update
 
+from persistence.contact_imports.contact_imports import create_import, start_import
+from persistence.contact_imports.taking_back import take_back
 from persistence.database import Database
 from persistence.exports.exports import create_export
-from persistence.imports.contact_imports import create_import, start_import
-from persistence.imports.taking_back import take_back
 from persistence.media.store import FolderStore
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.data_jobs import READY, contact_import, export

@@ -17,19 +17,19 @@ from sqlalchemy import insert, select, update
 from flows.urns import Urn
 from persistence.accounts.invitations import invite
 from persistence.archives.writing import list_given_up
+from persistence.contact_imports.contact_imports import create_import, start_import
 from persistence.contacts.urns import ensure_owners
 from persistence.data_jobs import take_next
+from persistence.data_requests.requests import create_request
 from persistence.database import Database
 from persistence.deliveries.outbox import record_channel_event
 from persistence.exports.exports import create_export
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
-from persistence.imports.contact_imports import create_import, start_import
 from persistence.lists import ListQuery, read_list
 from persistence.media.store import FolderStore
 from persistence.messages.incoming import Received, store_received
 from persistence.performing import Performer
-from persistence.rights.requests import create_request
 from persistence.tables.campaigns import campaign_event
 from persistence.tables.contacts import contact, field, group_membership
 from persistence.tables.flow_starts import flow_start
@@ -134,7 +134,7 @@ def of_import(ground: Ground) -> Case:
         assert bad["created"] in (0, 500)
         return bad["error"], (good["status"], good["created"]) == ("completed", 700)
 
-    return Case("persistence.imports.running write_chunk", POISON, look)
+    return Case("persistence.contact_imports.running write_chunk", POISON, look)
 
 
 def of_export(ground: Ground) -> Case:
@@ -162,7 +162,7 @@ def of_request(ground: Ground) -> Case:
         bad, good = (ground.one("data_requests", contact=uuid) for uuid in uuids)
         return bad["error"], good["status"] == "completed"
 
-    return Case("persistence.rights.requests run_request", uuids[0], look)
+    return Case("persistence.data_requests.requests run_request", uuids[0], look)
 
 
 def of_broadcast(ground: Ground) -> Case:

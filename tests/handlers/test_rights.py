@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from handlers.contract.operations import load_contract, may_use
-from handlers.v2.contact_timeline import LISTED_BY as OF_TIMELINE
+from handlers.v2.contacts import LISTED_BY as OF_TIMELINE
 from handlers.v2.deletions import LISTED_BY as OF_DELETIONS
 from handlers.v2.stream import LISTED_BY as OF_STREAM
 from handlers.v2.stream import kinds_of
 from persistence.database import Database
-from persistence.live import kind_right
+from persistence.stream import kind_right
 from persistence.tokens import Credentials, find_credentials
 from persistence.users import ROLES
 from persistence.workspaces import Workspace

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from persistence.imports.reading import opened_rows
+from persistence.contact_imports.reading import opened_rows
 from persistence.workspaces import hold_workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages

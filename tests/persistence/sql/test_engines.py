@@ -10,11 +10,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
+from persistence.data_requests.erasing import rewrite_files
 from persistence.database import Database, Transaction, open_serving_database
 from persistence.errors import LostRace, RecordMissing, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, fetch_list
-from persistence.rights.erasing import rewrite_files
 from persistence.sql.pages import one_snapshot
 from persistence.statements import PREPARED_AFTER
 from persistence.workspace_setup import create_workspace

@@ -41,7 +41,7 @@ HEAVY = (
     "persistence.change_effects",
     "persistence.contacts.deletion",
     "persistence.exports.exports",
-    "persistence.rights.requests",
+    "persistence.data_requests.requests",
     "worker.jobs",
     "xlsxwriter",
 )
