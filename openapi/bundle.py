@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from openapi.kept import digest_sources, keep, read_kept
+from openapi.cached import digest_sources, read_cached, write_cached
 
 GENERATIONS = ("v1", "v2", "relay")
 INLINED = ("callbacks",)
@@ -120,10 +120,10 @@ def _bundled() -> dict[str, Document]:
     """The documents of all generations, which no one may change."""
     folder = contract_folder()
     digest = digest_sources(folder)
-    documents = read_kept(digest)
+    documents = read_cached(digest)
     if documents is None:
         documents = {generation: bundle_root(folder / generation / "openapi.yaml") for generation in GENERATIONS}
-        keep(digest, documents)
+        write_cached(digest, documents)
     return documents
 
 

@@ -280,7 +280,7 @@ class Database:
                     driver.set_session(autocommit=False)
 
     @contextlib.contextmanager
-    def glancing(self, timeout_seconds: float) -> Iterator[Transaction]:
+    def reading_snapshot(self, timeout_seconds: float) -> Iterator[Transaction]:
         """A unit of work that only reads what is of one moment; each of its statements gives up after a timeout."""
         with self.engine.connect() as connection, connection.begin(), limiting(connection, timeout_seconds):
             if not self.sqlite:

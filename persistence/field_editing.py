@@ -9,7 +9,7 @@ from persistence.errors import InUse, InvalidInput
 from persistence.field_writes import check_field_name
 from persistence.fields import require_field
 from persistence.flows.records import find_flow_using
-from persistence.groups.smart_groups import renew_groups_about, speaks_of
+from persistence.groups.smart_groups import names_field, renew_groups_about
 from persistence.sql.names import free_name, name_some
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign_event
@@ -63,7 +63,7 @@ def _campaigns(tx: Transaction, workspace_id: int, key: str) -> list[str]:
 def _check_queries(tx: Transaction, workspace_id: int, key: str) -> None:
     mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
     for name, query in tx.execute(select(group.c.name, group.c.query).where(mine)):
-        if speaks_of(query, key):
+        if names_field(query, key):
             raise InUse(f'The query of the group "{name}" uses this field: change or delete the group first.')
 
 

@@ -41,11 +41,11 @@ def wait_until_usable(settings: Settings, signals: Collection[int], patience_sec
         except (DatabaseError, QueueError) as error:
             if patience_seconds is not None and time.monotonic() - began >= patience_seconds:
                 raise
-            reason, is_told = describe_failure(error), patience_seconds is None
+            reason, is_reported = describe_failure(error), patience_seconds is None
         except SchemaOlder as error:
-            reason, is_told = describe_failure(error), True
+            reason, is_reported = describe_failure(error), True
             began = time.monotonic()
-        if reason != said and is_told:
+        if reason != said and is_reported:
             logger.warning("waiting: %s", reason)
             said = reason
         _pause(pause, signals)

@@ -59,7 +59,7 @@ class BacklogCollector(Collector):
 
     def _read_now(self) -> _Reading | None:
         try:
-            with self._database.glancing(TIMEOUT_SECONDS) as tx:
+            with self._database.reading_snapshot(TIMEOUT_SECONDS) as tx:
                 return _Reading(read_backlog(tx), list_heartbeats(tx), revision_on(tx.connection))
         except DatabaseError as error:
             logger.warning("metrics lack what waits: reading it fails with %s", type(error).__name__)

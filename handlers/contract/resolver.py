@@ -141,7 +141,7 @@ def _read(rules: OperationRules, http: HttpRequest, context: RequestContext, *, 
     standby, primary = context.service.standby, context.service.database
 
     def answer(database: Database) -> Answer:
-        with database.glancing(SLOW_TIMEOUT_SECONDS) if is_slow else database.reading() as tx:
+        with database.reading_snapshot(SLOW_TIMEOUT_SECONDS) if is_slow else database.reading() as tx:
             return _call_handler(tx, rules, http, context)
 
     if standby is None or not standby.may_serve(context.credentials.token_id):

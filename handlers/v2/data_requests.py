@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, created_record, with_link
 from handlers.request import Request
-from persistence.data_requests.needles import find_contact_of_person
+from persistence.data_requests.person import find_contact_of_person
 from persistence.data_requests.requests import DATA_REQUESTS, create_request
 
 list_data_requests = ListAnswer(DATA_REQUESTS, show=with_link("download_url"))

@@ -27,7 +27,7 @@ LISTED_BY = {
 """The operation that showed each kind of records; who may not use it is not told that one is gone."""
 
 
-def kinds_told(credentials: Credentials) -> list[str]:
+def deletion_kinds(credentials: Credentials) -> list[str]:
     """The kinds of records of whose deletions a role is told, and a token that is limited to areas."""
     return sorted(kind for kind, operation_id in LISTED_BY.items() if may_use(credentials, operation_id))
 
@@ -37,7 +37,7 @@ class DeletionsAnswer(ListAnswer):
     """Lists deletions of what the caller may list."""
 
     def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
-        kinds = kinds_told(request.credentials)
+        kinds = deletion_kinds(request.credentials)
         limited = {} if len(kinds) == len(LISTED_BY) else {deletions.SHOWN_KINDS: kinds}
         return ListAnswer._query(self, request, values | limited)
 

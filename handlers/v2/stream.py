@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Collection
 from handlers.asgi.plain_responses import Refusal
 from handlers.contract.operations import may_use
 from handlers.service import Service
-from handlers.v2.deletions import kinds_told
+from handlers.v2.deletions import deletion_kinds
 from persistence.stream import kind_right
 from persistence.tokens import Credentials
 
@@ -34,4 +34,4 @@ def follow_changes(service: Service, credentials: Credentials, last_id: str | No
 def kinds_of(credentials: Credentials) -> Collection[str]:
     """The kinds of records whose events a role gets, and a token that is limited to areas."""
     listed = (kind for kind, operation_id in LISTED_BY.items() if may_use(credentials, operation_id))
-    return frozenset((*listed, *(kind_right("deletion", kind) for kind in kinds_told(credentials))))
+    return frozenset((*listed, *(kind_right("deletion", kind) for kind in deletion_kinds(credentials))))

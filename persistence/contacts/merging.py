@@ -36,7 +36,7 @@ from persistence.database import Database, Transaction
 from persistence.deletions import CONTACT, note_deleted
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, hold_contacts, leave_all_groups
-from persistence.groups.smart_groups import find_followers, follow_contacts, refresh_contacts
+from persistence.groups.smart_groups import find_dependents, follow_contacts, refresh_contacts
 from persistence.labels import hold_messages
 from persistence.lists import ListQuery, ListSpec
 from persistence.sql.columns import split
@@ -400,6 +400,6 @@ def _move(tx: Transaction, workspace_id: int, moves: Sequence[Move]) -> None:
     hold_in_order(tx, workspace_id, owners)
     move_numbers(tx, workspace_id, moves)
     theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(owners)
-    followers = find_followers(tx, workspace_id, owners)
+    dependents = find_dependents(tx, workspace_id, owners)
     tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
-    follow_contacts(tx, workspace_id, owners, followers)
+    follow_contacts(tx, workspace_id, owners, dependents)

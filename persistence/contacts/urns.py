@@ -12,7 +12,7 @@ from persistence.changes import note_present
 from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
 from persistence.errors import LostRace
-from persistence.groups.smart_groups import find_followers, follow_contacts, follow_new
+from persistence.groups.smart_groups import find_dependents, follow_contacts, follow_new
 from persistence.sql.columns import UtcDateTime, new_uuid, split
 from persistence.sql.due_work import beside_index
 from persistence.stamps import stamped
@@ -126,14 +126,14 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
     message makes a stopped contact active. Where nobody looks at that before the end, PostgreSQL writes it with the
     clock, so that a contact is written once.
     """
-    followers = find_followers(tx, workspace_id, contact_ids)
-    if not (tx.sqlite or any(followers)):
+    dependents = find_dependents(tx, workspace_id, contact_ids)
+    if not (tx.sqlite or any(dependents)):
         note_present(tx, workspace_id, dict.fromkeys(contact_ids, revives))
         return
     moment = stamped(tx, contact, workspace_id)
     values = {"owner": workspace_id, "theirs": contact_ids, "now": tx.now, "moment": moment}
     _SEEING[revives].run_later(tx, values)
-    follow_contacts(tx, workspace_id, contact_ids, followers)
+    follow_contacts(tx, workspace_id, contact_ids, dependents)
 
 
 _THEIRS = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")

@@ -42,7 +42,7 @@ from persistence.broadcasts.states import IS_UNFINISHED
 from persistence.changes import note_changed
 from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
-from persistence.data_requests.needles import Person, redact
+from persistence.data_requests.person import Person, redact
 from persistence.database import Database, Transaction
 from persistence.media.media import delete_media, named_in
 from persistence.media.store import MediaStore

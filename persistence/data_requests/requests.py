@@ -27,7 +27,7 @@ from persistence.data_requests.erasing import (
     list_files,
     rewrite_files,
 )
-from persistence.data_requests.needles import Person, find_person
+from persistence.data_requests.person import Person, find_person
 from persistence.database import Database, Transaction
 from persistence.deliveries.records import DELIVERIES
 from persistence.exports.writing import read_records
@@ -171,8 +171,8 @@ def _erase(database: Database, store: MediaStore, held: Held, person: Person, *,
     database.write(lambda tx: finish(tx, held, rewritten_on=tx.now if is_whole else None))
 
 
-def _erase_rows(tx: Transaction, held: Held, person: Person, beside: Counts) -> datetime:
-    counts = {**erase_rows(tx, person), **beside}
+def _erase_rows(tx: Transaction, held: Held, person: Person, others: Counts) -> datetime:
+    counts = {**erase_rows(tx, person), **others}
     theirs = (rows.workspace_id == person.workspace_id) & rows.contact_uuid.in_(person.uuids)
     tx.execute(update(data_request).where(theirs).values(location=None, size=None))
     return keep(tx, held, counts=counts)

@@ -26,7 +26,7 @@ from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact
 from persistence.workspaces import Workspace, find_workspace
 
 if TYPE_CHECKING:
-    from persistence.groups.kept_queries import GroupQueries
+    from persistence.groups.cached_queries import GroupQueries
 
 logger = logging.getLogger("relayboard.worker")
 
@@ -73,30 +73,30 @@ def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: 
     return group_id
 
 
-class Followers(NamedTuple):
+class Dependents(NamedTuple):
     """Who looks at changes of some contacts: smart groups of users, and campaigns of their groups."""
 
     has_groups: bool
     has_campaigns: bool
 
 
-def find_followers(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Followers:
-    return Followers(*_FOLLOWING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})[0])
+def find_dependents(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Dependents:
+    return Dependents(*_FOLLOWING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})[0])
 
 
 def follow_contacts(
-    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], followers: Followers | None = None
+    tx: Transaction, workspace_id: int, contact_ids: Sequence[int], dependents: Dependents | None = None
 ) -> None:
     """Update smart groups and campaigns after changes of contacts that do not concern tickets. One statement if there
-    is no smart group of users and no campaign for these contacts, none if the caller has the `followers`.
+    is no smart group of users and no campaign for these contacts, none if the caller has the `dependents`.
     """
     if not contact_ids:
         return
-    followers = followers or find_followers(tx, workspace_id, contact_ids)
-    workspace = find_workspace(tx, workspace_id) if followers.has_groups else None
+    dependents = dependents or find_dependents(tx, workspace_id, contact_ids)
+    workspace = find_workspace(tx, workspace_id) if dependents.has_groups else None
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)
-    if followers.has_groups or followers.has_campaigns:
+    if dependents.has_groups or dependents.has_campaigns:
         schedule_contacts(tx, workspace_id, contact_ids)
 
 
@@ -147,13 +147,13 @@ def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
     """
     mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
     rows = tx.execute(select(group.c.id, group.c.query).where(mine))
-    group_ids = sorted(group_id for group_id, query in rows if speaks_of(query, key))
+    group_ids = sorted(group_id for group_id, query in rows if names_field(query, key))
     if not group_ids:
         return
     renew_groups(tx, workspace_id, group.c.id.in_(group_ids))
 
 
-def speaks_of(query: str | None, key: str) -> bool:
+def names_field(query: str | None, key: str) -> bool:
     """Whether a query names a field, even if the field does not exist or its type no longer matches."""
     from flows.environment import Environment  # noqa: PLC0415  # see above
     from flows.queries import QueryError, inspect, parse_query  # noqa: PLC0415  # see above
@@ -169,7 +169,7 @@ def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: i
     statement checks LOOKED_AT contacts and locks none of them.
     """
     from persistence.contacts.queries import open_group_scope  # noqa: PLC0415  # see above
-    from persistence.groups.kept_queries import membership  # noqa: PLC0415  # see above
+    from persistence.groups.cached_queries import membership  # noqa: PLC0415  # see above
 
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
     query = tx.execute(select(group.c.query).where(mine)).scalar_one_or_none()
@@ -199,7 +199,7 @@ def refresh_some(tx: Transaction, workspace: Workspace, group_id: int, contact_i
 
 def _update_members(tx: Transaction, workspace: Workspace, queries: "GroupQueries", contact_ids: Sequence[int]) -> None:
     """Updates the memberships of some contacts by the queries of groups."""
-    from persistence.groups.kept_queries import find_fitting  # noqa: PLC0415  # see above
+    from persistence.groups.cached_queries import find_fitting  # noqa: PLC0415  # see above
 
     fitting = find_fitting(tx, workspace, queries, contact_ids)
     rows = group_membership.c

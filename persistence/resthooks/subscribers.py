@@ -174,11 +174,11 @@ RESTHOOK_EVENTS = ListSpec(
 
 
 def record_resthook_event(
-    tx: Transaction, workspace_id: int, slug: str, data: Mapping[str, Any], *, told: Collection[str] = ()
+    tx: Transaction, workspace_id: int, slug: str, data: Mapping[str, Any], *, accepted: Collection[str] = ()
 ) -> list[str]:
     """Records that a resthook was triggered and queues a delivery of `data` to each subscriber; returns the delivery
-    ids. `data` is the body of a resthook event (interface specification, resthooks). Subscribers whose URL is in `told`
-    have accepted the event already; those that are switched off get nothing. A resthook that does not exist is
+    ids. `data` is the body of a resthook event (interface specification, resthooks). Subscribers whose URL is in
+    `accepted` got the event already; those that are switched off get nothing. A resthook that does not exist is
     created. Raises InvalidInput for a bad slug.
     """
     resthook_id = ensure_resthook(tx, workspace_id, slug)
@@ -192,13 +192,13 @@ def record_resthook_event(
         .order_by(rows.id)
     )
     subscribers = tx.execute(found).all()
-    recovered = [number for number, url, began_on, *_ in subscribers if url in told and began_on is not None]
+    recovered = [number for number, url, began_on, *_ in subscribers if url in accepted and began_on is not None]
     if recovered:
         end_trouble(tx, subscriber_ids=recovered)
     deliveries = [
         NewDelivery(EVENT, url, CONTENT_TYPE, body, subscriber_id=number, is_paced=is_paced)
         for number, url, _, is_off, is_paced in subscribers
-        if url not in told and not is_off
+        if url not in accepted and not is_off
     ]
     return record_deliveries(tx, workspace_id, deliveries)
 

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from persistence.data_jobs import take
-from persistence.data_requests.needles import find_contact_of_person, find_person
+from persistence.data_requests.person import find_contact_of_person, find_person
 from persistence.data_requests.requests import DATA_REQUESTS, ERASE, create_request, write_copy
 from persistence.database import Database
 from persistence.lists import read_record

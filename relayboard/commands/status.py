@@ -22,7 +22,7 @@ UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def run_status(options: Options) -> None:
-    with opened_database(confirms_key=False) as database, database.glancing(TIMEOUT_SECONDS) as tx:
+    with opened_database(confirms_key=False) as database, database.reading_snapshot(TIMEOUT_SECONDS) as tx:
         revision, workers, backlog = revision_on(tx.connection), list_heartbeats(tx), read_backlog(tx)
     if options.json or not sys.stdout.isatty():
         print_json(as_json(revision, workers, backlog))

@@ -193,8 +193,12 @@ def _text_details(report: Report) -> Iterator[str]:
         yield from (f"{each['title']}: {name} is missing" for name in each["missing_names"])
         for difference in each["differences"]:
             place = f"{each['title']}: {difference['reference']}, {difference['field']}"
-            is_told = difference["there"] or difference["here"]
-            yield f"{place}: {difference['there']} there, {difference['here']} here" if is_told else f"{place} differs"
+            is_reported = difference["there"] or difference["here"]
+            yield (
+                f"{place}: {difference['there']} there, {difference['here']} here"
+                if is_reported
+                else f"{place} differs"
+            )
     if report["flows"]:
         yield ""
         yield "Flows that need a hand:"

@@ -340,7 +340,7 @@ def of_group(ground: Ground) -> Case:
         bad, good = (ground.one("groups", name=name) for name in (POISON, OTHER))
         return bad["error"], (good["status"], good["count"], bad["status"]) == ("ready", 3, "evaluating")
 
-    return Case("persistence.groups.kept_queries membership", f'"{POISON}"', look)
+    return Case("persistence.groups.cached_queries membership", f'"{POISON}"', look)
 
 
 def of_schedule(ground: Ground) -> Case:

@@ -38,7 +38,7 @@ BOUNDED = ("INDEX ix_message_unhandled", "INDEX ix_delivery_due")
 
 
 def read(database):
-    with database.glancing(5) as tx:
+    with database.reading_snapshot(5) as tx:
         return read_backlog(tx)
 
 
@@ -274,8 +274,8 @@ def test_the_bound_of_a_count_is_shared_out_among_workspaces(database, workspace
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_a_glance_gives_up_soon_and_the_next_user_of_the_connection_has_patience(database):
-    with pytest.raises(Exception, match="statement timeout"), database.glancing(0.05) as tx:
+def test_a_snapshot_gives_up_soon_and_the_next_user_of_the_connection_has_patience(database):
+    with pytest.raises(Exception, match="statement timeout"), database.reading_snapshot(0.05) as tx:
         tx.execute(text("SELECT pg_sleep(5)"))
     with database.reading() as tx:
         timeout = tx.execute(text("SHOW statement_timeout")).scalar_one()

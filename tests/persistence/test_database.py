@@ -30,15 +30,15 @@ def test_the_files_of_a_database_are_for_their_owner_only(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_statements_of_a_glance_give_up_after_its_timeout(database: Database) -> None:
-    with database.glancing(1.25) as tx:
+def test_statements_of_a_snapshot_give_up_after_its_timeout(database: Database) -> None:
+    with database.reading_snapshot(1.25) as tx:
         assert tx.execute(text("SHOW statement_timeout")).scalar() == "1250ms"
 
 
 def test_a_statement_that_takes_too_long_ends_and_its_connection_serves_on(database_url: str) -> None:
     database = Database(database_url, statement_timeout_seconds=1.0, pool_size=1)
     counting = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) SELECT count(*) FROM n"
-    for way in (database.reading, database.writing, lambda: database.glancing(0.5)):
+    for way in (database.reading, database.writing, lambda: database.reading_snapshot(0.5)):
         with pytest.raises(OperationalError) as raised, way() as tx:
             tx.execute(text(counting.format(10**9)))
         assert took_too_long(raised.value)

@@ -236,7 +236,7 @@ def test_a_statement_of_sqlite_that_takes_too_long_ends_with_an_error_of_the_dat
         numbers = numbers.union_all(select(numbers.c.number + 1).where(numbers.c.number < most))
         return select(numbers.c.number)
 
-    with database.glancing(0.05) as tx, pytest.raises(DBAPIError) as caught:
+    with database.reading_snapshot(0.05) as tx, pytest.raises(DBAPIError) as caught:
         count.rows(tx, 10**9)
 
     assert took_too_long(caught.value)

@@ -10,7 +10,7 @@ from sqlalchemy import insert, text
 
 from persistence.archives.writing import archive_next_day, trim_archived
 from persistence.data_jobs import take_next
-from persistence.data_requests.needles import find_contact_of_person
+from persistence.data_requests.person import find_contact_of_person
 from persistence.data_requests.requests import DATA_REQUESTS, create_request
 from persistence.database import Database
 from persistence.lists import ListQuery, read_list

@@ -37,7 +37,7 @@ from persistence.data_requests.erasing import (
     rewrite_files,
     without_address,
 )
-from persistence.data_requests.needles import Person
+from persistence.data_requests.person import Person
 from persistence.data_requests.requests import COPY, ERASE
 from persistence.database import Database
 from persistence.media.store import FolderStore

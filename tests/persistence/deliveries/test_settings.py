@@ -91,7 +91,7 @@ def record_event(database, workspace, phone):
 
 def record_resthook(database, workspace, told=()):
     with database.writing() as tx:
-        return len(record_resthook_event(tx, workspace.id, "registration", {}, told=told))
+        return len(record_resthook_event(tx, workspace.id, "registration", {}, accepted=told))
 
 
 def uuid_of(database, phone):

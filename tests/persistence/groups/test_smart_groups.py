@@ -6,7 +6,7 @@ from sqlalchemy import insert, select, update
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.contacts.queries import open_group_scope
 from persistence.errors import InvalidInput
-from persistence.groups import kept_queries, smart_groups
+from persistence.groups import cached_queries, smart_groups
 from persistence.groups.smart_groups import (
     CONTACTS_PER_STATEMENT,
     check_group_query,
@@ -172,7 +172,7 @@ def test_queries_are_translated_once(database, workspace, monkeypatch):
     refresh(database, workspace, contact_id)
     assert members_of(database, group_id) == [contact_id]
 
-    monkeypatch.delattr(kept_queries, "membership")
+    monkeypatch.delattr(cached_queries, "membership")
     change(database, contact_id, name="Bob")
     refresh(database, workspace, contact_id)
 
@@ -197,7 +197,7 @@ def test_many_contacts_and_groups_take_few_statements(database, workspace, state
 def test_a_condition_on_a_name_is_a_short_text(database, workspace):
     """A statement has those of a hundred groups; to build it must not take long within a transaction."""
     with database.reading() as tx:
-        clause = kept_queries.membership(workspace.id, 'name != "Zoë"', open_group_scope(tx, workspace))
+        clause = cached_queries.membership(workspace.id, 'name != "Zoë"', open_group_scope(tx, workspace))
         text = str(clause.compile(dialect=tx.dialect))
 
     assert len(text) < 2500

@@ -83,7 +83,7 @@ def test_settings_travel_with_every_transaction_whatever_others_left_in_the_sess
         assert tuple(tx.execute(SETTINGS).one()) == PATIENT
         with tx.connection.begin_nested():
             assert tuple(tx.execute(SETTINGS).one()) == PATIENT
-    with pooled.glancing(0.25) as tx:
+    with pooled.reading_snapshot(0.25) as tx:
         assert tuple(tx.execute(SETTINGS).one()) == ("UTC", "250ms", *OURS[2:])
 
 

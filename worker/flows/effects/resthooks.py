@@ -24,8 +24,8 @@ def carry_out(recording: Recording, events: Sequence[SprintEvent]) -> None:
         if gone:
             end_subscriptions(tx, workspace_id, find_subscribers_at(tx, workspace_id, slug, gone))
         # A subscriber that accepted the event is done, even if its response was too long.
-        told = [call["url"] for call in calls if call.get("status_code") in ACCEPTING]
-        record_resthook_event(tx, workspace_id, slug, each.event["payload"], told=told)
+        accepted = [call["url"] for call in calls if call.get("status_code") in ACCEPTING]
+        record_resthook_event(tx, workspace_id, slug, each.event["payload"], accepted=accepted)
 
 
 def _calls_of(resthook: SprintEvent, later: Sequence[SprintEvent]) -> list[Event]:

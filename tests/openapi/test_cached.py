@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from openapi import kept
+from openapi import cached
 from openapi.bundle import GENERATIONS, bundle, bundle_root, contract_folder
-from openapi.kept import digest_sources, keep, read_kept
+from openapi.cached import digest_sources, read_cached, write_cached
 
 DOCUMENTS = {"v1": {"paths": {"/b": 1, "/a": [None, 1.5, True, "text"]}}, "v2": {}}
 
@@ -21,37 +21,37 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_was_kept_is_read_in_its_order_and_only_for_the_same_sources(place: Path) -> None:
-    assert read_kept(b"one", place) is None
-    keep(b"one", DOCUMENTS, place)
-    assert repr(read_kept(b"one", place)) == repr(DOCUMENTS)
-    assert read_kept(b"two", place) is None
+    assert read_cached(b"one", place) is None
+    write_cached(b"one", DOCUMENTS, place)
+    assert repr(read_cached(b"one", place)) == repr(DOCUMENTS)
+    assert read_cached(b"two", place) is None
     assert [path.name for path in place.parent.iterdir()] == [place.name]
 
 
 def test_a_file_that_was_cut_off_is_passed_over(place: Path) -> None:
-    keep(b"one", DOCUMENTS, place)
+    write_cached(b"one", DOCUMENTS, place)
     place.write_bytes(place.read_bytes()[:-1])
-    assert read_kept(b"one", place) is None
+    assert read_cached(b"one", place) is None
 
 
 @pytest.mark.parametrize("document", [{200: "a key that is no text"}, {"since": object()}, {"pair": (1, 2)}])
 def test_what_json_would_change_is_not_kept(place: Path, document: dict[str, object]) -> None:
-    keep(b"one", {"v1": document}, place)
-    assert read_kept(b"one", place) is None
+    write_cached(b"one", {"v1": document}, place)
+    assert read_cached(b"one", place) is None
 
 
 def test_nothing_is_written_where_python_writes_no_compiled_modules(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    keep(b"one", DOCUMENTS, place)
+    write_cached(b"one", DOCUMENTS, place)
     assert not place.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_left_alone(place: Path) -> None:
     place.parent.touch()
-    keep(b"one", DOCUMENTS, place)
-    assert read_kept(b"one", place) is None
+    write_cached(b"one", DOCUMENTS, place)
+    assert read_cached(b"one", place) is None
 
 
 def test_any_change_of_a_contract_file_or_of_the_code_that_bundles_changes_the_digest(
@@ -59,7 +59,7 @@ def test_any_change_of_a_contract_file_or_of_the_code_that_bundles_changes_the_d
 ) -> None:
     folder = tmp_path / "openapi"
     shutil.copytree(contract_folder(), folder)
-    monkeypatch.setattr(kept, "HERE", folder)
+    monkeypatch.setattr(cached, "HERE", folder)
     found = [digest_sources(folder)]
     assert digest_sources(folder) == found[0]
 

@@ -29,7 +29,7 @@ Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptStatement:
+class CachedStatement:
     """A compiled statement; `asked` are the look-ups of its queries with their results."""
 
     text: str
@@ -43,7 +43,7 @@ class KeptStatement:
         return values if self.positions is None else tuple(values[name] for name in self.positions)
 
 
-_kept: WeakKeyDictionary[Engine, OrderedDict[Key, KeptStatement]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Engine, OrderedDict[Key, CachedStatement]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -75,7 +75,7 @@ def membership(workspace_id: int, text: str | None, scope: SearchScope) -> Colum
 
 def _find_statement(
     tx: Transaction, workspace_id: int, scope: SearchScope, queries: GroupQueries, size: int
-) -> KeptStatement:
+) -> CachedStatement:
     key = (workspace_id, repr(scope.environment), tuple(queries), size)
     engine = tx.connection.engine
     with _lock:
@@ -100,14 +100,14 @@ def _select(workspace_id: int, scope: SearchScope, queries: GroupQueries, size: 
     return cast("Select[Any]", select(contact.c.id, *columns).where(mine))
 
 
-def _compile(tx: Transaction, statement: Select[Any], asked: Mapping[tuple[str, str], Any]) -> KeptStatement:
+def _compile(tx: Transaction, statement: Select[Any], asked: Mapping[tuple[str, str], Any]) -> CachedStatement:
     compiled: Any = statement.compile(dialect=tx.dialect, compile_kwargs={"render_postcompile": True})
     values = compiled.construct_params()
     for name, process in compiled._bind_processors.items():
         if name in values and values[name] is not None:
             values[name] = process(values[name])
     positions = tuple(compiled.positiontup) if compiled.positional else None
-    return KeptStatement(str(compiled), values, positions, dict(asked))
+    return CachedStatement(str(compiled), values, positions, dict(asked))
 
 
 def _is_true(tx: Transaction, workspace_id: int, resolver: Resolver, asked: Mapping[tuple[str, str], Any]) -> bool:

@@ -30,7 +30,7 @@ def digest_sources(folder: Path) -> bytes:
     return found.hexdigest().encode()
 
 
-def read_kept(digest: bytes, place: Path = PLACE) -> dict[str, Any] | None:
+def read_cached(digest: bytes, place: Path = PLACE) -> dict[str, Any] | None:
     """The documents by generation that were made from these sources; None if there are none."""
     try:
         known, _, text = place.read_bytes().partition(b"\n")
@@ -40,7 +40,7 @@ def read_kept(digest: bytes, place: Path = PLACE) -> dict[str, Any] | None:
     return documents or None
 
 
-def keep(digest: bytes, documents: Documents, place: Path = PLACE) -> None:
+def write_cached(digest: bytes, documents: Documents, place: Path = PLACE) -> None:
     """Writes the documents for the next start, unless this is not allowed, or JSON would change them."""
     if sys.dont_write_bytecode:
         return

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import literal, select
 
-from persistence.data_requests.needles import make_needles
+from persistence.data_requests.person import make_terms
 from persistence.database import Database
 
 RWANDAN, DANISH, ARGENTINIAN = "+250788314159", "+4531415926", "+5491131415926"
@@ -49,12 +49,12 @@ OTHERS = [
 
 @pytest.mark.parametrize(("number", "text"), WRITTEN)
 def test_a_number_is_found_in_every_form(database: Database, number: str, text: str) -> None:
-    assert (make_needles((number,), ()).are_in(text), may_be_in(database, number, text)) == (True, True)
+    assert (make_terms((number,), ()).are_in(text), may_be_in(database, number, text)) == (True, True)
 
 
 @pytest.mark.parametrize(("number", "text"), OTHERS)
 def test_a_longer_number_and_one_of_another_country_are_not_this_one(number: str, text: str) -> None:
-    assert not make_needles((number,), ()).are_in(text)
+    assert not make_terms((number,), ()).are_in(text)
 
 
 def test_the_database_leaves_out_texts_without_the_last_digits(database: Database) -> None:
@@ -62,11 +62,11 @@ def test_the_database_leaves_out_texts_without_the_last_digits(database: Databas
 
 
 def may_be_in(database: Database, number: str, text: str) -> bool:
-    (condition,) = make_needles((number,), ()).may_be_in(literal(text))
+    (condition,) = make_terms((number,), ()).may_be_in(literal(text))
     with database.reading() as tx:
         return bool(tx.execute(select(condition)).scalar_one())
 
 
 @pytest.mark.parametrize(("text", "is_found"), [("id 123456789", True), ("1234567890", False), ("0123456789", False)])
 def test_an_address_of_digits_is_not_found_in_longer_ones(text: str, is_found: bool) -> None:
-    assert make_needles((), ("123456789",)).are_in(text) is is_found
+    assert make_terms((), ("123456789",)).are_in(text) is is_found

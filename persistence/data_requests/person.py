@@ -36,7 +36,7 @@ _LONGEST_CODE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Needles:
+class SearchTerms:
     """What is looked for in texts: numbers in every form, other addresses as they are. None is found inside a longer
     number.
     """
@@ -103,19 +103,19 @@ class Person:
         return tuple(path for path in self.paths if len(path) >= SHORTEST_PATH)
 
     @property
-    def needles(self) -> Needles:
+    def terms(self) -> SearchTerms:
         known = {form for number in self.numbers for form in (number, number.removeprefix("+"))}
-        return make_needles(self.numbers, tuple(path for path in self.addresses if path not in known))
+        return make_terms(self.numbers, tuple(path for path in self.addresses if path not in known))
 
     def may_be_in(self, column: ColumnElement[Any], *, by_uuid: bool = True) -> ColumnElement[bool]:
         """A condition for texts and documents that mention the person, and few others: `is_in` decides."""
         text = cast(column, Text)
         uuids = [text.contains(uuid) for uuid in self.uuids if by_uuid]
-        return or_(false(), *uuids, *self.needles.may_be_in(text))
+        return or_(false(), *uuids, *self.terms.may_be_in(text))
 
     def is_in(self, text: str, *, by_uuid: bool = True) -> bool:
         """Whether a text mentions the person."""
-        return (by_uuid and any(uuid in text for uuid in self.uuids)) or self.needles.are_in(text)
+        return (by_uuid and any(uuid in text for uuid in self.uuids)) or self.terms.are_in(text)
 
 
 def find_person(tx: Transaction, workspace_id: int, contact_id: int) -> Person:
@@ -152,12 +152,12 @@ def find_contact_of_person(tx: Transaction, workspace: Workspace, reference: str
 def redact(document: Any, person: Person) -> Any:
     """A document without the person: a text with an address becomes empty and a figure that is one null; what it says
     of the contact, such as the results of a run, is left out."""
-    needles = person.needles
-    return _walk(_leave_out(document, person.uuids), needles.are_in)
+    terms = person.terms
+    return _walk(_leave_out(document, person.uuids), terms.are_in)
 
 
 @lru_cache(maxsize=8)
-def make_needles(numbers: tuple[str, ...], others: tuple[str, ...]) -> Needles:
+def make_terms(numbers: tuple[str, ...], others: tuple[str, ...]) -> SearchTerms:
     """Numbers are in their international form, with `+`."""
     spellings = [typed_forms(number) for number in numbers]
     forms = [
@@ -165,7 +165,7 @@ def make_needles(numbers: tuple[str, ...], others: tuple[str, ...]) -> Needles:
     ]
     words = [_bounded(each) for each in others]
     endings = tuple(dict.fromkeys(ending for digits in spellings for ending in _find_endings(digits)))
-    return Needles(others, endings, re.compile("|".join([*forms, *words]) or r"(?!)"))
+    return SearchTerms(others, endings, re.compile("|".join([*forms, *words]) or r"(?!)"))
 
 
 def _is_number(scheme: str, path: str) -> bool:
