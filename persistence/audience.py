@@ -17,7 +17,7 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.sql.names import find_all_called, find_ids
-from persistence.statements import ROWS, Fixed, inserting
+from persistence.statements import Statement, Values, insert_rows
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
 from persistence.workspaces import Workspace
 
@@ -93,16 +93,16 @@ def save_audience(
     named = dict.fromkeys(audience.address_ids, False) | dict.fromkeys(audience.contact_ids, True)
     if named:
         rows = [{**thing, "contact_id": one, "is_named": is_named} for one, is_named in sorted(named.items())]
-        _linking(tables.contacts, (tables.link, "contact_id", "is_named")).run_later(tx, {ROWS: rows})
+        _linking(tables.contacts, (tables.link, "contact_id", "is_named")).run(tx, rows)
     chosen = dict.fromkeys(audience.group_ids, False) | dict.fromkeys(audience.excluded_group_ids, True)
     if chosen:
         groups = [{**thing, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
-        _linking(tables.groups, (tables.link, "group_id", "is_excluded")).run_later(tx, {ROWS: groups})
+        _linking(tables.groups, (tables.link, "group_id", "is_excluded")).run(tx, groups)
 
 
 @cache
-def _linking(table: Table, names: tuple[str, ...]) -> Fixed:
-    return inserting(table, ("workspace_id", *names))
+def _linking(table: Table, names: tuple[str, ...]) -> Statement[[Sequence[Values]]]:
+    return insert_rows(table, ("workspace_id", *names))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Row, String, case, func, literal_column, select
+from sqlalchemy import Executable, Row, String, case, func, literal_column, select
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.contacts import field
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
@@ -54,15 +54,14 @@ FIELDS_V1 = ListSpec(
 
 def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict[str, tuple[str, str, str]]:
     """Fields by key: (uuid, type, agent access) of those that exist."""
-    rows = _FINDING.rows(tx, {"owner": workspace_id, "keys": keys})
+    rows = _select_fields.rows(tx, workspace_id, keys)
     return {key: (uuid, kind, access) for key, uuid, kind, access in rows}
 
 
-_FINDING = Fixed(
-    lambda _is_sqlite: select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access).where(
-        field.c.workspace_id == param("owner"), among(field.c.key, "keys", "TEXT")
-    )
-)
+@statement
+def _select_fields(workspace_id: int, keys: Sequence[str]) -> Executable:
+    mine = (field.c.workspace_id == workspace_id) & among(field.c.key, keys, "TEXT")
+    return select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access).where(mine)
 
 
 def require_field(tx: Transaction, workspace_id: int, key: str) -> Row[int, str, str]:

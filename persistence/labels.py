@@ -14,7 +14,7 @@ from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.sql.pages import Order
 from persistence.stamps import later
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.messages import label, message, message_label
 from persistence.workspaces import hold_workspace
 
@@ -96,18 +96,14 @@ def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> None:
 
 def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int) -> None:
     """Add to a label's count of visible messages."""
-    if change:
-        values = {"owner": workspace_id, "wanted": label_id, "change": change}
-        if not _COUNTING.run(tx, values):
-            raise LostRace
+    if change and not _add_to_count.run(tx, workspace_id, label_id, change):
+        raise LostRace
 
 
-def _count(_is_sqlite: bool) -> Executable:
-    mine = (label.c.workspace_id == param("owner")) & (label.c.id == param("wanted"))
-    return update(label).where(mine).values(message_count=label.c.message_count + param("change"))
-
-
-_COUNTING = Fixed(_count)
+@statement
+def _add_to_count(workspace_id: int, label_id: int, change: int) -> Executable:
+    mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
+    return update(label).where(mine).values(message_count=label.c.message_count + change)
 
 
 def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:

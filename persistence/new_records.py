@@ -14,7 +14,7 @@ from persistence.lists import ListQuery, ListSpec
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.json_sql import as_text, is_declared
 from persistence.stamps import Stamps, clock_time, stamped
-from persistence.statements import Fixed, complete_row, insert_row, param, tell_created
+from persistence.statements import Statement, complete_row, insert_row, parameters_of, tell_created
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ def insert_shown(query: ListQuery, spec: ListSpec, new: NewRecord) -> str:
         tx.before_commit(Stamps).hold_clock(row["workspace_id"])
         tx.flush()
     statement = _inserting(new.table, tuple(sorted(row)), record, is_stamped=new.is_stamped)
-    ((document,),) = statement.rows(tx, row)
+    ((document,),) = statement.rows(tx, **row)
     tell_created(tx, new.table, row)
     (shown,) = spec.shown(query, [document])
     return shown
 
 
 @cache
-def _inserting(table: Table, names: tuple[str, ...], record: ColumnElement[Any], *, is_stamped: bool) -> Fixed:
-    def build(_is_sqlite: bool) -> Executable:
-        given: dict[str, ColumnElement[Any]] = {name: param(name, table.c[name].type) for name in names}
+def _inserting(table: Table, names: tuple[str, ...], record: ColumnElement[Any], *, is_stamped: bool) -> Statement[...]:
+    def build() -> Executable:
+        given: dict[str, ColumnElement[Any]] = {**parameters_of(table, names)}
         if is_stamped:
             given["modified_on"] = clock_time(given["workspace_id"])
         return insert(table).values(given).returning(as_text(record).label("shown"))
 
-    return Fixed(build, is_told=True)
+    return Statement(build, is_told=True)

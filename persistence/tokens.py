@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Executable, func, insert, or_, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NotAllowed
-from persistence.sql.columns import UtcDateTime
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
 from persistence.workspaces import WORKSPACE_COLUMNS, Workspace, workspace_from_row
 
@@ -54,29 +53,6 @@ class TokenLimits:
     name: str = ""
     expires_on: datetime | None = None
     areas: Sequence[str] | None = None
-
-
-_CREDENTIALS = Fixed(
-    lambda _is_sqlite: (
-        select(
-            token.c.id,
-            token.c.hash,
-            token.c.scope,
-            token.c.last_used_on,
-            token.c.areas,
-            user.c.id,
-            user.c.email,
-            membership.c.role,
-            *WORKSPACE_COLUMNS,
-        )
-        .select_from(token)
-        .join(workspace, workspace.c.id == token.c.workspace_id)
-        .join(user, user.c.id == token.c.user_id)
-        .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
-        .where(token.c.public == param("presented", String), token.c.revoked_on.is_(None), user.c.is_active)
-        .where(or_(token.c.expires_on.is_(None), token.c.expires_on > param("now", UtcDateTime)))
-    )
-)
 
 
 def covers(areas: Areas, area: str) -> bool:
@@ -128,6 +104,21 @@ def public_part(key: str) -> str | None:
     return public if separator and secret and len(public) == PUBLIC_LENGTH and public.isalnum() else None
 
 
+@statement
+def _select_token(public: str, now: datetime) -> Executable:
+    rows = token.c
+    return (
+        select(rows.id, rows.hash, rows.scope, rows.last_used_on, rows.areas)
+        .add_columns(user.c.id, user.c.email, membership.c.role, *WORKSPACE_COLUMNS)
+        .select_from(token)
+        .join(workspace, workspace.c.id == rows.workspace_id)
+        .join(user, user.c.id == rows.user_id)
+        .join(membership, (membership.c.workspace_id == workspace.c.id) & (membership.c.user_id == user.c.id))
+        .where(rows.public == public, rows.revoked_on.is_(None), user.c.is_active)
+        .where(or_(rows.expires_on.is_(None), rows.expires_on > now))
+    )
+
+
 def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Sequence[str] = ()) -> Credentials | None:
     """The credentials of a token; None if it is unknown, revoked or expired, or its user is no longer active in the
     workspace. Hashes keyed with a former secret key are accepted too.
@@ -135,7 +126,7 @@ def find_credentials(tx: Transaction, key: str, secret_key: str, former_keys: Se
     public = public_part(key)
     if public is None or not public.isascii():
         return None
-    rows = _CREDENTIALS.rows(tx, {"presented": public, "now": tx.now})
+    rows = _select_token.rows(tx, public, tx.now)
     if not rows:
         return None
     token_id, hashed, scope, last_used_on, areas, user_id, email, role, *of_workspace = rows[0]

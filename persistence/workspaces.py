@@ -6,13 +6,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import orjson
-from sqlalchemy import select
+from sqlalchemy import Executable, select
 
 from flows.environment import NumberFormat
 from flows.numbers import NUMBER_FORMATS, find_number_format
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.accounts import workspace
 
 USUAL_ANSWERS = 12
@@ -61,10 +61,9 @@ def workspace_from_row(row: Sequence[Any]) -> Workspace:
     return replace(stored, languages=tuple(stored.languages))
 
 
-_OF_ID = Fixed(lambda _is_sqlite: select(*WORKSPACE_COLUMNS).where(workspace.c.id == param("wanted")))
-_HOLDING = Fixed(
-    lambda _is_sqlite: select(workspace.c.id).where(workspace.c.id == param("held")).with_for_update(key_share=True)
-)
+@statement
+def _lock_workspace(workspace_id: int) -> Executable:
+    return select(workspace.c.id).where(workspace.c.id == workspace_id).with_for_update(key_share=True)
 
 
 def hold_workspace(tx: Transaction, workspace_id: int) -> None:
@@ -73,12 +72,17 @@ def hold_workspace(tx: Transaction, workspace_id: int) -> None:
     only use such records do not wait: they lock the rows that they use.
     """
     if workspace_id not in tx.held_workspaces:
-        _HOLDING.run_later(tx, {"held": workspace_id})
+        _lock_workspace.run(tx, workspace_id)
         tx.held_workspaces.add(workspace_id)
 
 
+@statement
+def _select_workspace(workspace_id: int) -> Executable:
+    return select(*WORKSPACE_COLUMNS).where(workspace.c.id == workspace_id)
+
+
 def find_workspace(tx: Transaction, workspace_id: int) -> Workspace | None:
-    rows = _OF_ID.rows(tx, {"wanted": workspace_id})
+    rows = _select_workspace.rows(tx, workspace_id)
     return workspace_from_row(rows[0]) if rows else None
 
 

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import requests
-from sqlalchemy import Executable, String, literal, select, text
+from sqlalchemy import Executable, literal, select, text
 
 from persistence.messages.states import OUTGOING
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
 from persistence.tables.flows import flow
@@ -79,7 +79,7 @@ class Tenant:
     def has_reply(self, number: int) -> bool:
         """Whether a contact has been answered; to look often costs little, however many others have been."""
         with self.running.database.reading() as tx:
-            return bool(_REPLIES.rows(tx, {"owner": self.workspace.id, "path": _number_of(number)}))
+            return bool(_find_reply.rows(tx, self.workspace.id, _number_of(number)))
 
     def wait_for_reply(self, number: int) -> float:
         """The seconds from the first greeting of a contact until the reply is committed."""
@@ -92,14 +92,12 @@ class Tenant:
         return time.monotonic() - began
 
 
-def _find_reply(_is_sqlite: bool) -> Executable:
+@statement
+def _find_reply(workspace_id: int, path: str) -> Executable:
     urns = contact_urn.c
-    theirs = (urns.workspace_id == param("owner")) & (urns.scheme == "tel") & (urns.path == param("path", String))
+    theirs = (urns.workspace_id == workspace_id) & (urns.scheme == "tel") & (urns.path == path)
     answered = select(message.c.id).join(contact_urn, urns.contact_id == message.c.contact_id)
     return answered.where(theirs, message.c.direction == literal(OUTGOING, literal_execute=True)).limit(1)
-
-
-_REPLIES = Fixed(_find_reply)
 
 
 def _number_of(number: int) -> str:

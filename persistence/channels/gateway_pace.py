@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Executable, delete, select, update
 
 from persistence.database import Transaction
-from persistence.statements import ROWS, Fixed, among, inserting
+from persistence.statements import among, insert_rows, statement
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send
 
@@ -26,7 +26,7 @@ message."""
 CONVERSATION, BULK = 0, 1
 """Priorities: replies and single messages come before broadcasts, campaigns and flow starts."""
 
-_QUEUEING = inserting(gateway_send, [column.name for column in gateway_send.c if column.name != "id"])
+_insert_sends = insert_rows(gateway_send, [column.name for column in gateway_send.c if column.name != "id"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def lock_paces(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Pace]
     rows = channel.c
     if not channel_ids:
         return {}
-    ids = [channel_id for (channel_id,) in _LIMITED.rows(tx, {"ids": sorted(channel_ids)})]
+    ids = [channel_id for (channel_id,) in _find_limited.rows(tx, sorted(channel_ids))]
     if not ids:
         return {}
     columns = (rows.id, rows.messages_per_second, rows.paced_until)
@@ -83,11 +83,9 @@ def lock_paces(tx: Transaction, channel_ids: Collection[int]) -> dict[int, Pace]
     }
 
 
-def _find_limited(_is_sqlite: bool) -> Executable:
-    return select(channel.c.id).where(among(channel.c.id, "ids"), channel.c.messages_per_second.is_not(None))
-
-
-_LIMITED = Fixed(_find_limited)
+@statement
+def _find_limited(channel_ids: Sequence[int]) -> Executable:
+    return select(channel.c.id).where(among(channel.c.id, channel_ids), channel.c.messages_per_second.is_not(None))
 
 
 def charge_pace(tx: Transaction, paces: dict[int, Pace], sent_to: Iterable[int]) -> None:
@@ -109,7 +107,7 @@ def queue_sends(tx: Transaction, workspace_id: int, sends: Sequence[tuple[int | 
         {"channel_id": channel_id, "message_id": number, "priority": priority, **new, **times}
         for channel_id, number, priority in sends
     ]
-    _QUEUEING.run_later(tx, {ROWS: rows})
+    _insert_sends.run(tx, rows)
 
 
 def drop_sends_of(tx: Transaction, workspace_id: int, channel_ids: Collection[int]) -> None:

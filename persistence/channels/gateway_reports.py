@@ -29,7 +29,7 @@ from persistence.relayers.reports import SENDERS_KEPT, UNKNOWN_SENDER, announce_
 from persistence.secrets.encryption import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
 
@@ -62,8 +62,7 @@ class GatewayMessage:
 
 def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | None) -> Gateway:
     """The active gateway of a type with this UUID, for a call with its secret. Raises Refused, WrongSecret."""
-    named = {"uuid": uuid, "type": channel_type}
-    row = next(iter(_FINDING.rows(tx, named)), None) if is_uuid(uuid) else None
+    row = next(iter(_select_gateway.rows(tx, uuid, channel_type)), None) if is_uuid(uuid) else None
     if row is None:
         raise Refused("There is no such channel.")
     channel_id, channel_uuid, workspace_id, address, country, schemes, config, present, former, rotated_on = row
@@ -76,15 +75,13 @@ def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | No
     return Gateway(source, schemes[0], open_sealed(tx.dialect, channel.c.config, config) or {})
 
 
-def _find(_is_sqlite: bool) -> Executable:
+@statement
+def _select_gateway(uuid: str, channel_type: str) -> Executable:
     rows = channel.c
     columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country)
     sealed = map(sealed_text, (rows.config, rows.secret, rows.previous_secret))
-    known = (rows.uuid == param("uuid", rows.uuid.type)) & (rows.type == param("type", rows.type.type)) & rows.is_active
+    known = (rows.uuid == uuid) & (rows.type == channel_type) & rows.is_active
     return select(*columns, rows.schemes, *sealed, rows.secret_rotated_on).where(known)
-
-
-_FINDING = Fixed(_find)
 
 
 def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -> int | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Text, bindparam, delete, select, tuple_, union, update
+from sqlalchemy import Executable, Text, bindparam, delete, select, tuple_, union, update
 
 from persistence.contact_imports.contact_imports import hold_import
 from persistence.contacts.deletion import delete_contacts
@@ -21,7 +21,7 @@ from persistence.groups.smart_groups import follow_contacts
 from persistence.sql.columns import JsonIndexed, is_uuid
 from persistence.sql.due_work import beside_index
 from persistence.sql.names import must_exist
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import (
     ACTIVE,
@@ -56,36 +56,44 @@ own = contact.c
 urns = contact_urn.c
 said = message.c
 Address = tuple[str, str]
-_OWNER = param("owner")
-# With the ids in lists of their own length, to compile the statements took longer than to run them.
-_WRITTEN = Fixed(
-    lambda _: (
-        select(records.contact_id, records.is_new, records.changes)
-        .where(records.import_id == param("import"), among(records.contact_id, "ids"))
-        .order_by(records.id)
-    )
-)
-_CONTACTS = Fixed(
-    lambda _: select(own.id, own.name, own.language, own.fields, own.status, own.timezone, own.last_seen_on).where(
-        beside_index(own.workspace_id) == _OWNER, among(own.id, "ids"), ~own.is_deleted
-    )
-)
-_URNS = Fixed(
-    lambda _: select(urns.contact_id, urns.scheme, urns.path).where(
-        beside_index(urns.workspace_id) == _OWNER, among(urns.contact_id, "ids")
-    )
-)
-_GROUPS = Fixed(
-    lambda _: (
+
+
+@statement
+def _select_written(import_id: int, ids: Sequence[int]) -> Executable:
+    mine = (records.import_id == import_id) & among(records.contact_id, ids)
+    return select(records.contact_id, records.is_new, records.changes).where(mine).order_by(records.id)
+
+
+@statement
+def _select_contacts(workspace_id: int, ids: Sequence[int]) -> Executable:
+    columns = (own.id, own.name, own.language, own.fields, own.status, own.timezone, own.last_seen_on)
+    return select(*columns).where(beside_index(own.workspace_id) == workspace_id, among(own.id, ids), ~own.is_deleted)
+
+
+@statement
+def _select_urns(workspace_id: int, ids: Sequence[int]) -> Executable:
+    theirs = (beside_index(urns.workspace_id) == workspace_id) & among(urns.contact_id, ids)
+    return select(urns.contact_id, urns.scheme, urns.path).where(theirs)
+
+
+@statement
+def _select_groups(ids: Sequence[int]) -> Executable:
+    return (
         select(group_membership.c.contact_id, group_membership.c.group_id)
         .join(group, group.c.id == group_membership.c.group_id)
-        .where(among(group_membership.c.contact_id, "ids"), group.c.query.is_(None), ~group.c.is_system)
+        .where(among(group_membership.c.contact_id, ids), group.c.query.is_(None), ~group.c.is_system)
     )
-)
-_TRACED = Fixed(lambda _: union(*(select(each.c.contact_id).where(among(each.c.contact_id, "ids")) for each in TRACES)))
-_ADDRESSED = Fixed(
-    lambda _: select(said.contact_id, said.urn).where(among(said.contact_id, "ids"), said.urn.is_not(None)).distinct()
-)
+
+
+@statement
+def _find_traced(ids: Sequence[int]) -> Executable:
+    return union(*(select(each.c.contact_id).where(among(each.c.contact_id, ids)) for each in TRACES))
+
+
+@statement
+def _select_addressed(ids: Sequence[int]) -> Executable:
+    theirs = among(said.contact_id, ids) & said.urn.is_not(None)
+    return select(said.contact_id, said.urn).where(theirs).distinct()
 
 
 def take_back(tx: Transaction, workspace: Workspace, uuid: str) -> int:
@@ -239,7 +247,7 @@ class _Now:
 
 def _plan(tx: Transaction, workspace: Workspace, row: Any, ids: Sequence[int]) -> _Plan:
     written: dict[int, _Written] = {each: _Written() for each in ids}
-    for contact_id, is_new, changes in _WRITTEN.rows(tx, {"import": row.id, "ids": ids}):
+    for contact_id, is_new, changes in _select_written.rows(tx, row.id, ids):
         written[contact_id].add(is_new, changes)
     now = _look(tx, workspace.id, ids)
     plan = _Plan(_find_group(tx, workspace.id, row.group_uuid))
@@ -298,21 +306,20 @@ def _plan_values(plan: _Plan, contact_id: int, written: _Written, now: _Now) -> 
 
 
 def _look(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> _Now:
-    theirs = {"owner": workspace_id, "ids": ids}
     fields = select(contact_field.c.uuid).where(contact_field.c.workspace_id == workspace_id)
     addresses: dict[int, set[Address]] = {}
-    for contact_id, scheme, path in _URNS.rows(tx, theirs):
+    for contact_id, scheme, path in _select_urns.rows(tx, workspace_id, ids):
         addresses.setdefault(contact_id, set()).add((scheme, path))
     groups: dict[int, set[int]] = {}
-    for contact_id, group_id in _GROUPS.rows(tx, {"ids": ids}):
+    for contact_id, group_id in _select_groups.rows(tx, ids):
         groups.setdefault(contact_id, set()).add(group_id)
     return _Now(
-        contacts={row[0]: _Contact(*row[1:]) for row in _CONTACTS.rows(tx, theirs)},
+        contacts={row[0]: _Contact(*row[1:]) for row in _select_contacts.rows(tx, workspace_id, ids)},
         fields=set(tx.execute(fields).scalars()),
         urns=addresses,
         groups=groups,
-        traced={contact_id for (contact_id,) in _TRACED.rows(tx, {"ids": ids})},
-        addressed={(contact_id, str(urn)) for contact_id, urn in _ADDRESSED.rows(tx, {"ids": ids})},
+        traced={contact_id for (contact_id,) in _find_traced.rows(tx, ids)},
+        addressed={(contact_id, str(urn)) for contact_id, urn in _select_addressed.rows(tx, ids)},
     )
 
 

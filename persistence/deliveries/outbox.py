@@ -15,7 +15,7 @@ from persistence.channels.event_form import CONTENT_TYPE, FLOW, JSON_TYPE, Field
 from persistence.database import Transaction
 from persistence.deliveries.settings import IS_CHANNEL_OFF, OF_CHANNEL, Endpoint, is_delivery_to, name_at, name_receiver
 from persistence.sql.columns import new_uuid
-from persistence.statements import ROWS, Fixed, inserting, param
+from persistence.statements import insert_rows, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import DELIVERED, FAILED, JSON, PENDING, delivery, webhook_receiver
@@ -23,7 +23,7 @@ from persistence.tables.deliveries import DELIVERED, FAILED, JSON, PENDING, deli
 WAKE = "webhooks"
 REMOVED = "The delivery URL was removed before this delivery."
 
-_QUEUEING = inserting(
+_insert_deliveries = insert_rows(
     delivery,
     (
         *("uuid", "workspace_id", "event", "url", "receiver", "content_type", "body", "channel_id", "subscriber_id"),
@@ -132,7 +132,7 @@ def record_deliveries(tx: Transaction, workspace_id: int, deliveries: Sequence[N
         }
         for each in deliveries
     ]
-    _QUEUEING.run_later(tx, {ROWS: rows})
+    _insert_deliveries.run(tx, rows)
     count_made(tx, len(rows))
     tx.wake(WAKE)
     return [str(row["uuid"]) for row in rows]
@@ -156,7 +156,8 @@ def give_up_waiting(tx: Transaction, endpoint: Endpoint, why: str) -> None:
     count_moved(tx, FAILED, tx.execute(update(delivery).where(waiting).values(**given_up)).rowcount)
 
 
-def _subscribe(_is_sqlite: bool) -> Executable:
+@statement
+def _select_subscription(workspace_id: int, channel_id: int) -> Executable:
     columns = (channel.c.webhook_url, channel.c.webhook_events, workspace.c.is_anonymous)
     return (
         select(*columns, webhook_receiver.c.per_second.is_not(None), webhook_receiver.c.format)
@@ -164,16 +165,13 @@ def _subscribe(_is_sqlite: bool) -> Executable:
             channel.join(workspace, workspace.c.id == channel.c.workspace_id).outerjoin(webhook_receiver, OF_CHANNEL)
         )
         .where(
-            channel.c.workspace_id == param("owner"),
-            channel.c.id == param("channel"),
+            channel.c.workspace_id == workspace_id,
+            channel.c.id == channel_id,
             channel.c.is_active,
             channel.c.webhook_url.is_not(None),
             ~IS_CHANNEL_OFF,
         )
     )
-
-
-_SUBSCRIBING = Fixed(_subscribe)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +213,7 @@ def _find_subscription(
     receiver has a rate limit, and its format. None for a channel without a URL, and for a receiver that is switched
     off.
     """
-    found = _SUBSCRIBING.rows(tx, {"owner": workspace_id, "channel": channel_id})
+    found = _select_subscription.rows(tx, workspace_id, channel_id)
     return found[0] if found else None
 
 

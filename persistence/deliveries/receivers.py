@@ -10,7 +10,6 @@ import base64
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import orjson
@@ -32,7 +31,7 @@ from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import BigId, is_uuid, read_id, time_text
 from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.pages import Order
-from persistence.statements import Fixed, among
+from persistence.statements import Statement, among, statement
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import (
     ED25519,
@@ -343,7 +342,8 @@ class _Row(NamedTuple):
     retry_delays: Sequence[float] | None
 
 
-def _read(key: Column[int], _is_sqlite: bool) -> Executable:
+def _selecting(key: Column[int]) -> Statement[[Sequence[int]]]:
+    """Their rows by the ids in a column."""
     table, own = key.table, webhook_receiver.c
     owner = own.subscriber_id if table is resthook_subscriber else own.channel_id
     source = table.outerjoin(webhook_receiver, and_(owner == key, own.workspace_id == table.c.workspace_id))
@@ -360,13 +360,15 @@ def _read(key: Column[int], _is_sqlite: bool) -> Executable:
         own.key_rotated_on,
         own.retry_delays,
     )
-    return select(*columns).select_from(source).where(among(key, "wanted"))
+
+    @statement(is_prepared=False)
+    def read(ids: Sequence[int]) -> Executable:
+        return select(*columns).select_from(source).where(among(key, ids))
+
+    return read
 
 
-_READING = {
-    key: Fixed(partial(_read, key), is_prepared=False)
-    for key in (channel.c.id, former_channel.c.channel_id, resthook_subscriber.c.id)
-}
+_READ = {key: _selecting(key) for key in (channel.c.id, former_channel.c.channel_id, resthook_subscriber.c.id)}
 
 
 def find_subscriber_signer(tx: Transaction, workspace_id: int, slug: str, url: str) -> Signer | None:
@@ -476,7 +478,7 @@ def _read_signers(tx: Transaction, key: Column[int], ids: Collection[int | None]
         return {}
     secret, previous, own = key.table.c.webhook_secret, key.table.c.webhook_previous_secret, webhook_receiver.c
     signers: Signers = {}
-    for row in map(_Row._make, _READING[key].rows(tx, {"wanted": wanted})):
+    for row in map(_Row._make, _READ[key].rows(tx, wanted)):
         opened = open_or_none(tx.dialect, secret, row.secret)
         private_key = open_or_none(tx.dialect, own.private_key, row.private_key)
         signing, sealed = (opened, row.secret) if row.signature in (None, SYMMETRIC) else (private_key, row.private_key)

@@ -17,7 +17,7 @@ from sqlalchemy import ColumnElement, Executable, and_, bindparam, delete, exist
 from persistence.channels.gateway_pace import Pace
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
-from persistence.statements import Fixed, among
+from persistence.statements import among, statement
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import PENDING, delivery, resthook_subscriber, webhook_receiver, webhook_trouble
 
@@ -260,15 +260,13 @@ def end_trouble(tx: Transaction, *, channel_ids: Collection[int] = (), subscribe
     return tx.execute(delete(webhook_trouble).where(theirs)).rowcount
 
 
-def _lock(_is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _lock_troubles(channel_ids: Sequence[int], subscriber_ids: Sequence[int]) -> Executable:
     rows = webhook_trouble.c
-    theirs = or_(among(rows.channel_id, "channels"), among(rows.subscriber_id, "subscribers"))
+    theirs = or_(among(rows.channel_id, channel_ids), among(rows.subscriber_id, subscriber_ids))
     columns = (rows.id, rows.began_on, rows.last_failed_on, rows.given_up, rows.switched_off_on, rows.reason)
     chosen = select(rows.workspace_id, rows.channel_id, rows.subscriber_id, *columns)
     return chosen.where(theirs).order_by(rows.id).with_for_update()
-
-
-_LOCKING = Fixed(_lock, is_prepared=False)
 
 
 def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoint, _Trouble]:
@@ -277,7 +275,7 @@ def _lock_known(tx: Transaction, endpoints: Collection[Endpoint]) -> dict[Endpoi
         return {}
     channels = _numbers(each.channel_id for each in endpoints)
     subscribers = _numbers(each.subscriber_id for each in endpoints)
-    found = _LOCKING.rows(tx, {"channels": channels, "subscribers": subscribers})
+    found = _lock_troubles.rows(tx, channels, subscribers)
     return {
         Endpoint(workspace_id, channel_id, subscriber_id): _Trouble(
             number, began_on, failed_on, given_up, off_on, reason

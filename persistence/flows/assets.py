@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, Table, select
+from sqlalchemy import ColumnElement, Executable, Table, select
 
 from flows.asset_kinds import (
     KINDS,
@@ -32,7 +32,7 @@ from persistence.deliveries.settings import IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PAC
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.sql.columns import columns_for
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.accounts import membership, user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import field, group
@@ -46,7 +46,6 @@ from persistence.users import USER_NAME
 from persistence.workspaces import Workspace
 
 APPROVED = "approved"
-OWNER: BindParameter[int] = param("owner")
 _translation = template_translation.c
 
 
@@ -60,45 +59,54 @@ class _StoredTranslation:
     namespace: str
 
 
-def _fixed(statement: Executable) -> Fixed:
-    """Each sprint reads all assets."""
-    return Fixed(lambda _is_sqlite: statement)
+@statement
+def _select_flows(workspace_id: int) -> Executable:
+    columns = (flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
+    return select(*columns).where(flow.c.workspace_id == workspace_id).order_by(flow.c.id)
 
 
-_FLOWS = _fixed(
-    select(flow.c.id, flow.c.uuid, flow.c.name, flow.c.definition_revision, flow.c.is_archived)
-    .where(flow.c.workspace_id == OWNER)
-    .order_by(flow.c.id)
-)
-_CHANNELS = _fixed(
-    select(channel.c.uuid, channel.c.name, channel.c.address, channel.c.schemes, channel.c.country, channel.c.type)
-    .add_columns(channel.c.allow_international)
-    .where(channel.c.workspace_id == OWNER, channel.c.is_active)
-    .order_by(channel.c.last_seen.asc().nulls_first(), channel.c.id)
-)
-_RESTHOOKS = _fixed(
-    select(resthook.c.slug, resthook_subscriber.c.target_url)
-    .select_from(resthook)
-    .outerjoin(
-        resthook_subscriber,
-        (resthook_subscriber.c.resthook_id == resthook.c.id) & ~IS_SUBSCRIBER_OFF & ~IS_SUBSCRIBER_PACED,
+@statement
+def _select_channels(workspace_id: int) -> Executable:
+    rows = channel.c
+    return (
+        select(rows.uuid, rows.name, rows.address, rows.schemes, rows.country, rows.type, rows.allow_international)
+        .where(rows.workspace_id == workspace_id, rows.is_active)
+        .order_by(rows.last_seen.asc().nulls_first(), rows.id)
     )
-    .where(resthook.c.workspace_id == OWNER)
-    .order_by(resthook.c.id, resthook_subscriber.c.id)
-)
-_TEMPLATES = _fixed(
-    select(template.c.uuid, template.c.name, channel.c.uuid, *columns_for(_StoredTranslation, template_translation))
-    .join(template_translation, _translation.template_id == template.c.id)
-    .join(channel, (channel.c.id == _translation.channel_id) & (channel.c.workspace_id == template.c.workspace_id))
-    .where(template.c.workspace_id == OWNER, _translation.status == APPROVED)
-    .order_by(template.c.id, _translation.id)
-)
-_USERS = _fixed(
-    select(user.c.uuid, USER_NAME, user.c.email)
-    .join(membership, membership.c.user_id == user.c.id)
-    .where(membership.c.workspace_id == OWNER, user.c.is_active)
-    .order_by(user.c.id)
-)
+
+
+@statement
+def _select_resthooks(workspace_id: int) -> Executable:
+    of_it = resthook_subscriber.c.resthook_id == resthook.c.id
+    return (
+        select(resthook.c.slug, resthook_subscriber.c.target_url)
+        .select_from(resthook)
+        .outerjoin(resthook_subscriber, of_it & ~IS_SUBSCRIBER_OFF & ~IS_SUBSCRIBER_PACED)
+        .where(resthook.c.workspace_id == workspace_id)
+        .order_by(resthook.c.id, resthook_subscriber.c.id)
+    )
+
+
+@statement
+def _select_templates(workspace_id: int) -> Executable:
+    columns = columns_for(_StoredTranslation, template_translation)
+    return (
+        select(template.c.uuid, template.c.name, channel.c.uuid, *columns)
+        .join(template_translation, _translation.template_id == template.c.id)
+        .join(channel, (channel.c.id == _translation.channel_id) & (channel.c.workspace_id == template.c.workspace_id))
+        .where(template.c.workspace_id == workspace_id, _translation.status == APPROVED)
+        .order_by(template.c.id, _translation.id)
+    )
+
+
+@statement
+def _select_users(workspace_id: int) -> Executable:
+    return (
+        select(user.c.uuid, USER_NAME, user.c.email)
+        .join(membership, membership.c.user_id == user.c.id)
+        .where(membership.c.workspace_id == workspace_id, user.c.is_active)
+        .order_by(user.c.id)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,7 @@ class AssetRows:
 def load_asset_rows(tx: Transaction, workspace_id: int) -> AssetRows:
     """The assets of a workspace; a constant number of statements."""
     lists = {KINDS[name].plural: stored.load(tx, workspace_id) for name, stored in STORED.items()}
-    return AssetRows(lists, [StoredFlow(*row) for row in _FLOWS.rows(tx, {"owner": workspace_id})])
+    return AssetRows(lists, [StoredFlow(*row) for row in _select_flows.rows(tx, workspace_id)])
 
 
 def load_contact_assets(
@@ -144,11 +152,14 @@ Load = Callable[[Transaction, int], Sequence[Asset]]
 def load_plain(record: type[Asset], table: Table, *conditions: ColumnElement[bool]) -> Load:
     """Returns a loader that reads the columns named like the record's fields."""
     names = [each.name for each in fields(record)]
-    mine = select(*(table.c[name] for name in names)).where(table.c.workspace_id == OWNER, *conditions)
-    statement = _fixed(mine.order_by(table.c.id))
+
+    @statement
+    def select_records(workspace_id: int) -> Executable:
+        mine = select(*(table.c[name] for name in names)).where(table.c.workspace_id == workspace_id, *conditions)
+        return mine.order_by(table.c.id)
 
     def load(tx: Transaction, workspace_id: int) -> list[Asset]:
-        rows = statement.rows(tx, {"owner": workspace_id})
+        rows = select_records.rows(tx, workspace_id)
         return [record.from_json(dict(zip(names, row, strict=True))) for row in rows]
 
     return load
@@ -159,7 +170,7 @@ def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
     so this is the most recently seen."""
     for_phones: list[Channel] = []
     for_others: list[Channel] = []
-    for uuid, name, address, schemes, country, kind, may in _CHANNELS.rows(tx, {"owner": workspace_id}):
+    for uuid, name, address, schemes, country, kind, may in _select_channels.rows(tx, workspace_id):
         found = for_phones if "tel" in schemes else for_others
         texts = (uuid, name or address or "", address or "")
         roles = TYPES[kind].roles
@@ -169,7 +180,7 @@ def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
 
 def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
     found: dict[str, list[str]] = {}
-    for slug, url in _RESTHOOKS.rows(tx, {"owner": workspace_id}):
+    for slug, url in _select_resthooks.rows(tx, workspace_id):
         urls = found.setdefault(slug, [])
         if url and url not in urls:
             urls.append(url)
@@ -178,7 +189,7 @@ def _load_resthooks(tx: Transaction, workspace_id: int) -> list[Resthook]:
 
 def _load_templates(tx: Transaction, workspace_id: int) -> list[Template]:
     found: dict[tuple[str, str], list[TemplateTranslation]] = {}
-    for uuid, name, channel_uuid, *stored in _TEMPLATES.rows(tx, {"owner": workspace_id}):
+    for uuid, name, channel_uuid, *stored in _select_templates.rows(tx, workspace_id):
         row = _StoredTranslation(*stored)
         numbers = {str(number): number - 1 for number in range(1, row.variable_count + 1)}
         body = TemplateComponent("body", "body/text", row.content, numbers)
@@ -190,7 +201,7 @@ def _load_templates(tx: Transaction, workspace_id: int) -> list[Template]:
 
 
 def _load_users(tx: Transaction, workspace_id: int) -> list[User]:
-    rows = _USERS.rows(tx, {"owner": workspace_id})
+    rows = _select_users.rows(tx, workspace_id)
     return [User(uuid, name.strip(), email) for uuid, name, email in rows]
 
 

@@ -9,12 +9,12 @@ from sqlalchemy import Executable, case, delete, insert, null, select, update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
-from persistence.sql.columns import UuidText, is_uuid, new_uuid
+from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_text_list
 from persistence.sql.names import check_name, check_room, must_exist, name_key
 from persistence.sql.pages import Order
 from persistence.stamps import stamped
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.flows import flow, flow_label, labeled_flow
 from persistence.workspaces import Workspace, hold_workspace
 
@@ -102,9 +102,6 @@ FLOW_SUMMARY = declare_record(
 
 FLOWS_AT_ONCE = 200
 
-_MINE = (flow.c.workspace_id == param("owner")) & (flow.c.uuid == param("uuid", UuidText))
-_FINDING = Fixed(lambda _is_sqlite: select(flow.c.id, flow.c.is_archived).where(_MINE))
-
 
 def list_all_flows(tx: Transaction, workspace: Workspace) -> list[str]:
     """All flows of a workspace as JSON texts, by name."""
@@ -177,17 +174,15 @@ def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int])
     one of them waits, or has ended."""
     if not flow_ids:
         return set()
-    rows = _HOLDING.rows(tx, {"owner": workspace_id, "wanted": sorted(flow_ids)})
+    rows = _lock_flows.rows(tx, workspace_id, sorted(flow_ids))
     return {flow_id for flow_id, is_archived in rows if is_archived}
 
 
-def _hold(_is_sqlite: bool) -> Executable:
-    mine = (flow.c.workspace_id == param("owner")) & among(flow.c.id, "wanted")
+@statement
+def _lock_flows(workspace_id: int, flow_ids: Sequence[int]) -> Executable:
+    mine = (flow.c.workspace_id == workspace_id) & among(flow.c.id, flow_ids)
     held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
     return held.with_for_update(read=True, key_share=True)
-
-
-_HOLDING = Fixed(_hold)
 
 
 def list_counting_workspaces(tx: Transaction) -> list[int]:
@@ -230,9 +225,14 @@ def find_flow(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     return tx.execute(select(flow.c.id).where(mine)).scalar_one_or_none()
 
 
+@statement
+def _select_flow(workspace_id: int, uuid: str) -> Executable:
+    return select(flow.c.id, flow.c.is_archived).where(flow.c.workspace_id == workspace_id, flow.c.uuid == uuid)
+
+
 def require_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field: str) -> int:
     """The id of a flow that is not archived. Raises InvalidInput about the field."""
-    found = _FINDING.rows(tx, {"owner": workspace_id, "uuid": uuid}) if is_uuid(uuid) else []
+    found = _select_flow.rows(tx, workspace_id, uuid) if is_uuid(uuid) else []
     row: tuple[int, bool] | None = found[0] if found else None
     flow_id, is_archived = must_exist(row, field, uuid)
     if is_archived:

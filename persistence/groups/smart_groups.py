@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, case, exists, literal, select, update
+from sqlalchemy import ColumnElement, Executable, Select, case, exists, literal, select, update
 
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.campaigns.fires import schedule_contacts
@@ -20,7 +20,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, create_group, lock_contacts, remove_members, renew_groups
 from persistence.sql.columns import split
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
 from persistence.workspaces import Workspace, find_workspace
@@ -81,7 +81,7 @@ class Dependents(NamedTuple):
 
 
 def find_dependents(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> Dependents:
-    return Dependents(*_FOLLOWING.rows(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})[0])
+    return Dependents(*_find_dependents.rows(tx, workspace_id, sorted(contact_ids))[0])
 
 
 def follow_contacts(
@@ -102,26 +102,30 @@ def follow_contacts(
 
 def follow_new(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Finds the smart groups of new contacts. Whoever adds them to a group schedules its campaigns."""
-    if contact_ids and _HAVING.rows(tx, {"owner": workspace_id}):
+    if contact_ids and _find_smart_group.rows(tx, workspace_id):
         follow_contacts(tx, workspace_id, contact_ids)
 
 
-_OF_USERS = (group.c.workspace_id == param("owner")) & group.c.query.is_not(None) & ~group.c.is_system
-_HAVING = Fixed(lambda _is_sqlite: select(group.c.id).where(_OF_USERS).limit(1))
+@statement
+def _find_smart_group(workspace_id: int) -> Executable:
+    return _select_smart_groups(workspace_id).limit(1)
 
 
-def _follow(_is_sqlite: bool) -> Executable:
+def _select_smart_groups(workspace_id: int) -> Select[int]:
+    """Those of users."""
+    of_users = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None) & ~group.c.is_system
+    return select(group.c.id).where(of_users)
+
+
+@statement
+def _find_dependents(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     """Whether there are smart groups of users, and campaigns of groups in which one of these contacts is."""
-    smart = select(group.c.id).where(_OF_USERS)
     campaigns = (
         select(campaign.c.id)
         .join(group_membership, group_membership.c.group_id == campaign.c.group_id)
-        .where(campaign.c.workspace_id == param("owner"), among(group_membership.c.contact_id, "theirs"))
+        .where(campaign.c.workspace_id == workspace_id, among(group_membership.c.contact_id, contact_ids))
     )
-    return select(smart.exists(), campaigns.exists())
-
-
-_FOLLOWING = Fixed(_follow)
+    return select(_select_smart_groups(workspace_id).exists(), campaigns.exists())
 
 
 def refresh_contacts(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:

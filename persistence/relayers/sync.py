@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, Update, bindparam, delete, exists, insert, select, update
@@ -17,7 +17,7 @@ from persistence.relayers.commands import CallReport, DeliveryReport, Report, Re
 from persistence.relayers.relayers import Phone, release_channels
 from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
 from persistence.stamps import later
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.messages import VISIBLE, message
 
@@ -131,15 +131,15 @@ def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_ne
         waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
         wiring = update(message).where(unsent, waits).values(**wired)
         note_messages(tx, phone.workspace_id, tx.execute(wiring.returning(message.c.id)).scalars())
-    values = {"owner": phone.workspace_id, "channel": phone.id, "held": held}
-    found = [_Unsent(*row) for row in _UNSENT[only_new].rows(tx, values)]
+    rows = _select_unsent.rows(tx, phone.workspace_id, phone.id, held, only_new=only_new)
+    found = [_Unsent(*row) for row in rows]
     give_up(tx, phone.workspace_id, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
-    rows = [row for row in found if row.may_go_out]
-    new = [row.id for row in rows if row.offered_on is None]
+    going = [row for row in found if row.may_go_out]
+    new = [row.id for row in going if row.offered_on is None]
     if new:
         tx.execute(update(message).where(mine, message.c.id.in_(new)).values(offered_on=tx.now))
     commands: list[Command] = []
-    for row in rows:
+    for row in going:
         text = "\n".join([row.text, *(attachment["url"] for attachment in row.attachments)]).strip("\n")
         if not commands or commands[-1]["msg"] != text:
             commands.append({"cmd": "mt_bcast", "msg": text, "to": []})
@@ -158,21 +158,19 @@ class _Unsent(NamedTuple):
     may_go_out: bool
 
 
-def _find_unsent(_is_sqlite: bool, *, only_new: bool) -> Executable:
+@statement(is_prepared=False)
+def _select_unsent(workspace_id: int, channel_id: int, held: Sequence[int], *, only_new: bool) -> Executable:
     columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
     may_go, fails = may_go_out(), (message.c.status == QUEUED) | (message.c.status == ERRORED)
-    mine = (message.c.workspace_id == param("owner")) & (message.c.channel_id == param("channel"))
-    statement = (
+    mine = (message.c.workspace_id == workspace_id) & (message.c.channel_id == channel_id)
+    unsent = (
         select(*columns, may_go.label("may_go_out"))
         .where(mine & IS_UNSENT & (message.c.visibility == VISIBLE))
-        .where(fails | may_go, ~among(message.c.id, "held"))
+        .where(fails | may_go, ~among(message.c.id, held))
     )
     if only_new:
-        statement = statement.where(message.c.offered_on.is_(None))
-    return statement.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)
-
-
-_UNSENT = {only_new: Fixed(partial(_find_unsent, only_new=only_new), is_prepared=False) for only_new in (False, True)}
+        unsent = unsent.where(message.c.offered_on.is_(None))
+    return unsent.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)
 
 
 def _record_sync(tx: Transaction, phone: Source, upload: Upload, outgoing_count: int) -> None:

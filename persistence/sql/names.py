@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
+    Executable,
     Row,
     Select,
     Table,
@@ -23,7 +24,7 @@ from flows.typed import clean, plain
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid
-from persistence.statements import Fixed, param
+from persistence.statements import Statement, param
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -148,7 +149,7 @@ def find_called(
     if extra:
         found = tx.execute(_select_called(table, by_uuid=by_uuid, by_name=by_name).where(*extra), values)
         return list(found.scalars())
-    return [row[0] for row in _find_called(table, by_uuid=by_uuid, by_name=by_name).rows(tx, values)]
+    return [row[0] for row in _finding(table, by_uuid=by_uuid, by_name=by_name).rows(tx, **values)]
 
 
 def _select_called(table: Table, *, by_uuid: bool, by_name: bool) -> Select[int]:
@@ -159,8 +160,8 @@ def _select_called(table: Table, *, by_uuid: bool, by_name: bool) -> Select[int]
 
 
 @cache
-def _find_called(table: Table, *, by_uuid: bool, by_name: bool) -> Fixed:
-    return Fixed(lambda _is_sqlite: _select_called(table, by_uuid=by_uuid, by_name=by_name))
+def _finding(table: Table, *, by_uuid: bool, by_name: bool) -> Statement[...]:
+    return Statement(lambda: _select_called(table, by_uuid=by_uuid, by_name=by_name))
 
 
 def require_id(
@@ -246,8 +247,7 @@ def check_new(
     checking = _CHECKING.get((table, key is None))
     if checking is None:
         checking = _CHECKING[table, key is None] = _check(table, counted, has_key=key is not None)
-    values = {"wanted_name": naming["name_key"], "owner": workspace_id} | ({} if key is None else {"wanted_key": key})
-    ((number, is_taken, *is_key_taken),) = checking.rows(tx, values)
+    ((number, is_taken, *is_key_taken),) = checking.rows(tx, workspace_id, naming["name_key"], key)
     if is_taken:
         raise InvalidInput.on(field, "This name is already taken.", "taken")
     if any(is_key_taken):
@@ -270,17 +270,20 @@ def name_some(users: Sequence[str]) -> str:
     return named if len(users) <= MOST_NAMED else f"{named} and {len(users) - MOST_NAMED} more"
 
 
-_CHECKING: dict[tuple[Table, bool], Fixed] = {}
+_CHECKING: dict[tuple[Table, bool], Statement[[int, str, str | None]]] = {}
 """By table, and whether its records have no key."""
 
 
-def _check(table: Table, counted: ColumnElement[bool] | None, *, has_key: bool) -> Fixed:
+def _check(table: Table, counted: ColumnElement[bool] | None, *, has_key: bool) -> Statement[[int, str, str | None]]:
     """How many records there are, and whether one has a name or key."""
-    number = func.count() if counted is None else func.count().filter(counted)
-    named = func.max(case((table.c.name_key == param("wanted_name", Text), 1), else_=0))
-    keyed = [func.max(case((table.c.key == param("wanted_key", Text), 1), else_=0))] if has_key else []
-    statement = select(number, named, *keyed).where(table.c.workspace_id == param("owner"))
-    return Fixed(lambda _is_sqlite: statement)
+
+    def count(workspace_id: int, name: str, key: str | None) -> Executable:
+        number = func.count() if counted is None else func.count().filter(counted)
+        named = func.max(case((table.c.name_key == name, 1), else_=0))
+        keyed = [func.max(case((table.c.key == key, 1), else_=0))] if has_key else []
+        return select(number, named, *keyed).where(table.c.workspace_id == workspace_id)
+
+    return Statement(count)
 
 
 def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[str]) -> dict[str, int]:

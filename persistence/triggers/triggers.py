@@ -11,7 +11,7 @@ from persistence.database import Transaction
 from persistence.lists import ListSpec
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
 from persistence.sql.pages import Order
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_contact, trigger_group
@@ -84,7 +84,7 @@ class Trigger:
 
 def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
     """The active triggers of a workspace whose flow is not archived, oldest first; two statements."""
-    found = [Trigger(*row) for row in _LOADING.rows(tx, {"owner": workspace_id})]
+    found = [Trigger(*row) for row in _select_triggers.rows(tx, workspace_id)]
     groups = _load_groups(tx, workspace_id) if found else {}
     return [
         replace(
@@ -98,26 +98,25 @@ def load_triggers(tx: Transaction, workspace_id: int) -> list[Trigger]:
 
 def _load_groups(tx: Transaction, workspace_id: int) -> dict[tuple[int, bool], list[str]]:
     found: dict[tuple[int, bool], list[str]] = {}
-    for trigger_id, is_excluded, uuid in _LOADING_GROUPS.rows(tx, {"owner": workspace_id}):
+    for trigger_id, is_excluded, uuid in _select_groups.rows(tx, workspace_id):
         found.setdefault((trigger_id, is_excluded), []).append(uuid)
     return found
 
 
-def _load(_is_sqlite: bool) -> Executable:
+@statement
+def _select_triggers(workspace_id: int) -> Executable:
     rows = trigger.c
     columns = (rows.id, rows.uuid, rows.type, flow.c.uuid, flow.c.name, rows.keywords, rows.match, SEEN_UUID)
-    mine = (rows.workspace_id == param("owner")) & ~rows.is_archived & ~flow.c.is_archived
+    mine = (rows.workspace_id == workspace_id) & ~rows.is_archived & ~flow.c.is_archived
     return select(*columns).select_from(SOURCE).where(mine).order_by(rows.id)
 
 
-def _load_named(_is_sqlite: bool) -> Executable:
+@statement
+def _select_groups(workspace_id: int) -> Executable:
     return (
         select(trigger_group.c.trigger_id, trigger_group.c.is_excluded, group.c.uuid)
         .join(trigger, trigger.c.id == trigger_group.c.trigger_id)
         .join(group, group.c.id == trigger_group.c.group_id)
-        .where(trigger.c.workspace_id == param("owner"), ~trigger.c.is_archived)
+        .where(trigger.c.workspace_id == workspace_id, ~trigger.c.is_archived)
         .order_by(group.c.id)
     )
-
-
-_LOADING, _LOADING_GROUPS = Fixed(_load), Fixed(_load_named)
