@@ -19,9 +19,9 @@ from sqlalchemy import ColumnElement, Executable, Select, Table, case, literal, 
 
 from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
-from persistence.runs.storing import STORING, WITH_CLOCK
+from persistence.runs.storing import WITH_CLOCK, insert_runs
 from persistence.sql.columns import FOUND_BY, BigId, UtcDateTime, split
-from persistence.statements import ROWS, Fixed, array_text, param, parameters_of, rows_text
+from persistence.statements import Fixed, array_text, param, parameters_of, rows_text
 from persistence.tables.changes import conversation, day_count, flow_count
 from persistence.tables.contacts import ACTIVE, STOPPED, contact
 from persistence.tables.service import workspace_clock
@@ -389,7 +389,7 @@ def write_beside(tx: Transaction, workspace_id: int, moment: datetime, beside: B
     """Writes what is written with the clock, on SQLite."""
     mine = {"workspace_id": workspace_id}
     for some in split(beside.runs):
-        STORING.run(tx, {ROWS: [{**mine, **row, "modified_on": moment} for row in some]})
+        insert_runs.run(tx, [{**mine, **row, "modified_on": moment} for row in some])
     moves = [{"owner": workspace_id, "mine": one, "to": flow_id} for one, flow_id in sorted(beside.moves.items())]
     _MOVING.run_each(tx, [{**each, "moment": moment} for each in moves])
     _STAMPING.run_each(

@@ -168,7 +168,7 @@ class Statement(Generic[P]):
         self.is_prepared = is_prepared
         declared = inspect.signature(build).parameters.values()
         self._knows_database = any(each.name == IS_SQLITE for each in declared)
-        variable = [each for each in declared if each.kind is not each.KEYWORD_ONLY]
+        variable = [each for each in declared if each.kind is each.POSITIONAL_OR_KEYWORD]
         self._names = [each.name for each in variable]
         self._types = {each.name: _type_of(each.annotation) for each in variable}
         self.choices = {

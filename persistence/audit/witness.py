@@ -17,7 +17,7 @@ from sqlalchemy.sql.dml import UpdateBase
 from persistence.database import Parameters, Transaction
 from persistence.secrets.encryption import Sealed, SecretDamaged, SecretKeyChanged, sealed_text
 from persistence.sql.columns import new_uuid, time_text
-from persistence.statements import ROWS, inserting
+from persistence.statements import insert_rows
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.audit import audit_event
 from persistence.tables.sign_ins import ADDRESS_LENGTH
@@ -33,7 +33,7 @@ LONGEST_VALUE = 500
 Row = Mapping[str, Any]
 Changes = dict[str, list[Any]]
 
-_TELLING = inserting(audit_event, [each.key for each in audit_event.c if each.key != "id"])
+_insert_events = insert_rows(audit_event, [each.key for each in audit_event.c if each.key != "id"])
 
 DELETED_MESSAGE = "deleted"
 NAMES = {
@@ -230,7 +230,7 @@ class Witness:
         """Tell of something that no change of a table tells."""
         where = {"workspace_id": workspace_id, "record_uuid": uuid, "record_name": name}
         event = {**self._who(tx), **where, "action": action, "resource": resource, "changes": changes}
-        _TELLING.run_later(tx, {ROWS: [event]})
+        _insert_events.run(tx, [event])
 
     def _of_present(
         self, tx: Transaction, table: Table, statement: UpdateBase, parameters: Parameters | None, rule: Audited
@@ -273,7 +273,7 @@ class Witness:
             for who in _whose(tx, rule, row)
         ]
         if events:
-            _TELLING.run_later(tx, {ROWS: events})
+            _insert_events.run(tx, events)
 
     def _who(self, tx: Transaction) -> dict[str, Any]:
         who = self.actor

@@ -34,10 +34,9 @@ from persistence.flow_starts.flow_starts import (
 )
 from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.runs.runs import IS_OPEN, close_runs
-from persistence.sql.columns import BigId, UtcDateTime
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import flow_start, flow_start_batch
 from persistence.tables.runs import flow_run
@@ -75,35 +74,37 @@ def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
     """Leases the next batch of a workspace for LEASE; None if none is due. First batches of all starts come before
     second ones.
     """
-    found = _LEASING.rows(tx, {"owner": workspace_id, "now": tx.now, "until": tx.now + LEASE})
+    found = _lease_next.rows(tx, workspace_id, tx.now, tx.now + LEASE)
     return find_batch(tx, workspace_id, found[0][0]) if found else None
 
 
-def _lease(_is_sqlite: bool) -> Executable:
+@statement
+def _lease_next(workspace_id: int, now: datetime, until: datetime) -> Executable:
     rows = flow_start_batch.c
-    mine = rows.workspace_id == param("owner")
+    mine = rows.workspace_id == workspace_id
     due = (
         select(rows.id)
-        .where(mine, IS_PENDING_BATCH, _is_free(param("now", UtcDateTime)))
+        .where(mine, IS_PENDING_BATCH, _is_free(now))
         .order_by(rows.number, rows.id)
         .limit(literal_column("1"))
         .with_for_update(skip_locked=True)
     )
     leased = update(flow_start_batch).where(mine, rows.id == due.scalar_subquery())
-    return leased.values(leased_until=param("until", UtcDateTime), attempts=rows.attempts + 1).returning(rows.id)
+    return leased.values(leased_until=until, attempts=rows.attempts + 1).returning(rows.id)
 
 
 def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch | None:
     """An unfinished batch, leased or not."""
-    found = _READING.rows(tx, {"owner": workspace_id, "wanted": batch_id})
+    found = _select_batch.rows(tx, workspace_id, batch_id)
     return StartBatch(*found[0]) if found else None
 
 
-def _read_batch(_is_sqlite: bool) -> Executable:
+@statement
+def _select_batch(workspace_id: int, batch_id: int) -> Executable:
     rows, start = flow_start_batch.c, flow_start.c
     of_start = (start.id, start.uuid, start.start_type, start.flow_id)
     given = (rows.contact_ids, start.params, start.parent, start.created_by_id, start.total == 1)
-    mine = (rows.workspace_id == param("owner")) & (rows.id == param("wanted", BigId))
+    mine = (rows.workspace_id == workspace_id) & (rows.id == batch_id)
     return (
         select(rows.id, rows.workspace_id, *of_start, *given, rows.attempts, rows.leased_until)
         .join(flow_start, (start.workspace_id == rows.workspace_id) & (start.id == rows.start_id))
@@ -111,17 +112,15 @@ def _read_batch(_is_sqlite: bool) -> Executable:
     )
 
 
-_LEASING, _READING = Fixed(_lease), Fixed(_read_batch)
-
-
 def find_started(tx: Transaction, batch: StartBatch) -> set[int]:
     """The contacts of a batch that its start has started already, or whose run was interrupted before."""
-    return {contact_id for (contact_id,) in _BEGUN.rows(tx, _its_runs(batch))}
+    rows = _select_begun.rows(tx, batch.workspace_id, batch.start_id, batch.contact_ids)
+    return {contact_id for (contact_id,) in rows}
 
 
 def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
     """The contacts of a batch that the start must leave out because other starts came first since they were found."""
-    start = StartRow(*_START.rows(tx, {"owner": batch.workspace_id, "mine": batch.start_id})[0])
+    start = StartRow(*_select_start.rows(tx, batch.workspace_id, batch.start_id)[0])
     if start.restart_participants and not start.exclude_active:
         return set()
     mine = (contact.c.workspace_id == batch.workspace_id) & contact.c.id.in_(batch.contact_ids)
@@ -131,46 +130,49 @@ def find_left_out(tx: Transaction, batch: StartBatch) -> set[int]:
 
 def find_made_runs(tx: Transaction, batch: StartBatch) -> dict[int, str]:
     """The UUIDs of the runs that were created ahead for contacts of a batch and have not begun, by contact."""
-    return {contact_id: uuid for contact_id, uuid in _MADE.rows(tx, _its_runs(batch))}
+    rows = _select_made.rows(tx, batch.workspace_id, batch.start_id, batch.contact_ids)
+    return {contact_id: uuid for contact_id, uuid in rows}
 
 
-def _its_runs(batch: StartBatch) -> dict[str, Any]:
-    return {"owner": batch.workspace_id, "start_id": batch.start_id, "theirs": batch.contact_ids}
+def _is_of_batch(workspace_id: int, start_id: int, contact_ids: Sequence[int]) -> ColumnElement[bool]:
+    rows = flow_run.c
+    return (rows.workspace_id == workspace_id) & (rows.start_id == start_id) & among(rows.contact_id, contact_ids)
 
 
-_OF_BATCH = (
-    (flow_run.c.workspace_id == param("owner"))
-    & (flow_run.c.start_id == param("start_id", BigId))
-    & among(flow_run.c.contact_id, "theirs")
-)
-_BEGUN = Fixed(
-    lambda _is_sqlite: select(flow_run.c.contact_id).where(_OF_BATCH, or_(flow_run.c.session_id.is_not(None), ~IS_OPEN))
-)
-_MADE = Fixed(
-    lambda _is_sqlite: select(flow_run.c.contact_id, flow_run.c.uuid).where(
-        _OF_BATCH, flow_run.c.session_id.is_(None), IS_OPEN
-    )
-)
+@statement
+def _select_begun(workspace_id: int, start_id: int, contact_ids: Sequence[int]) -> Executable:
+    of_batch = _is_of_batch(workspace_id, start_id, contact_ids)
+    return select(flow_run.c.contact_id).where(of_batch, or_(flow_run.c.session_id.is_not(None), ~IS_OPEN))
 
 
-_OF_START = (flow_start.c.workspace_id == param("owner")) & (flow_start.c.id == param("mine", BigId))
-_START = Fixed(lambda _is_sqlite: select(*START_COLUMNS).where(_OF_START))
+@statement
+def _select_made(workspace_id: int, start_id: int, contact_ids: Sequence[int]) -> Executable:
+    of_batch = _is_of_batch(workspace_id, start_id, contact_ids)
+    return select(flow_run.c.contact_id, flow_run.c.uuid).where(of_batch, flow_run.c.session_id.is_(None), IS_OPEN)
+
+
+def _is_start(workspace_id: int, start_id: int) -> ColumnElement[bool]:
+    return (flow_start.c.workspace_id == workspace_id) & (flow_start.c.id == start_id)
+
+
+@statement
+def _select_start(workspace_id: int, start_id: int) -> Executable:
+    return select(*START_COLUMNS).where(_is_start(workspace_id, start_id))
 
 
 def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
     """Marks a batch as done, and the start too if it was the last; returns False if the lease was lost. Runs created
     ahead for contacts that could not be started are interrupted.
     """
-    mine = {"owner": batch.workspace_id, "mine": batch.start_id}
     # The start is locked first: of two workers with the last two batches, the second sees that both are done.
-    ((makes_runs, is_expanded),) = _HOLDING.rows(tx, mine)
-    if not _FINISHING.run(tx, {"held": batch.id, "until": batch.leased_until}):
+    ((makes_runs, is_expanded),) = _lock_start.rows(tx, batch.workspace_id, batch.start_id)
+    if not _finish.run(tx, batch.id, batch.leased_until):
         return False
     if makes_runs:
         left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
         _close_made_runs(tx, batch.workspace_id, batch.start_id, left)
     moment = stamped(tx, flow_start, batch.workspace_id)
-    _ADDING.run_later(tx, {**mine, "number": len(batch.contact_ids), "moment": moment})
+    _add_started.run(tx, batch.workspace_id, batch.start_id, len(batch.contact_ids), moment)
     if is_expanded and not has_pending(tx, batch.start_id):
         end_start(tx, batch.workspace_id, batch.start_id, COMPLETED)
     return True
@@ -184,23 +186,23 @@ def give_up_batch(tx: Transaction, batch: StartBatch) -> None:
     finish_batch(tx, batch)
 
 
-def _hold(_is_sqlite: bool) -> Executable:
+@statement
+def _lock_start(workspace_id: int, start_id: int) -> Executable:
     rows = select(flow_start.c.makes_runs, flow_start.c.is_expanded)
-    return rows.where(_OF_START).with_for_update(key_share=True)
+    return rows.where(_is_start(workspace_id, start_id)).with_for_update(key_share=True)
 
 
-def _finish(_is_sqlite: bool) -> Executable:
+@statement
+def _finish(batch_id: int, leased_until: datetime | None) -> Executable:
     rows = flow_start_batch.c
-    held = (rows.id == param("held", BigId)) & (rows.leased_until == param("until", UtcDateTime)) & IS_PENDING_BATCH
+    held = (rows.id == batch_id) & (rows.leased_until == leased_until) & IS_PENDING_BATCH
     return update(flow_start_batch).where(held).values(status=literal(DONE), leased_until=null())
 
 
-def _add(_is_sqlite: bool) -> Executable:
-    news = {"started": flow_start.c.started + param("number"), "modified_on": param("moment", UtcDateTime)}
-    return update(flow_start).where(_OF_START, IS_UNFINISHED).values(news)
-
-
-_HOLDING, _FINISHING, _ADDING = Fixed(_hold), Fixed(_finish), Fixed(_add)
+@statement
+def _add_started(workspace_id: int, start_id: int, number: int, moment: datetime) -> Executable:
+    news = {"started": flow_start.c.started + number, "modified_on": moment}
+    return update(flow_start).where(_is_start(workspace_id, start_id), IS_UNFINISHED).values(news)
 
 
 def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
@@ -217,15 +219,13 @@ def leave_parked(tx: Transaction, batch: StartBatch) -> None:
 
 def has_pending(tx: Transaction, start_id: int) -> bool:
     """Whether a start has unfinished batches."""
-    return bool(_PENDING.rows(tx, {"mine": start_id}))
+    return bool(_find_pending.rows(tx, start_id))
 
 
-def _find_pending(_is_sqlite: bool) -> Executable:
-    pending = (flow_start_batch.c.start_id == param("mine", BigId)) & IS_PENDING_BATCH
+@statement
+def _find_pending(start_id: int) -> Executable:
+    pending = (flow_start_batch.c.start_id == start_id) & IS_PENDING_BATCH
     return select(flow_start_batch.c.id).where(pending).limit(literal_column("1"))
-
-
-_PENDING = Fixed(_find_pending)
 
 
 def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:

@@ -5,6 +5,7 @@ find the contacts of the same start.
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Executable, Select, insert, literal, literal_column, select, update
@@ -19,10 +20,10 @@ from persistence.flow_starts.batches import end_start, has_pending
 from persistence.flow_starts.flow_starts import COMPLETED, FAILED, START_COLUMNS, WAKE, StartRow, take_contacts
 from persistence.flow_starts.states import IS_UNFINISHED
 from persistence.runs.runs import ACTIVE, RunState, save_runs
-from persistence.sql.columns import BigId, UtcDateTime, new_uuid, split
+from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
-from persistence.statements import Fixed, param
+from persistence.statements import statement
 from persistence.tables.contacts import contact
 from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start, flow_start_batch, flow_start_contact
 from persistence.tables.flows import flow
@@ -58,47 +59,49 @@ def lease_start(tx: Transaction, workspace_id: int, start_id: int | None = None)
     """The start that was chosen, or the unfinished start that has waited longest for its next page, with at least the
     status `queued`; its row is locked. None if no start of the workspace has contacts to find.
     """
-    mine = {"owner": workspace_id}
-    if _PENDING.rows(tx, mine):  # mostly there is none, and each time of a start holds the clock of its workspace
-        _QUEUING.run_later(tx, {**mine, "moment": stamped(tx, flow_start, workspace_id)})
-    found = _NEXT.rows(tx, mine) if start_id is None else _CHOSEN.rows(tx, {**mine, "chosen": start_id})
+    # Mostly there is none, and each time of a start holds the clock of its workspace.
+    if _find_pending.rows(tx, workspace_id):
+        _queue_pending.run(tx, workspace_id, stamped(tx, flow_start, workspace_id))
+    found = _lock_next.rows(tx, workspace_id) if start_id is None else _lock_chosen.rows(tx, workspace_id, start_id)
     return StartRow(*found[0]) if found else None
 
 
-_OF_OWNER = flow_start.c.workspace_id == param("owner")
 _IS_PENDING = flow_start.c.status == literal(PENDING, literal_execute=True)
 
 
-def _find_pending(_is_sqlite: bool) -> Executable:
-    return select(flow_start.c.id).where(_OF_OWNER, IS_UNFINISHED, _IS_PENDING).limit(literal_column("1"))
+@statement
+def _find_pending(workspace_id: int) -> Executable:
+    mine = flow_start.c.workspace_id == workspace_id
+    return select(flow_start.c.id).where(mine, IS_UNFINISHED, _IS_PENDING).limit(literal_column("1"))
 
 
-def _queue(_is_sqlite: bool) -> Executable:
-    news = {"status": literal(QUEUED), "modified_on": param("moment", UtcDateTime)}
-    return update(flow_start).where(_OF_OWNER, IS_UNFINISHED, _IS_PENDING).values(news)
+@statement
+def _queue_pending(workspace_id: int, moment: datetime) -> Executable:
+    mine = flow_start.c.workspace_id == workspace_id
+    news = {"status": literal(QUEUED), "modified_on": moment}
+    return update(flow_start).where(mine, IS_UNFINISHED, _IS_PENDING).values(news)
 
 
-def _find_chosen(_is_sqlite: bool) -> Executable:
-    return _waiting().where(flow_start.c.id == param("chosen", BigId))
+@statement
+def _lock_chosen(workspace_id: int, start_id: int) -> Executable:
+    return _lock_waiting(workspace_id).where(flow_start.c.id == start_id)
 
 
-def _find_next(_is_sqlite: bool) -> Executable:
-    return _waiting()
+@statement
+def _lock_next(workspace_id: int) -> Executable:
+    return _lock_waiting(workspace_id)
 
 
-def _waiting() -> Select[*tuple[Any, ...]]:
+def _lock_waiting(workspace_id: int) -> Select[*tuple[Any, ...]]:
     return (
         select(*START_COLUMNS)
-        .where(_OF_OWNER, IS_UNFINISHED, ~flow_start.c.is_expanded)
+        .where(flow_start.c.workspace_id == workspace_id, IS_UNFINISHED, ~flow_start.c.is_expanded)
         # Starts that are queued together get the same time as the first of them that begins.
         .order_by(flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
         .limit(literal_column("1"))
         # Runs of this start are created meanwhile; their foreign key needs the row.
         .with_for_update(skip_locked=True, key_share=True)
     )
-
-
-_PENDING, _QUEUING, _NEXT, _CHOSEN = Fixed(_find_pending), Fixed(_queue), Fixed(_find_next), Fixed(_find_chosen)
 
 
 def expand_start(tx: Transaction, start: StartRow) -> list[int]:

@@ -22,7 +22,7 @@ from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import columns_for, new_uuid
 from persistence.sql.due_work import beside_index
 from persistence.stamps import stamped
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, contact
 from persistence.tables.flow_starts import PENDING, flow_start
@@ -103,7 +103,7 @@ def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Seque
     locked."""
     wishes = list_wishes(start)
     if not (wishes or start.makes_runs):
-        return [one for (one,) in _ACTIVE.rows(tx, {"owner": start.workspace_id, "theirs": ids})]
+        return [one for (one,) in _find_active.rows(tx, start.workspace_id, ids)]
     active = (contact.c.workspace_id == start.workspace_id) & (contact.c.status == ACTIVE) & ~contact.c.is_deleted
     statement = select(contact.c.id).where(active).order_by(contact.c.id)
     if ids and start.makes_runs:
@@ -115,13 +115,11 @@ def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Seque
     return tx.execute(statement.where(contact.c.id.in_(ids), *wishes)).scalars().all() if ids else []
 
 
-def _find_active(_is_sqlite: bool) -> Executable:
-    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+@statement
+def _find_active(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
     active = (contact.c.status == literal(ACTIVE, literal_execute=True)) & ~contact.c.is_deleted
     return select(contact.c.id).where(mine, active).order_by(contact.c.id)
-
-
-_ACTIVE = Fixed(_find_active)
 
 
 def list_wishes(start: StartRow) -> list[ColumnElement[bool]]:

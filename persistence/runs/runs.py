@@ -11,10 +11,10 @@ from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, dele
 from persistence.changes import note_passes, note_runs
 from persistence.database import Transaction
 from persistence.deletions import RUN, note_deleted
-from persistence.runs.storing import DOCUMENTS, STORING
-from persistence.sql.columns import BigId, UtcDateTime, split
+from persistence.runs.storing import DOCUMENTS, insert_runs
+from persistence.sql.columns import UtcDateTime, split
 from persistence.stamps import stamped
-from persistence.statements import ROWS, Fixed, among, json_text, param
+from persistence.statements import among, json_text, param, statement
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
@@ -97,17 +97,15 @@ class RunCounts:
         ):
             changes = {name: noted[workspace_id, flow_id, name] for name in _COUNTS}
             # With what follows, because many workers wait for the row.
-            _COUNTING.run_later(tx, {"owner": workspace_id, "mine": flow_id, "now": tx.now, **changes})
+            _add_to_counts.run(tx, workspace_id, flow_id, tx.now, **changes)
 
 
-def _count(_is_sqlite: bool) -> Executable:
-    mine = (flow.c.workspace_id == param("owner")) & (flow.c.id == param("mine", BigId))
-    counted_on = func.coalesce(flow.c.counted_on, param("now", UtcDateTime), type_=UtcDateTime)
+@statement
+def _add_to_counts(workspace_id: int, flow_id: int, now: datetime, **changes: int) -> Executable:
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    counted_on = func.coalesce(flow.c.counted_on, now, type_=UtcDateTime)
     counts = {name: flow.c[name] + param(name) for name in _COUNTS}
     return update(flow).where(mine).values(counted_on=counted_on, **counts)
-
-
-_COUNTING = Fixed(_count)
 
 
 def counts_of(tx: Transaction) -> RunCounts:
@@ -165,7 +163,7 @@ def _store_now(tx: Transaction, workspace_id: int, new: Sequence[RunState]) -> d
     made: dict[str, int] = {}
     for some in split(new):
         moment = stamped(tx, flow_run, workspace_id)
-        stored = STORING.rows(tx, {ROWS: [_new_row(workspace_id, run, moment) for run in some]})
+        stored = insert_runs.rows(tx, [_new_row(workspace_id, run, moment) for run in some])
         made |= {uuid: run_id for run_id, uuid in stored}
     return made
 
@@ -206,7 +204,7 @@ class _Known(NamedTuple):
 
 def _lock_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, _Known]:
     """The runs with these UUIDs, locked in the order of their ids."""
-    found = (row for some in split(uuids) for row in _LOCKING.rows(tx, {"owner": workspace_id, "wanted": list(some)}))
+    found = (row for some in split(uuids) for row in _lock_runs.rows(tx, workspace_id, some))
     return {uuid: _Known(run_id, status, visits) for run_id, uuid, status, visits in found}
 
 
@@ -214,17 +212,19 @@ def _hold_starts(tx: Transaction, workspace_id: int, runs: Collection[RunState])
     """Locks the starts of runs, which would otherwise be locked only while the workspace's clock is held."""
     ids = sorted({run.start_id for run in runs if run.start_id is not None})
     if ids:
-        _HOLDING.run_later(tx, {"owner": workspace_id, "wanted": ids})
+        _lock_starts.run(tx, workspace_id, ids)
 
 
-def _hold(_is_sqlite: bool) -> Executable:
-    mine = (flow_start.c.workspace_id == param("owner")) & among(flow_start.c.id, "wanted")
+@statement
+def _lock_starts(workspace_id: int, ids: Sequence[int]) -> Executable:
+    mine = (flow_start.c.workspace_id == workspace_id) & among(flow_start.c.id, ids)
     return select(flow_start.c.id).where(mine).order_by(flow_start.c.id).with_for_update(read=True, key_share=True)
 
 
-def _lock_runs(_is_sqlite: bool) -> Executable:
+@statement
+def _lock_runs(workspace_id: int, uuids: Sequence[str]) -> Executable:
     rows = flow_run.c
-    mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID")
+    mine = (rows.workspace_id == workspace_id) & among(rows.uuid, uuids, "UUID")
     return select(rows.id, rows.uuid, rows.status, rows.visits).where(mine).order_by(rows.id).with_for_update()
 
 
@@ -240,9 +240,6 @@ def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[st
         "created_on": run.created_on,
         **{name: json_text(values[name]) for name in DOCUMENTS},
     }
-
-
-_LOCKING, _HOLDING = Fixed(_lock_runs), Fixed(_hold)
 
 
 def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:

@@ -2,12 +2,12 @@
 give it its final time.
 """
 
-from persistence.statements import inserting
+from persistence.statements import insert_rows
 from persistence.tables.runs import flow_run
 
 DOCUMENTS = ("results", "path", "visits")
 """Given as JSON texts."""
-STORING = inserting(
+insert_runs = insert_rows(
     flow_run,
     (
         *("uuid", "workspace_id", "session_id", "flow_id", "contact_id", "start_id", "parent_uuid", "status"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Executable, literal, select
 
@@ -15,7 +15,7 @@ from flows.urns import Urn
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn, field, group, group_membership
@@ -45,7 +45,7 @@ def load_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
     """The contacts with these ids that are not deleted, by id; five statements for any number."""
     if not contact_ids:
         return {}
-    rows = [ContactRow(*row) for row in _READING.rows(tx, {"owner": workspace_id, "theirs": contact_ids})]
+    rows = [ContactRow(*row) for row in _select_contacts.rows(tx, workspace_id, contact_ids)]
     return complete_contacts(tx, workspace_id, rows, _read_field_keys(tx, workspace_id))
 
 
@@ -72,7 +72,7 @@ def complete_contacts(
 
 
 def _read_field_keys(tx: Transaction, workspace_id: int) -> dict[str, str]:
-    return {uuid: key for uuid, key in _FIELDS.rows(tx, {"owner": workspace_id})}
+    return {uuid: key for uuid, key in _select_fields.rows(tx, workspace_id)}
 
 
 def _read_contact(row: ContactRow, keys: Mapping[str, str]) -> Contact:
@@ -106,62 +106,65 @@ def write_value(value: FieldValue | None) -> dict[str, str] | None:
     return stored | {name: text for name, text in texts.items() if text}
 
 
-def _theirs(workspace_id: int, found: Mapping[int, Contact]) -> dict[str, Any]:
-    return {"owner": workspace_id, "theirs": list(found)}
-
-
 def _add_urns(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
-    for contact_id, scheme, path, display, channel_uuid in _URNS.rows(tx, _theirs(workspace_id, found)):
+    for contact_id, scheme, path, display, channel_uuid in _select_urns.rows(tx, workspace_id, [*found]):
         query = f"channel={channel_uuid}" if channel_uuid else ""
         found[contact_id].urns.append(Urn(scheme, path, query, display or ""))
 
 
 def _add_groups(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
-    for contact_id, uuid, name in _GROUPS.rows(tx, _theirs(workspace_id, found)):
+    for contact_id, uuid, name in _select_groups.rows(tx, workspace_id, [*found]):
         found[contact_id].groups.append(uuid)
         found[contact_id].group_names[uuid] = name
 
 
 def _add_tickets(tx: Transaction, workspace_id: int, found: Mapping[int, Contact]) -> None:
-    for row in _TICKETS.rows(tx, _theirs(workspace_id, found)):
+    for row in _select_tickets.rows(tx, workspace_id, [*found]):
         contact_id, uuid, topic_uuid, topic_name, user_uuid, user_name, email = row
         chosen = {"uuid": topic_uuid, "name": topic_name}
         assignee = {"uuid": user_uuid, "name": user_name.strip(), "email": email} if user_uuid else None
         found[contact_id].tickets.append(Ticket(uuid, OPEN, chosen, assignee))
 
 
-_OWNER = param("owner")
+@statement
+def _select_fields(workspace_id: int) -> Executable:
+    return select(field.c.uuid, field.c.key).where(field.c.workspace_id == workspace_id)
 
 
-def _read_contacts(_is_sqlite: bool) -> Executable:
-    mine = (beside_index(contact.c.workspace_id) == _OWNER) & among(contact.c.id, "theirs") & ~contact.c.is_deleted
+@statement
+def _select_contacts(workspace_id: int, ids: Sequence[int]) -> Executable:
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, ids) & ~contact.c.is_deleted
     return select(*CONTACT_COLUMNS).where(mine)
 
 
-def _read_urns(_is_sqlite: bool) -> Executable:
+@statement
+def _select_urns(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     rows = contact_urn.c
     is_theirs = (channel.c.id == rows.channel_id) & (channel.c.workspace_id == rows.workspace_id)
     return (
         select(rows.contact_id, rows.scheme, rows.path, rows.display, channel.c.uuid)
         .outerjoin(channel, is_theirs & channel.c.is_active)
-        .where(beside_index(rows.workspace_id) == _OWNER, among(rows.contact_id, "theirs"))
+        .where(beside_index(rows.workspace_id) == workspace_id, among(rows.contact_id, contact_ids))
         .order_by(rows.contact_id, rows.priority, rows.id)
     )
 
 
-def _read_groups(_is_sqlite: bool) -> Executable:
+@statement
+def _select_groups(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     rows = group_membership.c
+    mine = (beside_index(group.c.workspace_id) == workspace_id) & ~group.c.is_system
     return (
         select(rows.contact_id, group.c.uuid, group.c.name)
         .join(group, group.c.id == rows.group_id)
-        .where(beside_index(group.c.workspace_id) == _OWNER, among(rows.contact_id, "theirs"), ~group.c.is_system)
+        .where(mine, among(rows.contact_id, contact_ids))
         .order_by(rows.contact_id, group.c.id)
     )
 
 
-def _read_tickets(_is_sqlite: bool) -> Executable:
+@statement
+def _select_tickets(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     name = (user.c.first_name + " " + user.c.last_name).label("assignee_name")
-    mine = (beside_index(ticket.c.workspace_id) == _OWNER) & among(ticket.c.contact_id, "theirs")
+    mine = (beside_index(ticket.c.workspace_id) == workspace_id) & among(ticket.c.contact_id, contact_ids)
     return (
         select(ticket.c.contact_id, ticket.c.uuid, topic.c.uuid, topic.c.name, user.c.uuid, name, user.c.email)
         .join(topic, topic.c.id == ticket.c.topic_id)
@@ -169,8 +172,3 @@ def _read_tickets(_is_sqlite: bool) -> Executable:
         .where(mine, ticket.c.status == literal(OPEN, literal_execute=True))
         .order_by(ticket.c.contact_id, ticket.c.id)
     )
-
-
-_FIELDS = Fixed(lambda _is_sqlite: select(field.c.uuid, field.c.key).where(field.c.workspace_id == _OWNER))
-_READING, _URNS = Fixed(_read_contacts), Fixed(_read_urns)
-_GROUPS, _TICKETS = Fixed(_read_groups), Fixed(_read_tickets)

@@ -21,7 +21,7 @@ from persistence.groups.groups import add_members, leave_all_groups, remove_memb
 from persistence.messages.incoming import NEUTRAL
 from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting
 from persistence.stamps import stamped
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, field, group
 
@@ -56,13 +56,11 @@ def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[FlowMessa
     add_outgoing(tx, workspace_id, [draft for draft in drafts if not draft.is_empty])
 
 
-def _read_channels(_is_sqlite: bool) -> Executable:
+@statement
+def _select_channels(workspace_id: int, uuids: Sequence[str]) -> Executable:
     rows = channel.c
-    mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID") & rows.is_active
+    mine = (rows.workspace_id == workspace_id) & among(rows.uuid, uuids, "UUID") & rows.is_active
     return select(rows.uuid, rows.id, rows.type).where(mine)
-
-
-_CHANNELS = Fixed(_read_channels)
 
 
 def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -135,7 +133,7 @@ def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[
     """Ids of active channels by uuid, and whether each is a gateway."""
     if not uuids:
         return {}
-    found = _CHANNELS.rows(tx, {"owner": workspace_id, "wanted": sorted(uuids)})
+    found = _select_channels.rows(tx, workspace_id, sorted(uuids))
     return {uuid: (channel_id, kind in GATEWAYS) for uuid, channel_id, kind in found}
 
 

@@ -19,16 +19,16 @@ from persistence.database import Transaction
 from persistence.messages.states import ERRORED, OUTGOING, QUEUED
 from persistence.runs.runs import EXPIRED, FAILED, INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
 from persistence.sessions.parking import IS_WAITING, WAITING, find_free_contacts
-from persistence.sql.columns import BigId, UtcDateTime, split
+from persistence.sql.columns import BigId, split
 from persistence.sql.due_work import beside_index, list_due_workspaces
 from persistence.stamps import stamped
-from persistence.statements import ROWS, Fixed, among, inserting, json_text, param
+from persistence.statements import among, insert_rows, json_text, statement
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
 
-_STORING = inserting(
+_insert_sessions = insert_rows(
     flow_session,
     (
         *("uuid", "workspace_id", "contact_id", "session_type", "created_on", "status", "state", "current_flow_id"),
@@ -85,7 +85,7 @@ def save_sessions(
     changed = [session for session in sessions if session.uuid in known and known[session.uuid].status == WAITING]
     made: dict[str, int] = {}
     for some in split(new):
-        rows = _STORING.rows(tx, {ROWS: [_new_row(tx, workspace_id, session) for session in some]})
+        rows = _insert_sessions.rows(tx, [_new_row(tx, workspace_id, session) for session in some])
         made |= {uuid: session_id for session_id, uuid in rows}
     if changed:
         mine = (flow_session.c.workspace_id == workspace_id) & (flow_session.c.id == bindparam("known_id"))
@@ -116,9 +116,9 @@ def move_contacts(tx: Transaction, workspace_id: int, sessions: Sequence[Session
         waiting.setdefault(one.current_flow_id if one.status == WAITING else None, []).append(one.contact_id)
     for flow_id, contact_ids in waiting.items():
         # One statement per flow, because most batches have one flow. The caller has locked the contacts, in order.
-        values = {"owner": workspace_id, "flow_id": flow_id, "moment": stamped(tx, contact, workspace_id)}
+        moment = stamped(tx, contact, workspace_id)
         for some in split(sorted(contact_ids)):
-            _MOVING.run_later(tx, values | {"theirs": list(some)})
+            _move_contacts.run(tx, workspace_id, some, flow_id, moment)
 
 
 def move_contacts_at_end(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> set[int]:
@@ -129,13 +129,13 @@ def move_contacts_at_end(tx: Transaction, workspace_id: int, sessions: Sequence[
     return set(moves)
 
 
-def _move(_is_sqlite: bool) -> Executable:
+@statement
+def _move_contacts(workspace_id: int, ids: Sequence[int], flow_id: int | None, moment: datetime) -> Executable:
     rows = contact.c
-    mine = (beside_index(rows.workspace_id) == param("owner")) & among(rows.id, "theirs")
+    mine = (beside_index(rows.workspace_id) == workspace_id) & among(rows.id, ids)
     # Each version of a contact's row is written into all of its indexes. So the lease ends with the same one: the rows
     # stay locked up to the end of the unit of work.
-    news = {"modified_on": param("moment", UtcDateTime), "handling_until": null()}
-    flow_id = param("flow_id", BigId)
+    news = {"modified_on": moment, "handling_until": null()}
     return (
         update(contact)
         .where(mine, rows.current_flow_id.is_distinct_from(flow_id))
@@ -143,13 +143,11 @@ def _move(_is_sqlite: bool) -> Executable:
     )
 
 
-def _lock_known_sessions(_is_sqlite: bool) -> Executable:
+@statement
+def _lock_sessions(workspace_id: int, uuids: Sequence[str]) -> Executable:
     rows = flow_session.c
-    mine = (rows.workspace_id == param("owner")) & among(rows.uuid, "wanted", "UUID")
+    mine = (rows.workspace_id == workspace_id) & among(rows.uuid, uuids, "UUID")
     return select(rows.id, rows.uuid, rows.status).where(mine).order_by(rows.id).with_for_update()
-
-
-_LOCKING_KNOWN, _MOVING = Fixed(_lock_known_sessions), Fixed(_move)
 
 
 def interrupt_contacts(
@@ -166,7 +164,7 @@ def interrupt_contacts(
     """
     _lock_contacts(tx, workspace_id, contact_ids)
     for some in split(sorted(contact_ids)):
-        found = _WAITING.rows(tx, {"owner": workspace_id, "theirs": list(some)})
+        found = _find_waiting.rows(tx, workspace_id, some)
         _end_sessions(tx, workspace_id, [session_id for (session_id,) in found if session_id is not None], status)
     if ends_leases:
         for some in split(contact_ids):
@@ -191,22 +189,21 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None))
 
 
-def _find_waiting(_is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _find_waiting(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     """The waiting session of each contact, or NULL. Asked for one contact at a time, because PostgreSQL would otherwise
     read all that wait in the workspace while it has no statistics of a table that has just been filled.
     """
-    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
     rows = flow_session.c
     its = (rows.workspace_id == contact.c.workspace_id) & (rows.contact_id == contact.c.id) & IS_WAITING
     return select(select(rows.id).where(its).correlate(contact).scalar_subquery()).where(mine)
 
 
-def _hold_contacts(_is_sqlite: bool) -> Executable:
-    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+@statement
+def _lock_rows_of_contacts(workspace_id: int, ids: Sequence[int]) -> Executable:
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, ids)
     return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
-
-
-_WAITING, _LOCKING_CONTACTS = Fixed(_find_waiting, is_prepared=False), Fixed(_hold_contacts)
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -246,7 +243,7 @@ class WaitingSession:
 
 def load_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, WaitingSession]:
     """The waiting sessions of contacts, by contact id; one statement."""
-    found = _READING.rows(tx, {"owner": workspace_id, "theirs": contact_ids})
+    found = _select_waiting.rows(tx, workspace_id, contact_ids)
     return {
         contact_id: WaitingSession(
             session_id, contact_id, state or {}, bool(ignores), timeout_on, expires_on, asked_on, counted or asked_on
@@ -255,15 +252,13 @@ def load_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
     }
 
 
-def _read_waiting(_is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _select_waiting(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     rows = flow_session.c
     columns = (rows.id, rows.contact_id, rows.state, flow.c.ignores_triggers, rows.timeout_on, rows.expires_on)
     moments = (rows.modified_on, rows.counted_from)
-    theirs = (rows.workspace_id == param("owner")) & among(rows.contact_id, "theirs")
+    theirs = (rows.workspace_id == workspace_id) & among(rows.contact_id, contact_ids)
     return select(*columns, *moments).outerjoin(flow, flow.c.id == rows.current_flow_id).where(theirs, IS_WAITING)
-
-
-_READING = Fixed(_read_waiting, is_prepared=False)
 
 
 def find_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> set[int]:
@@ -304,23 +299,21 @@ def count_anew(tx: Transaction, workspace_id: int, sessions: Sequence[WaitingSes
     """
     asked: dict[int, list[tuple[str, datetime]]] = {}
     ids = [each.id for each in sessions]
-    for session_id, status, sent_on, modified_on in _ASKED.rows(tx, {"owner": workspace_id, "ids": ids}):
+    for session_id, status, sent_on, modified_on in _select_questions.rows(tx, workspace_id, ids):
         # The clock of a phone may be ahead: nothing is sent after we heard of it.
         asked.setdefault(session_id, []).append((status, min(sent_on or modified_on, modified_on)))
     return [_count_anew(each, asked.get(each.id, ()), tx.now) for each in sessions]
 
 
-def _read_asked(_is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _select_questions(workspace_id: int, session_ids: Sequence[int]) -> Executable:
     rows, sent = flow_session.c, message.c
     its = (sent.workspace_id == rows.workspace_id) & (sent.contact_id == rows.contact_id)
     # What a sprint sends is stored by the transaction that stores its session, with the same time.
     of_sprint = its & (sent.created_on == rows.modified_on) & sent.flow_id.is_not(None)
-    mine = (rows.workspace_id == param("owner")) & among(rows.id, "ids")
+    mine = (rows.workspace_id == workspace_id) & among(rows.id, session_ids)
     columns = (rows.id, sent.status, sent.sent_on, sent.modified_on)
     return select(*columns).join(message, of_sprint).where(mine, sent.direction == OUTGOING)
-
-
-_ASKED = Fixed(_read_asked, is_prepared=False)
 
 
 def put_off(tx: Transaction, workspace_id: int, sessions: Sequence[WaitingSession]) -> None:
@@ -373,9 +366,7 @@ def fail_sessions(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]
 
 def _lock_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, _Known]:
     """The sessions with these UUIDs, locked in the order of their ids."""
-    found = (
-        row for some in split(uuids) for row in _LOCKING_KNOWN.rows(tx, {"owner": workspace_id, "wanted": list(some)})
-    )
+    found = (row for some in split(uuids) for row in _lock_sessions.rows(tx, workspace_id, some))
     return {uuid: _Known(session_id, status) for session_id, uuid, status in found}
 
 
@@ -394,7 +385,7 @@ def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[
 def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Locks contacts before other rows and in the order of ids, as workers do, to avoid deadlock."""
     for some in split(sorted(contact_ids)):
-        _LOCKING_CONTACTS.run_later(tx, {"owner": workspace_id, "theirs": list(some)})
+        _lock_rows_of_contacts.run(tx, workspace_id, some)
 
 
 def _end_sessions(tx: Transaction, workspace_id: int, session_ids: Sequence[int], status: str) -> None:
