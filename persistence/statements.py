@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from datetime import date, datetime
 from functools import cache, cached_property, lru_cache
 from types import UnionType
-from typing import Any, Generic, ParamSpec, get_args, get_origin, overload
+from typing import Annotated, Any, Generic, ParamSpec, get_args, get_origin, overload
 
 import orjson
 from sqlalchemy import (
@@ -328,7 +328,7 @@ def insert_rows(
     (`json_text`): only so may they contain the character U+0000.
     """
 
-    def build(rows: Sequence[Values], *, is_sqlite: bool = False) -> Executable:
+    def build(rows: Annotated[Sequence[Values], _Rows()], *, is_sqlite: bool = False) -> Executable:
         listed = select_rows(table, names, rows, as_text, is_sqlite=is_sqlite)
         if unless_taken is None:
             return insert(table).from_select(names, listed, include_defaults=False).returning(*returning)
@@ -445,13 +445,13 @@ def _is_prepared(connection: Connection, made: Compiled) -> bool:
 
 
 def _type_of(annotation: Any) -> TypeEngine[Any] | None:
-    """The type of a parameter with this annotation."""
+    """The type of a parameter with this annotation, which may be annotated with another one."""
     kinds = [each for each in get_args(annotation) if each is not type(None)]
+    if get_origin(annotation) is Annotated:
+        return next((each for each in kinds if isinstance(each, TypeEngine)), None)
     if get_origin(annotation) is UnionType and len(kinds) == 1:
         return _type_of(kinds[0])
-    if get_origin(annotation) in (Sequence, Collection):
-        return _Rows() if get_origin(kinds[0]) is Mapping else ListOf()
-    return TYPES.get(annotation)
+    return ListOf() if get_origin(annotation) in (Sequence, Collection) else TYPES.get(annotation)
 
 
 def _writer(kind: TypeEngine[Any], dialect: Dialect) -> Process | None:

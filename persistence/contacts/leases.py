@@ -7,11 +7,11 @@ A lease that is over but was not given back tells of a worker that died: the nex
 made alone, so that only who ends workers is given up.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import BindParameter, ColumnElement, Executable, case, literal, null, or_, select, update
 from sqlalchemy.exc import DBAPIError
@@ -19,9 +19,9 @@ from sqlalchemy.exc import DBAPIError
 from persistence.attempts import MOST_ATTEMPTS
 from persistence.database import Database, Transaction
 from persistence.errors import waited_too_long
-from persistence.sql.columns import UtcDateTime, columns_for
+from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
@@ -85,8 +85,7 @@ def acquire_leases(tx: Transaction, contact_ids: Collection[int], *, may_try_las
     until = tx.now + LEASE
     if not contact_ids:
         return ContactLeases(frozenset(), until)
-    wanted = {"wanted": sorted(contact_ids), "now": tx.now, "until": until, "long_ago": tx.now - FORGOTTEN_AFTER}
-    attempts: dict[int, int] = {contact_id: number for contact_id, number in _TAKING.rows(tx, wanted)}
+    attempts: dict[int, int] = dict(_take.rows(tx, sorted(contact_ids), tx.now, until, tx.now - FORGOTTEN_AFTER))
     last = sorted(contact_id for contact_id, number in attempts.items() if number == MOST_ATTEMPTS)
     kept = frozenset(last[:1] if last and may_try_last else attempts.keys() - set(last))
     if last:
@@ -104,7 +103,7 @@ def await_contacts(database: Database, workspace_id: int, contact_ids: Collectio
     try:
         with database.writing(is_repeated=True) as tx:
             tx.connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{AWAIT_MS}ms'")
-            _AWAITING.rows(tx, {"owner": workspace_id, "wanted": sorted(contact_ids)})
+            _lock_contacts.rows(tx, workspace_id, sorted(contact_ids))
     except DBAPIError as error:
         if waited_too_long(error):
             return False
@@ -115,18 +114,18 @@ def await_contacts(database: Database, workspace_id: int, contact_ids: Collectio
 def renew_leases(tx: Transaction, leases: ContactLeases) -> ContactLeases:
     """Extends the leases that are still held."""
     until = tx.now + LEASE
-    held = {**_held(leases), "until": until}
-    return ContactLeases(frozenset(contact_id for (contact_id,) in _RENEWING.rows(tx, held)), until)
+    held = _renew.rows(tx, sorted(leases.contact_ids), leases.until, until)
+    return ContactLeases(frozenset(contact_id for (contact_id,) in held), until)
 
 
 def lock_leased(tx: Transaction, leases: ContactLeases) -> list[LeasedContact]:
     """The contacts whose lease is still held, locked in the order of their ids."""
-    return [LeasedContact(*row) for row in _LOCKING.rows(tx, _held(leases))]
+    return [LeasedContact(*row) for row in _lock_held.rows(tx, sorted(leases.contact_ids), leases.until)]
 
 
 def see_free(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> SeenContacts:
     """The free ones of these contacts, as they are now. To be called before anything of them is read."""
-    return SeenContacts(dict(_SEEING.rows(tx, _of_owner(tx, workspace_id, contact_ids))))
+    return SeenContacts(dict(_select_free.rows(tx, workspace_id, sorted(contact_ids), tx.now)))
 
 
 def lock_claimed(tx: Transaction, workspace_id: int, claim: Claim) -> list[LeasedContact]:
@@ -134,11 +133,11 @@ def lock_claimed(tx: Transaction, workspace_id: int, claim: Claim) -> list[Lease
     order of their ids."""
     if isinstance(claim, ContactLeases):
         return lock_leased(tx, claim)
-    rows = _LOCKING_FREE.rows(tx, _of_owner(tx, workspace_id, claim.changed_on))
+    rows = _lock_free.rows(tx, workspace_id, sorted(claim.changed_on), tx.now)
     unchanged = [row for row in rows if row[0] == claim.changed_on[row[2]]]
     expired = [contact_id for _, until, contact_id, *_ in unchanged if until is not None]
     if expired:  # whoever had such a lease must not record anything after this
-        _CLEARING.run_later(tx, {"wanted": expired})
+        _clear.run(tx, expired)
     return [LeasedContact(*row) for _, _, *row in unchanged]
 
 
@@ -151,81 +150,77 @@ def release_claimed(tx: Transaction, claim: Claim, *, but: AbstractSet[int]) -> 
 def release_leases(tx: Transaction, leases: ContactLeases) -> None:
     """Ends leases."""
     if leases.contact_ids:
-        _RELEASING.run_later(tx, _held(leases))
+        _release.run(tx, sorted(leases.contact_ids), leases.until)
 
 
 def put_back(tx: Transaction, leases: ContactLeases) -> None:
     """Ends leases under which nothing was tried: they do not count, but those before them do."""
     if leases.contact_ids:
-        _PUTTING_BACK.run_later(tx, {**_held(leases), "now": tx.now})
+        _put_back.run(tx, sorted(leases.contact_ids), leases.until, tx.now)
 
 
-def _of_owner(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> dict[str, Any]:
-    return {"owner": workspace_id, "wanted": sorted(contact_ids), "now": tx.now}
+def _are_held(ids: Sequence[int], held_until: datetime) -> ColumnElement[bool]:
+    return among(contact.c.id, ids) & (contact.c.handling_until == held_until)
 
 
-def _held(leases: ContactLeases) -> dict[str, Any]:
-    return {"wanted": sorted(leases.contact_ids), "held_until": leases.until}
-
-
-_ARE_WANTED = among(contact.c.id, "wanted")
-_ARE_HELD = _ARE_WANTED & (contact.c.handling_until == param("held_until", UtcDateTime))
-_UNTIL: BindParameter[datetime] = param("until", UtcDateTime)
-
-
-def _take(_is_sqlite: bool) -> Executable:
-    free = select(contact.c.id).where(_ARE_WANTED, is_free(param("now", UtcDateTime))).order_by(contact.c.id)
+@statement
+def _take(ids: Sequence[int], now: datetime, until: datetime, long_ago: datetime) -> Executable:
+    free = select(contact.c.id).where(among(contact.c.id, ids), is_free(now)).order_by(contact.c.id)
     free = free.with_for_update(skip_locked=True, key_share=True)
     rows = contact.c
-    is_first = or_(rows.handling_until.is_(None), rows.handling_until <= param("long_ago", UtcDateTime))
+    is_first = or_(rows.handling_until.is_(None), rows.handling_until <= long_ago)
     attempt = case((is_first, literal(1)), else_=rows.handling_attempts + literal(1))
-    taken = update(contact).where(rows.id.in_(free)).values(handling_until=_UNTIL, handling_attempts=attempt)
+    taken = update(contact).where(rows.id.in_(free)).values(handling_until=until, handling_attempts=attempt)
     return taken.returning(rows.id, rows.handling_attempts)
 
 
-def _put_back(_is_sqlite: bool) -> Executable:
+@statement
+def _put_back(ids: Sequence[int], held_until: datetime, now: datetime) -> Executable:
     before = contact.c.handling_attempts - literal(1)
     # The column gives PostgreSQL the type of the others.
     is_first, until = before <= literal(0), contact.c.handling_until
-    ended = case((is_first, null()), (until.is_not(None), param("now", UtcDateTime)), else_=until)
-    return update(contact).where(_ARE_HELD).values(handling_until=ended, handling_attempts=before)
+    ended = case((is_first, null()), (until.is_not(None), now), else_=until)
+    return update(contact).where(_are_held(ids, held_until)).values(handling_until=ended, handling_attempts=before)
 
 
-def _renew(_is_sqlite: bool) -> Executable:
-    return update(contact).where(_ARE_HELD).values(handling_until=_UNTIL).returning(contact.c.id)
+@statement
+def _renew(ids: Sequence[int], held_until: datetime, until: datetime) -> Executable:
+    return update(contact).where(_are_held(ids, held_until)).values(handling_until=until).returning(contact.c.id)
 
 
-def _release(_is_sqlite: bool) -> Executable:
-    return update(contact).where(_ARE_HELD).values(handling_until=null())
+@statement
+def _release(ids: Sequence[int], held_until: datetime) -> Executable:
+    return update(contact).where(_are_held(ids, held_until)).values(handling_until=null())
 
 
-def _lock(_is_sqlite: bool) -> Executable:
-    held = select(*columns_for(LeasedContact, contact)).where(_ARE_HELD).order_by(contact.c.id)
+@statement
+def _lock_held(ids: Sequence[int], held_until: datetime) -> Executable:
+    held = select(*columns_for(LeasedContact, contact)).where(_are_held(ids, held_until)).order_by(contact.c.id)
     return held.with_for_update(key_share=True)
 
 
-_ARE_FREE = (beside_index(contact.c.workspace_id) == param("owner")) & _ARE_WANTED & is_free(param("now", UtcDateTime))
+def _are_theirs(workspace_id: int, ids: Sequence[int]) -> ColumnElement[bool]:
+    return (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, ids)
 
 
-def _see(_is_sqlite: bool) -> Executable:
-    return select(contact.c.id, contact.c.modified_on).where(_ARE_FREE)
+@statement
+def _select_free(workspace_id: int, ids: Sequence[int], now: datetime) -> Executable:
+    return select(contact.c.id, contact.c.modified_on).where(_are_theirs(workspace_id, ids), is_free(now))
 
 
-def _lock_free(_is_sqlite: bool) -> Executable:
+@statement
+def _lock_free(workspace_id: int, ids: Sequence[int], now: datetime) -> Executable:
     times = (contact.c.modified_on, contact.c.handling_until)
-    free = select(*times, *columns_for(LeasedContact, contact)).where(_ARE_FREE)
+    free = select(*times, *columns_for(LeasedContact, contact)).where(_are_theirs(workspace_id, ids), is_free(now))
     return free.order_by(contact.c.id).with_for_update(key_share=True)
 
 
-def _clear(_is_sqlite: bool) -> Executable:
-    return update(contact).where(_ARE_WANTED).values(handling_until=null())
+@statement
+def _clear(ids: Sequence[int]) -> Executable:
+    return update(contact).where(among(contact.c.id, ids)).values(handling_until=null())
 
 
-def _await(_is_sqlite: bool) -> Executable:
-    mine = (beside_index(contact.c.workspace_id) == param("owner")) & _ARE_WANTED
+@statement
+def _lock_contacts(workspace_id: int, ids: Sequence[int]) -> Executable:
+    mine = _are_theirs(workspace_id, ids)
     return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
-
-
-_TAKING, _RENEWING, _RELEASING, _LOCKING = Fixed(_take), Fixed(_renew), Fixed(_release), Fixed(_lock)
-_PUTTING_BACK = Fixed(_put_back)
-_AWAITING, _SEEING, _LOCKING_FREE, _CLEARING = Fixed(_await), Fixed(_see), Fixed(_lock_free), Fixed(_clear)

@@ -4,7 +4,7 @@ country, rejected where they would tell whose they are.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from typing import Annotated
 
 import orjson
 from sqlalchemy import (
@@ -37,13 +37,11 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, Refused
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
-from persistence.statements import Fixed, ListOf, among, param
+from persistence.statements import among, statement
 from persistence.tables.contacts import contact, contact_urn
 from persistence.workspaces import Workspace
 
 ONE: ColumnElement[int] = literal_column("1")
-ADDRESSES = "addresses"
-"""The parameter with URNs, as pairs of scheme and path, of fixed statements."""
 
 BAD_PHONE = "Not a possible phone number: give it with its country code, like +250788123123."
 NO_URN = "Expected a URN: a scheme, a colon and an address, like tel:+250788123123."
@@ -62,11 +60,12 @@ FORMS = {
 TOO_LONG = f"At most {URN_LENGTH_MAX} characters, with `%`, `#` and `?` counted as three."
 HIDDEN = "Contacts cannot be named by URN in an anonymous workspace."
 MOST_CALLED = 5
-_FINDING_CALLED = Fixed(
-    lambda _is_sqlite: select(contact.c.uuid, contact.c.id).where(
-        contact.c.workspace_id == param("owner"), among(contact.c.uuid, "uuids", "UUID"), ~contact.c.is_deleted
-    )
-)
+
+
+@statement
+def _select_called(workspace_id: int, uuids: Sequence[str]) -> Executable:
+    mine = (contact.c.workspace_id == workspace_id) & among(contact.c.uuid, uuids, "UUID") & ~contact.c.is_deleted
+    return select(contact.c.uuid, contact.c.id).where(mine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,50 +100,53 @@ class _Pairs(TypeDecorator[Sequence[Sequence[str]]]):
         return orjson.dumps(list(value or ())).decode()
 
 
+Addresses = Annotated[Sequence[tuple[str, str]], _Pairs()]
+
+
 def addresses_of(urns: Iterable[Urn]) -> list[tuple[str, str]]:
-    """The value of ADDRESSES."""
+    """The schemes and paths of URNs, for statements."""
     return [(urn.scheme, urn.path) for urn in urns]
 
 
-def _find(is_sqlite: bool) -> Executable:
+@statement
+def _select_owners(workspace_id: int, addresses: Addresses, *, is_sqlite: bool = False) -> Executable:
     rows = contact_urn.c
     if is_sqlite:
         return (
             select(rows.id, rows.scheme, rows.path, contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
             .join(contact, contact.c.id == rows.contact_id)
-            .where(rows.workspace_id == param("owner"), _is_listed_on_sqlite())
+            .where(rows.workspace_id == workspace_id, _is_listed_on_sqlite(addresses))
         )
-    pairs, urn = _seek_urns()
-    theirs = (contact.c.workspace_id == param("owner"), contact.c.id == urn.c.contact_id)
+    pairs, urn = _seek_urns(workspace_id, addresses)
+    theirs = (contact.c.workspace_id == workspace_id, contact.c.id == urn.c.contact_id)
     columns = (contact.c.id, contact.c.uuid, contact.c.name, contact.c.status)
     owner = select(*columns).where(*theirs).limit(ONE).correlate(urn).lateral("owner")
     found = pairs.join(urn, true()).join(owner, true())
     return select(urn.c.id, urn.c.scheme, urn.c.path, *owner.c).select_from(found)
 
 
-_FINDING = Fixed(_find)
-
-
-def _hold(is_sqlite: bool, *, has_others: bool, changes: bool) -> Executable:
+@statement
+def _lock_owners(
+    workspace_id: int,
+    addresses: Addresses,
+    beside: Sequence[int],
+    *,
+    has_others: bool,
+    changes: bool,
+    is_sqlite: bool = False,
+) -> Executable:
     """For PostgreSQL: on SQLite, where one transaction writes at a time, nothing is locked."""
     if is_sqlite:
-        return _find(is_sqlite)
-    pairs, urn = _seek_urns()
+        return select(contact.c.id).where(contact.c.workspace_id == workspace_id, among(contact.c.id, beside))
+    pairs, urn = _seek_urns(workspace_id, addresses)
     owning = select(urn.c.contact_id.label("id")).select_from(pairs.join(urn, true()))
-    named = select(func.unnest(cast(param("beside", ListOf()), ARRAY(BigInteger))).label("id"))
+    named = select(func.unnest(cast(beside, ARRAY(BigInteger))).label("id"))
     wanted = (union(owning, named) if has_others else owning.distinct()).subquery("wanted")
     in_order = select(wanted.c.id).order_by(wanted.c.id).subquery("in_order")
-    theirs = (contact.c.workspace_id == param("owner"), contact.c.id == in_order.c.id)
+    theirs = (contact.c.workspace_id == workspace_id, contact.c.id == in_order.c.id)
     holding = select(contact.c.id).where(*theirs).correlate(in_order)
     held = holding.with_for_update(read=not changes, key_share=not changes).lateral("held")
     return select(held.c.id).select_from(in_order.join(held, true()))
-
-
-_HOLDING = {
-    (has_others, changes): Fixed(partial(_hold, has_others=has_others, changes=changes))
-    for has_others in (False, True)
-    for changes in (False, True)
-}
 
 
 def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict[str, UrnOwner]:
@@ -152,7 +154,7 @@ def find_owners(tx: Transaction, workspace_id: int, urns: Sequence[Urn]) -> dict
     if not urns:
         return {}
     owners = {}
-    found = _FINDING.rows(tx, {"owner": workspace_id, ADDRESSES: addresses_of(urns)})
+    found = _select_owners.rows(tx, workspace_id, addresses_of(urns))
     for urn_id, scheme, path, contact_id, uuid, name, status in found:
         identity = Urn(scheme, path).identity
         owners[identity] = UrnOwner(identity, urn_id, contact_id, uuid, name, status)
@@ -168,8 +170,8 @@ def hold_owners(
     """
     if not urns or tx.sqlite:  # where only one transaction writes at a time
         return find_owners(tx, workspace_id, urns)
-    values = {"owner": workspace_id, ADDRESSES: addresses_of(urns)} | ({"beside": beside} if beside else {})
-    held = {contact_id for (contact_id,) in _HOLDING[bool(beside), changes].rows(tx, values)}
+    rows = _lock_owners.rows(tx, workspace_id, addresses_of(urns), beside, has_others=bool(beside), changes=changes)
+    held = {contact_id for (contact_id,) in rows}
     if not held:
         return {}  # whoever creates owners for them now loses the race against one that has come meanwhile
     owners = find_owners(tx, workspace_id, urns)
@@ -255,7 +257,7 @@ def explain_phone(text: str) -> str:
 
 def find_contact(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     """The id of a contact that is not deleted."""
-    found: dict[str, int] = dict(_FINDING_CALLED.rows(tx, {"owner": workspace_id, "uuids": [uuid.lower()]}))
+    found: dict[str, int] = dict(_select_called.rows(tx, workspace_id, [uuid.lower()]))
     return next(iter(found.values()), None)
 
 
@@ -270,7 +272,7 @@ def find_contacts(
     urns = find_urns(tx, workspace, [reference for reference in references if not is_uuid(reference)])
     found: dict[str, int] = {}
     if uuids:
-        found = dict(_FINDING_CALLED.rows(tx, {"owner": workspace.id, "uuids": sorted(uuids)}))
+        found = dict(_select_called.rows(tx, workspace.id, sorted(uuids)))
     wanted = list(urns.values())
     if wanted and workspace.is_anonymous:
         raise InvalidInput.on(field, HIDDEN)
@@ -297,22 +299,22 @@ def find_contacts_called(tx: Transaction, workspace: Workspace, text: str) -> li
     return list(tx.execute(select(contact.c.uuid).where(mine).order_by(contact.c.id).limit(MOST_CALLED)).scalars())
 
 
-def _is_listed_on_sqlite() -> ColumnElement[bool]:
-    """Whether a row is one of the URNs in the parameter ADDRESSES."""
+def _is_listed_on_sqlite(addresses: Addresses) -> ColumnElement[bool]:
+    """Whether a row is one of these URNs."""
     rows = contact_urn.c
-    pair = func.json_each(param(ADDRESSES, _Pairs())).table_valued("value")
+    pair = func.json_each(addresses).table_valued("value")
     first, second = (func.json_extract(pair.c.value, literal_column(f"'$[{place}]'")) for place in (0, 1))
     return tuple_(rows.scheme, rows.path).in_(select(first, second))
 
 
-def _seek_urns() -> tuple[TableValuedAlias, FromClause]:
-    """The URNs in the parameter ADDRESSES on PostgreSQL, each with the row that has it. Each is a seek, which no plan
+def _seek_urns(workspace_id: int, addresses: Addresses) -> tuple[TableValuedAlias, FromClause]:
+    """These URNs on PostgreSQL, each with the row that has it. Each is a seek, which no plan
     turns into a join: before PostgreSQL knows a table it takes it for small, and would read it again for each URN.
     """
     rows = contact_urn.c
-    pairs = func.json_array_elements(cast(param(ADDRESSES, _Pairs()), JSON)).table_valued("value")
+    pairs = func.json_array_elements(cast(addresses, JSON)).table_valued("value")
     scheme, path = (pairs.c.value.op("->>")(literal_column(place)) for place in ("0", "1"))
-    mine = (rows.workspace_id == param("owner"), rows.scheme == scheme, rows.path == path)
+    mine = (rows.workspace_id == workspace_id, rows.scheme == scheme, rows.path == path)
     found = select(rows.id, rows.scheme, rows.path, rows.contact_id).where(*mine).limit(ONE).correlate(pairs)
     return pairs, found.lateral("urn")
 

@@ -1,7 +1,7 @@
 """Contacts by URN: finds the owners of URNs, and creates contacts for new URNs."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from functools import partial
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, bindparam, case, select, update
@@ -13,10 +13,10 @@ from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.groups.smart_groups import find_dependents, follow_contacts, follow_new
-from persistence.sql.columns import UtcDateTime, new_uuid, split
+from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import beside_index
 from persistence.stamps import stamped
-from persistence.statements import ROWS, Fixed, among, inserting, param
+from persistence.statements import among, insert_rows, statement
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
 
 FIRST_PRIORITY = 0
@@ -66,7 +66,7 @@ def _create_contacts(
         }
         for urn in urns
     ]
-    made = dict(_CREATING.rows(tx, {ROWS: values}))
+    made = dict(_insert_contacts.rows(tx, values))
     uuids = {urn.identity: str(row["uuid"]) for urn, row in zip(urns, values, strict=True)}
     links = [
         {
@@ -81,7 +81,7 @@ def _create_contacts(
         for urn in sorted(urns, key=lambda each: each.identity)
     ]
     owners: dict[str, UrnOwner] = {}
-    for urn_id, scheme, path in _LINKING.rows(tx, {ROWS: links}):
+    for urn_id, scheme, path in _insert_urns.rows(tx, links):
         identity = Urn(scheme, path).identity
         uuid = uuids[identity]
         owners[identity] = UrnOwner(identity, urn_id, made[uuid], uuid, None, ACTIVE, is_new=True)
@@ -90,7 +90,7 @@ def _create_contacts(
     return owners
 
 
-_CREATING = inserting(
+_insert_contacts = insert_rows(
     contact,
     (
         *("uuid", "workspace_id", "status", "is_deleted", "fields", "open_ticket_count"),
@@ -98,7 +98,7 @@ _CREATING = inserting(
     ),
     (contact.c.uuid, contact.c.id),
 )
-_LINKING = inserting(
+_insert_urns = insert_rows(
     contact_urn,
     ("workspace_id", "contact_id", "scheme", "path", "display", "priority", "channel_id"),
     (contact_urn.c.id, contact_urn.c.scheme, contact_urn.c.path),
@@ -112,13 +112,13 @@ _LINKING = inserting(
 def hold_in_order(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
     """Locks contacts that will be changed, in the order of ids as everywhere."""
     if not tx.sqlite:
-        _HOLDING.run_later(tx, {"owner": workspace_id, "theirs": sorted(contact_ids)})
+        _lock_contacts.run(tx, workspace_id, sorted(contact_ids))
 
 
 def prefer_channel(tx: Transaction, workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> None:
     """From now on send messages to these URNs through this channel."""
     if urn_ids:
-        _PREFERRING.run_later(tx, {"owner": workspace_id, "urns": urn_ids, "channel": channel_id})
+        _prefer_channel.run(tx, workspace_id, urn_ids, channel_id)
 
 
 def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, revives: bool = True) -> None:
@@ -131,34 +131,30 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
         note_present(tx, workspace_id, dict.fromkeys(contact_ids, revives))
         return
     moment = stamped(tx, contact, workspace_id)
-    values = {"owner": workspace_id, "theirs": contact_ids, "now": tx.now, "moment": moment}
-    _SEEING[revives].run_later(tx, values)
+    _see.run(tx, workspace_id, contact_ids, tx.now, moment, revives=revives)
     follow_contacts(tx, workspace_id, contact_ids, dependents)
 
 
-_THEIRS = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+@statement
+def _lock_contacts(workspace_id: int, ids: Sequence[int]) -> Executable:
+    theirs = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, ids)
+    return select(contact.c.id).where(theirs).order_by(contact.c.id).with_for_update(key_share=True)
 
 
-def _hold(_is_sqlite: bool) -> Executable:
-    return select(contact.c.id).where(_THEIRS).order_by(contact.c.id).with_for_update(key_share=True)
-
-
-def _prefer(_is_sqlite: bool) -> Executable:
+@statement
+def _prefer_channel(workspace_id: int, urn_ids: Sequence[int], channel_id: int) -> Executable:
     rows = contact_urn.c
-    mine = (beside_index(rows.workspace_id) == param("owner")) & among(rows.id, "urns")
-    changed = rows.channel_id.is_distinct_from(param("channel"))
-    return update(contact_urn).where(mine, changed).values(channel_id=param("channel"))
+    mine = (beside_index(rows.workspace_id) == workspace_id) & among(rows.id, urn_ids)
+    return update(contact_urn).where(mine, rows.channel_id.is_distinct_from(channel_id)).values(channel_id=channel_id)
 
 
-def _see(_is_sqlite: bool, *, revives: bool) -> Executable:
-    seen: dict[str, Any] = {"last_seen_on": param("now", UtcDateTime), "modified_on": param("moment", UtcDateTime)}
+@statement
+def _see(workspace_id: int, ids: Sequence[int], now: datetime, moment: datetime, *, revives: bool) -> Executable:
+    theirs = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, ids)
+    seen: dict[str, Any] = {"last_seen_on": now, "modified_on": moment}
     if revives:
         seen["status"] = case((contact.c.status == STOPPED, ACTIVE), else_=contact.c.status)
-    return update(contact).where(_THEIRS).values(**seen)
-
-
-_HOLDING, _PREFERRING = Fixed(_hold), Fixed(_prefer)
-_SEEING = {revives: Fixed(partial(_see, revives=revives)) for revives in (False, True)}
+    return update(contact).where(theirs).values(**seen)
 
 
 class Move(NamedTuple):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, literal_column, select, update
@@ -14,9 +15,8 @@ from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
 from persistence.groups.groups import add_members, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts, follow_new
-from persistence.sql.columns import UtcDateTime
 from persistence.stamps import stamped
-from persistence.statements import ROWS, Fixed, inserting, param
+from persistence.statements import insert_rows, statement
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.translations import read_language
 from persistence.workspaces import Workspace
@@ -67,7 +67,7 @@ def change_contact(
     LostRace if the contact was deleted, or a URN was taken, since the caller read them.
     """
     change = _read_language(change)
-    ((name, language, stored, status, is_deleted),) = _HOLDING.rows(tx, {"owner": workspace.id, "wanted": contact_id})
+    ((name, language, stored, status, is_deleted),) = _lock_contact.rows(tx, workspace.id, contact_id)
     if is_deleted:
         raise LostRace
     if change.group_ids and status != ACTIVE:
@@ -87,24 +87,23 @@ def change_contact(
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
         moment = stamped(tx, contact, workspace.id)
-        _CHANGING.run_later(tx, {"owner": workspace.id, "wanted": contact_id, "moment": moment, **wanted})
+        _update_contact.run(tx, workspace.id, contact_id, moment, **wanted)
         follow_contacts(tx, workspace.id, [contact_id])
 
 
-_MINE = (contact.c.workspace_id == param("owner")) & (contact.c.id == param("wanted"))
-
-
-def _hold(_is_sqlite: bool) -> Executable:
+@statement
+def _lock_contact(workspace_id: int, contact_id: int) -> Executable:
     columns = (contact.c.name, contact.c.language, contact.c.fields, contact.c.status, contact.c.is_deleted)
-    return select(*columns).where(_MINE).with_for_update(key_share=True)
+    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
+    return select(*columns).where(mine).with_for_update(key_share=True)
 
 
-def _change(_is_sqlite: bool) -> Executable:
-    news = {name: param(name, contact.c[name].type) for name in ("name", "language", "fields")}
-    return update(contact).where(_MINE).values(modified_on=param("moment", UtcDateTime), **news)
-
-
-_HOLDING, _CHANGING = Fixed(_hold), Fixed(_change)
+@statement
+def _update_contact(
+    workspace_id: int, contact_id: int, moment: datetime, name: str | None, language: str | None, fields: Any
+) -> Executable:
+    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
+    return update(contact).where(mine).values(modified_on=moment, name=name, language=language, fields=fields)
 
 
 def _read_language(change: ContactChange) -> ContactChange:
@@ -158,7 +157,7 @@ def _check_free(
 def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
     """Make these the contact's URNs in this order; removed ones become free. Returns whether anything changed."""
     rows = contact_urn.c
-    ordered = _PRESENT.rows(tx, {"wanted": contact_id})
+    ordered = _select_urns.rows(tx, contact_id)
     present = {(scheme, path): urn_id for urn_id, scheme, path in ordered}
     wanted = {(urn.scheme, urn.path): urn for urn in urns}
     if list(present) == list(wanted):
@@ -194,17 +193,17 @@ def _link_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequen
         }
         for priority, urn in enumerate(urns)
     ]
-    return len(_LINKING.rows(tx, {ROWS: links}))
+    return len(_insert_urns.rows(tx, links))
 
 
-_PRESENT = Fixed(
-    lambda _is_sqlite: (
-        select(contact_urn.c.id, contact_urn.c.scheme, contact_urn.c.path)
-        .where(contact_urn.c.contact_id == param("wanted"))
-        .order_by(contact_urn.c.priority, contact_urn.c.id)
-    )
-)
-_LINKING = inserting(
+@statement
+def _select_urns(contact_id: int) -> Executable:
+    rows = contact_urn.c
+    theirs = select(rows.id, rows.scheme, rows.path).where(rows.contact_id == contact_id)
+    return theirs.order_by(rows.priority, rows.id)
+
+
+_insert_urns = insert_rows(
     contact_urn,
     ("workspace_id", "contact_id", "scheme", "path", "display", "priority"),
     (contact_urn.c.id,),
