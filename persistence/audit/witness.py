@@ -1,13 +1,11 @@
 """The witness of a unit of work: it sees each statement that changes an audited table, and writes what changed and who
 changed it into the same transaction. What no change of a table tells, `tell_deed` does: who merged contacts, who
-read a secret. A failed sign-in is told by nobody's witness (`tell_failed_sign_in`).
-
-Which changes of which tables the audit log tells, and under which names. This is the only list of them.
+read a secret. A failed sign-in is told by nobody's witness (`tell_failed_sign_in`). Which changes are told, the policy
+of each table says.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as declared
 from datetime import date, datetime
 from typing import Any
 
@@ -15,6 +13,7 @@ from sqlalchemy import CursorResult, Insert, Table, Update, select
 from sqlalchemy.sql.dml import UpdateBase
 
 from persistence.database import Parameters, Transaction
+from persistence.policies import Audited, policy_of
 from persistence.secrets.encryption import Sealed, SecretDamaged, SecretKeyChanged, sealed_text
 from persistence.sql.columns import new_uuid, time_text
 from persistence.statements import insert_rows
@@ -35,7 +34,6 @@ Changes = dict[str, list[Any]]
 
 _insert_events = insert_rows(audit_event, [each.key for each in audit_event.c if each.key != "id"])
 
-DELETED_MESSAGE = "deleted"
 NAMES = {
     "contact_uuid": "contact",
     "is_active": "active",
@@ -64,94 +62,9 @@ class Actor:
     address: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """The changes of one table. `shown` columns appear with both values, `hidden` ones hold secrets: only that they
-    changed is told. `name` is the column that names the record. `ended` has the values of columns that mean that the
-    record is deleted. With `only_end` nothing else is told; `of_user` tables have no workspace, and their changes are
-    told in each workspace of the user in that column.
-    """
-
-    resource: str
-    name: str | None = None
-    shown: tuple[str, ...] = ()
-    hidden: tuple[str, ...] = ()
-    ended: Mapping[str, object] = declared(default_factory=dict)
-    only_end: bool = False
-    of_user: str | None = None
-    tells_creation: bool = True
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """What must have changed for an entry."""
-        return (*self.ended,) if self.only_end else (*self.shown, *self.hidden, *self.ended)
-
-
-AUDITED: Mapping[str, Audited] = {
-    "membership": Audited("users", shown=("role",)),
-    "app_user": Audited("users", "email", ("first_name", "last_name", "is_active"), of_user="id", tells_creation=False),
-    "account": Audited(
-        "account",
-        shown=("totp_confirmed_on",),
-        hidden=("password_hash", "recovery_hashes"),
-        of_user="user_id",
-        tells_creation=False,
-    ),
-    "sign_in": Audited("sessions", shown=("method",), of_user="user_id"),
-    "api_token": Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
-    "invitation": Audited("invitations", "email", ("role",)),
-    "workspace": Audited(
-        "workspace",
-        "name",
-        (
-            *("name", "country", "timezone", "languages", "date_style", "number_format", "is_anonymous"),
-            "answer_limit",
-        ),
-    ),
-    "channel": Audited(
-        "channels",
-        "name",
-        ("name", "address", "country", "webhook_events", "messages_per_second", "allow_international"),
-        ("secret", "config", "webhook_url", "webhook_secret"),
-        ended={"is_active": False},
-    ),
-    "flow": Audited("flows", "name", ("name", "is_archived", "definition_revision", "ignores_triggers")),
-    "trigger": Audited("triggers", shown=("type", "keywords", "is_archived")),
-    "campaign": Audited("campaigns", "name", ("name", "is_archived")),
-    "campaign_event": Audited("campaign_events", ended={"is_deleted": True}),
-    "resthook": Audited("resthooks", "slug"),
-    "resthook_subscriber": Audited("resthook_subscribers", hidden=("target_url", "webhook_secret")),
-    "webhook_receiver": Audited(
-        "webhook_receivers",
-        shown=("retry_delays", "per_second", "switched_off_on", "signature", "format"),
-        hidden=("private_key",),
-        tells_creation=False,
-    ),
-    "contact_group": Audited("groups", "name", ("name",)),
-    "contact_field": Audited("fields", "name", ("name", "type", "agent_access")),
-    "label": Audited("labels", "name", ("name",)),
-    "global_value": Audited("globals", "name", hidden=("value",)),
-    "topic": Audited("topics", "name", ("name",)),
-    "optin": Audited("optins", "name", ("name",)),
-    "classifier": Audited("classifiers", "name", ("name", "intents")),
-    "ticketer": Audited("ticketers", "name", ("name",)),
-    "template": Audited("templates", "name", ("name",)),
-    "contact": Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
-    "broadcast": Audited("broadcasts", shown=("status", "scheduled_on")),
-    "flow_start": Audited("flow_starts", shown=("start_type",)),
-    "contact_import": Audited("contact_imports", "filename", ("status", "cancelled_on", "taken_back_on")),
-    "export": Audited("exports", "type", ("type", "format")),
-    "data_request": Audited("data_requests", "type", ("type", "contact_uuid")),
-    "media": Audited("media", "filename", tells_creation=False),
-    "message": Audited("messages", ended={"visibility": DELETED_MESSAGE}, only_end=True, tells_creation=False),
-}
-"""By the name of the table. `revoked_on` ends a token whatever time it gets."""
-
-
-def _columns(table: Table) -> list[Any]:
-    rule = AUDITED[table.name]
-    beside = ("id", "uuid", "workspace_id", "user_id", rule.name)
-    told = [each for each in table.c if each.key in {*rule.columns, *beside}]
+def _columns(table: Table, rule: Audited) -> list[Any]:
+    others = ("id", "uuid", "workspace_id", "user_id", rule.name)
+    told = [each for each in table.c if each.key in {*rule.columns, *others}]
     return [sealed_text(each).label(each.key) if isinstance(each.type, Sealed) else each for each in told]
 
 
@@ -204,7 +117,7 @@ class Witness:
     ) -> CursorResult[*tuple[Any, ...]]:
         """Execute a statement, and tell what it changed."""
         table = statement.table
-        rule = AUDITED.get(table.name) if isinstance(table, Table) else None
+        rule = policy_of(table).audited if isinstance(table, Table) else None
         if rule is None or not isinstance(table, Table) or not _concerns(rule, statement):
             return tx.connection.execute(statement, parameters)
         if not isinstance(statement, Insert):
@@ -219,7 +132,7 @@ class Witness:
 
     def note_created(self, tx: Transaction, table: Table, row: Row) -> None:
         """Tell of a row that was inserted by a statement that this has not seen."""
-        rule = AUDITED.get(table.name)
+        rule = policy_of(table).audited
         found = None if rule is None else self._of_insert(rule, row, None)
         if rule is not None and found is not None:
             self._tell(tx, rule, [found])
@@ -241,7 +154,7 @@ class Witness:
             new = _set(statement, each) if isinstance(statement, Update) else None
             if new is not None and not _can_tell(rule, new):
                 continue
-            for row in _read(tx, table, statement, each):
+            for row in _read(tx, table, rule, statement, each):
                 if new is None:
                     found.append((DELETED, row, _differences(rule, row, {})))
                 else:
@@ -328,10 +241,10 @@ def _yields(statement: Insert) -> bool:
     return getattr(statement, "_post_values_clause", None) is not None
 
 
-def _read(tx: Transaction, table: Table, statement: UpdateBase, parameters: Row | None) -> list[Row]:
+def _read(tx: Transaction, table: Table, rule: Audited, statement: UpdateBase, parameters: Row | None) -> list[Row]:
     """The rows that an UPDATE or DELETE will change."""
     chosen = getattr(statement, "whereclause", None)
-    wanted = select(*_columns(table))
+    wanted = select(*_columns(table, rule))
     rows = tx.connection.execute(wanted if chosen is None else wanted.where(chosen), parameters).mappings()
     return [_opened(tx, table, dict(row)) for row in rows]
 
@@ -341,7 +254,7 @@ def _read_upserted(tx: Transaction, table: Table, statement: UpdateBase, rule: A
     if not isinstance(statement, Insert) or rule.resource != "account":
         return None
     values = {getattr(key, "key", key): value for key, value in (statement._values or {}).items()}
-    owner = select(*_columns(table)).where(table.c.user_id == values["user_id"])
+    owner = select(*_columns(table, rule)).where(table.c.user_id == values["user_id"])
     row = tx.connection.execute(owner).mappings().first()
     return None if row is None else _opened(tx, table, dict(row))
 

@@ -2,9 +2,9 @@
 numbering plan changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import (
@@ -39,23 +39,19 @@ from persistence.groups.groups import add_members, hold_contacts, leave_all_grou
 from persistence.groups.smart_groups import find_dependents, follow_contacts, refresh_contacts
 from persistence.labels import hold_messages
 from persistence.lists import ListQuery, ListSpec
+from persistence.policies import policy_of
 from persistence.sql.columns import split
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.pages import Order
 from persistence.stamps import later, stamped
 from persistence.tables.changes import conversation
-from persistence.tables.channels import channel_event, gateway_call
-from persistence.tables.contacts import ACTIVE, contact, contact_note, contact_urn, group, group_membership
+from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.data_jobs import imported_contact
-from persistence.tables.flow_starts import flow_start, flow_start_contact
-from persistence.tables.messages import broadcast, broadcast_contact, message
+from persistence.tables.flow_starts import flow_start
+from persistence.tables.messages import broadcast, message
 from persistence.tables.runs import flow_run, flow_session
-from persistence.tables.triggers import trigger_contact
 from persistence.tickets.actions import move_tickets
 from persistence.workspaces import Workspace
-
-NAMED_IN = ((broadcast_contact, "broadcast_id"), (flow_start_contact, "start_id"), (trigger_contact, "trigger_id"))
-"""Where contacts are named as recipients, each once."""
 
 OLD_NUMBER, TWO_SCHEMES = "old_number", "two_schemes"
 MOST_MERGED = 100
@@ -112,9 +108,13 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     note_deleted(tx, workspace.id, CONTACT, [other.uuid], merged_into=kept.uuid)
     refresh_contacts(tx, workspace, [kept_id])
     _move_history(tx, workspace, kept_id, other_id)
-    named = {table.name: _rename(tx, workspace, table, key, kept_id, other_id) for table, key in NAMED_IN}
-    note_changed(tx, broadcast, workspace.id, named[broadcast_contact.name])
-    for some in split(sorted(named[flow_start_contact.name])):
+    named = {
+        table.name: _rename(tx, workspace, table, rule, kept_id, other_id)
+        for table, rule in _merged_by_rule().items()
+        if rule != "moved"
+    }
+    note_changed(tx, broadcast, workspace.id, named["broadcast_contact"])
+    for some in split(sorted(named["flow_start_contact"])):
         starts = _ours(flow_start, workspace) & flow_start.c.id.in_(some)
         tx.execute(update(flow_start).where(starts).values(modified_on=stamped(tx, flow_start, workspace.id)))
     tell_deed(tx, workspace.id, "contacts", MERGED, kept.uuid, changes={"merged": [None, other.uuid]})
@@ -308,6 +308,15 @@ def renumber_some(
     return (found[-1].id if len(found) == BATCH else 0), report
 
 
+@cache
+def _merged_by_rule() -> Mapping[Table, str]:
+    """The tables whose rows are moved to another contact as their policies say."""
+    from persistence.tables.complete import metadata  # noqa: PLC0415  # who gives new numbers needs few tables
+
+    rules = {each: policy_of(each).merged or "apart" for each in metadata.sorted_tables}
+    return {table: rule for table, rule in rules.items() if rule not in ("apart", "left")}
+
+
 def _ours(table: Table, workspace: Workspace) -> ColumnElement[bool]:
     return table.c.workspace_id == workspace.id
 
@@ -356,7 +365,7 @@ def _move_history(tx: Transaction, workspace: Workspace, kept_id: int, other_id:
     _join_conversations(tx, workspace, kept_id, other_id)
     moving = update(message).where(theirs).values(contact_id=kept_id, modified_on=later(tx, message))
     note_messages(tx, workspace.id, tx.execute(moving.returning(message.c.id)).scalars())
-    for table in (channel_event, contact_note, gateway_call):
+    for table in (table for table, rule in _merged_by_rule().items() if rule == "moved"):
         tx.execute(update(table).where(_of(table, workspace, other_id)).values(contact_id=kept_id))
 
 

@@ -1,13 +1,12 @@
-"""Erases a person from all tables of a workspace, from files, and from what was for this person alone. TREATED says
-what happens to each table; a test compares it with the tables that there are. Rows of others that mention the
-person's address lose the text with it.
+"""Erases a person from all tables of a workspace, as their policies say, from files, and from what was for this person
+alone. Rows of others that mention the person's address lose the text with it.
 
 Rewrites the files of the database, so that they hold nothing of what was deleted: databases only mark space as free.
 Meanwhile others wait: on SQLite those who write, on PostgreSQL those who use the table that is rewritten.
 """
 
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -46,70 +45,23 @@ from persistence.data_requests.person import Person, redact
 from persistence.database import Database, Transaction
 from persistence.media.media import delete_media, named_in
 from persistence.media.store import MediaStore
+from persistence.policies import policy_of
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
-from persistence.tables.audit import audit_event
-from persistence.tables.campaigns import campaign_fire
-from persistence.tables.channels import gateway_call
+from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.data_jobs import FAILED, contact_import, export, imported_contact, rejected_row
-from persistence.tables.deliveries import delivery, resthook_event
+from persistence.tables.deliveries import delivery
 from persistence.tables.flow_starts import flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, media, message
 from persistence.tables.moves import moved_record
-from persistence.tables.runs import flow_run, flow_session, parked_sprint
-from persistence.tables.service import archive, kept_answer
+from persistence.tables.runs import flow_run
+from persistence.tables.service import archive
 from persistence.tables.tickets import ticket
-from persistence.tables.triggers import trigger_contact
 
 Counts = dict[str, int]
+TABLES = metadata.sorted_tables
 STOPPED_BY_ERASURE = "A person's data was erased while this was waiting: begin again."
-
-OWN_ROWS: Mapping[str, Table] = {
-    each.name: each
-    for each in (
-        campaign_fire,
-        broadcast_contact,
-        flow_start_contact,
-        trigger_contact,
-        parked_sprint,
-        delivery,
-        gateway_call,
-        imported_contact,
-    )
-}
-"""Rows of the contact that delete_contacts leaves; attempts go with their deliveries."""
-MENTIONS: Mapping[str, Column[Any]] = {
-    "delivery": delivery.c.body,
-    "resthook_event": resthook_event.c.data,
-    "idempotency_answer": kept_answer.c.body,
-    "imported_contact": imported_contact.c.changes,
-}
-"""Rows that go if this column mentions the person."""
-DOCUMENTS: Sequence[Column[Any]] = (
-    broadcast.c.urns,
-    flow_start.c.params,
-    flow_start.c.parent,
-    flow_session.c.state,
-    flow_run.c.results,
-    audit_event.c.changes,
-    export.c.filters,
-)
-"""Documents of others, in which texts with an address of the person become empty."""
-QUERIES: Sequence[Column[Any]] = (broadcast.c.query, flow_start.c.query)
-"""Queries of the past that name an address."""
-
-AFFECTED: Sequence[str] = sorted(
-    {
-        *("contact", "contact_urn", "contact_note", "group_membership", "message", "message_label", "flow_session"),
-        *("ticket", "ticket_event", "channel_event", "delivery_attempt", "media", "moved_record", "conversation"),
-        *("contact_import", "rejected_row", "data_request"),
-        *OWN_ROWS,
-        *MENTIONS,
-        *(each.table.name for each in (*DOCUMENTS, *QUERIES)),
-    }
-)
-"""The tables from which something of a person is erased: their files are rewritten."""
 
 ENDING = ".jsonl.gz"
 UUID_LENGTH = 36
@@ -156,21 +108,25 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
     _change(tx, person, broadcast, broadcast.c.id.in_(named))
     named = select(of.start_id).where(_own(flow_start_contact, person), of.is_named)
     _change(tx, person, flow_start, flow_start.c.id.in_(named))
-    for table in OWN_ROWS.values():
-        tx.execute(delete(table).where(_own(table, person)))
+    for table in TABLES:
+        if policy_of(table).erased == "rows":
+            tx.execute(delete(table).where(_own(table, person)))
     paths = (contact_urn.c.workspace_id == person.workspace_id) & contact_urn.c.path.in_(person.paths)
     tx.execute(delete(contact_urn).where(paths, contact_urn.c.contact_id.is_(None)))
-    for name, column in MENTIONS.items():
-        mentioned = [row for row, body in _find(tx, person, column) if _is_in_body(person, body)]
-        for row in mentioned:
-            tx.execute(delete(column.table).where(row))
-        counts[name] = counts.get(name, 0) + len(mentioned)
-    for column in DOCUMENTS:
-        _redact(tx, person, column)
-    for column in QUERIES:
-        for row, query in _find(tx, person, column):
-            if person.is_in(query, by_uuid=False):
-                tx.execute(update(column.table).where(row).values({column: None}))
+    for table in TABLES:
+        rule = policy_of(table)
+        if rule.mentions is not None:
+            found = _find(tx, person, table.c[rule.mentions])
+            mentioned = [row for row, body in found if _is_in_body(person, body)]
+            for row in mentioned:
+                tx.execute(delete(table).where(row))
+            counts[str(table.name)] = counts.get(str(table.name), 0) + len(mentioned)
+        for name in rule.documents:
+            _redact(tx, person, table.c[name])
+        for name in rule.queries:
+            for row, query in _find(tx, person, table.c[name]):
+                if person.is_in(query, by_uuid=False):
+                    tx.execute(update(table).where(row).values({name: None}))
     _forget_address_of_others(tx, person)
     _forget_notes_of_moves(tx, person)
     _forget_files(tx, person)
@@ -457,7 +413,7 @@ def _rewrite_sqlite(database: Database, *, is_forced: bool) -> bool:
 def _rewrite_postgres(engine: Engine, *, is_forced: bool) -> bool:
     is_whole = True
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        for table in AFFECTED:
+        for table in sorted(each.name for each in TABLES if policy_of(each).has_person):
             size = connection.execute(SIZE, {"name": table}).scalar() or 0
             if size > MOST_TABLE_BYTES and not is_forced:
                 is_whole = False

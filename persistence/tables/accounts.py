@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, TypedColumns
 
+from persistence.policies import SET_UP, Audited, policy
 from persistence.sql.columns import Json, NumberedColumns, UtcDateTime, UuidColumns, numbered_table, table_of
 
 PUBLIC_LENGTH = 12
@@ -23,7 +24,16 @@ class TokenColumns(NumberedColumns):
     areas: Named[Any] = Column(Json, nullable=True)
 
 
-token = numbered_table("api_token", TokenColumns, Index("ix_api_token_workspace_id", "workspace_id"))
+token = numbered_table(
+    "api_token",
+    TokenColumns,
+    Index("ix_api_token_workspace_id", "workspace_id"),
+    info=policy(
+        SET_UP,
+        audited=Audited("tokens", "public", ("name", "scope", "areas", "expires_on"), ended={"revoked_on": None}),
+        is_carried=False,
+    ),
+)
 """`areas` is a list of the resources that it is limited to, null for all."""
 EMAIL_LENGTH = 254
 PERSON_NAME_LENGTH = 150
@@ -38,7 +48,14 @@ class UserColumns(UuidColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-user = numbered_table("app_user", UserColumns)
+user = numbered_table(
+    "app_user",
+    UserColumns,
+    info=policy(
+        SET_UP,
+        audited=Audited("users", "email", ("first_name", "last_name", "is_active"), of_user="id", tells_creation=False),
+    ),
+)
 
 
 class MembershipColumns(TypedColumns):
@@ -49,7 +66,10 @@ class MembershipColumns(TypedColumns):
 
 
 membership = table_of(
-    "membership", MembershipColumns, Index("ix_membership_page", "workspace_id", "created_on", "user_id")
+    "membership",
+    MembershipColumns,
+    Index("ix_membership_page", "workspace_id", "created_on", "user_id"),
+    info=policy("a row for each user of a workspace", audited=Audited("users", shown=("role",))),
 )
 
 WORKSPACE_NAME_LENGTH = 128
@@ -68,5 +88,16 @@ class WorkspaceColumns(UuidColumns):
     answer_limit: Named[int | None] = Column(Integer)
 
 
-workspace = numbered_table("workspace", WorkspaceColumns)
+workspace = numbered_table(
+    "workspace",
+    WorkspaceColumns,
+    info=policy(
+        SET_UP,
+        audited=Audited(
+            "workspace",
+            "name",
+            ("name", "country", "timezone", "languages", "date_style", "number_format", "is_anonymous", "answer_limit"),
+        ),
+    ),
+)
 """`archiving` has the archives that were begun and are not done, by kind and period: {"attempts", "until"}."""

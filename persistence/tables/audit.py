@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import Column, Index, Named, String, Text
 
+from persistence.policies import TRIMMED, policy
 from persistence.sql.columns import Json, RecordColumns, UtcDateTime, UuidText, numbered_table
 from persistence.tables.accounts import EMAIL_LENGTH
 from persistence.tables.sign_ins import ADDRESS_LENGTH
@@ -31,6 +32,7 @@ audit_event = numbered_table(
     Index("ix_audit_event_record", "workspace_id", "record_uuid", "created_on", "id"),
     Index("ix_audit_event_actor", "workspace_id", "actor_email", "created_on", "id"),
     Index("ix_audit_event_created", "created_on"),
+    info=policy(TRIMMED, documents=("changes",)),
 )
 """Who changed what. It copies names and addresses, because it outlives the records; `changes` has the former and the
 new value of each field, without secrets. `via` is session, token or command."""

@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, UniqueConstraint
 
+from persistence.policies import SET_UP, TRIMMED, Audited, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -48,6 +49,11 @@ campaign_event = numbered_table(
     Index("ix_campaign_event_campaign", "campaign_id", "created_on", "id"),
     Index("ix_campaign_event_flow", "flow_id"),
     partial_index("ix_campaign_event_unscheduled", "scheduling_since", "id", where=UNSCHEDULED),
+    info=policy(
+        SET_UP,
+        audited=Audited("campaign_events", ended={"is_deleted": True}),
+        refers={"scheduling_after_id": "contact"},
+    ),
 )
 """`relative_to` is the key of a date field, which cannot be deleted while events use it, or of a date that every
 contact has. `timed_on` is when the time settings were last changed. An event with `scheduling_since` waits for a
@@ -71,6 +77,7 @@ campaign = numbered_table(
     partial_index("uq_campaign_name", "workspace_id", "name_key", where=LIVING, unique=True),
     Index("ix_campaign_page", "workspace_id", "created_on", "id"),
     Index("ix_campaign_group", "group_id"),
+    info=policy(SET_UP, audited=Audited("campaigns", "name", ("name", "is_archived"))),
 )
 """Only archived campaigns can lose their group; they keep its name and UUID."""
 
@@ -95,6 +102,7 @@ campaign_fire = numbered_table(
     partial_index("ix_campaign_fire_event_due", "event_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_fired", "fired_on", "id", where="fired_on IS NOT NULL"),
     partial_index("ix_campaign_fire_contact", "contact_id", where=UNFIRED),
+    info=policy(TRIMMED, erased="rows", merged="left"),
 )
 """The unique triple lets an event fire once for a contact and a time, even if it is scheduled repeatedly."""
 

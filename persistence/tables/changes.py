@@ -13,6 +13,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from persistence.policies import TRIMMED, policy
 from persistence.sql.columns import (
     BigId,
     LinkColumns,
@@ -51,6 +52,12 @@ conversation = numbered_table(
         where="is_unread",
         sqlite_where="is_unread = 1",
     ),
+    info=policy(
+        "goes with its last message or contact",
+        erased="apart",
+        merged="apart",
+        refers={"message_id": "message", "read_id": "message"},
+    ),
 )
 conversation.add_is_dependent_on(message)
 """A contact with messages: the last one that is not deleted, and the folder of that message. `unread_count` counts
@@ -65,7 +72,12 @@ class DayCountColumns(LinkColumns):
     number: Named[int] = Column(BigInteger)
 
 
-day_count = table_of("day_count", DayCountColumns, Index("ix_day_count_page", "workspace_id", "kind", "day"))
+day_count = table_of(
+    "day_count",
+    DayCountColumns,
+    Index("ix_day_count_page", "workspace_id", "kind", "day"),
+    info=policy("what happened on a day, in the figures of the workspace", refers={"subject": "channel"}),
+)
 """What happened on a day (UTC). `kind` is `came` or `went`, messages of the channel `subject` (0: of none), or
 `active`: contacts from whom a first message of the day came (`subject` is 0)."""
 
@@ -80,7 +92,11 @@ class FlowCountColumns(LinkColumns):
     number: Named[int] = Column(BigInteger)
 
 
-flow_count = table_of("flow_count", FlowCountColumns)
+flow_count = table_of(
+    "flow_count",
+    FlowCountColumns,
+    info=policy("what runs did on a day, in the figures of a flow"),
+)
 """What runs of a flow did on a day (UTC). `kind` is `exit`, passes through the exit with the UUID `key`, or `result`:
 results with the key `key` that got the category `value`."""
 
@@ -99,6 +115,7 @@ deletion = numbered_table(
     Index("ix_deletion_page", "workspace_id", "modified_on", "id"),
     Index("ix_deletion_kind", "workspace_id", "kind", "modified_on", "id"),
     Index("ix_deletion_age", "modified_on"),
+    info=policy(TRIMMED),
 )
 """A record of the API that is gone since `modified_on`, by the clock of the workspace: its UUID or key, and the UUID of
 the contact into which a contact was merged."""

@@ -15,6 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from persistence.policies import TRIMMED, Audited, policy
 from persistence.secrets.encryption import sealed_column, sealed_json_column
 from persistence.sql.columns import (
     BigId,
@@ -47,6 +48,7 @@ channel_alarm = numbered_table(
     Index("ix_channel_alarm_channel", "channel_id", "opened_on"),
     Index("ix_channel_alarm_closed", "closed_on", "id"),
     Index("ix_channel_alarm_page", "workspace_id", "opened_on", "id"),
+    info=policy(TRIMMED),
 )
 """At most one alarm of a kind is open per channel; the unique index decides races between workers."""
 
@@ -77,6 +79,9 @@ channel_event = numbered_table(
         "id",
         where="is_pending",
         sqlite_where="is_pending = 1",
+    ),
+    info=policy(
+        "the calls of contacts; nothing archives them, and they go with their contact", erased="apart", merged="moved"
     ),
 )
 """`external_id` identifies a phone's report (number, type and time), unique per channel: a repeat creates no second
@@ -133,6 +138,17 @@ channel = numbered_table(
     partial_index("uq_channel_device", "device_uuid", where="is_active AND parted_from_id IS NULL", unique=True),
     Index("ix_channel_device", "device_uuid"),
     Index("ix_channel_parted_from", "parted_from_id"),
+    info=policy(
+        TRIMMED,
+        audited=Audited(
+            "channels",
+            "name",
+            ("name", "address", "country", "webhook_events", "messages_per_second", "allow_international"),
+            ("secret", "config", "webhook_url", "webhook_secret"),
+            ended={"is_active": False},
+        ),
+        refers={"parted_from_id": "channel"},
+    ),
 )
 
 """A phone that registers again keeps its previous secret until the new one is used (`previous_secret`).
@@ -166,6 +182,7 @@ gateway_call = numbered_table(
     Index("ix_gateway_call_channel", "channel_id", "created_on", "id"),
     Index("ix_gateway_call_outcome", "workspace_id", "outcome", "created_on", "id"),
     Index("ix_gateway_call_contact", "contact_id"),
+    info=policy(TRIMMED, erased="rows", merged="moved", is_carried=False),
 )
 """The latest calls to gateways, with secrets hidden: a sample if there are many. A call outlives its message for a few
 days, so it has no reference to it."""
@@ -182,6 +199,7 @@ forgotten_report = numbered_table(
     ForgottenReportColumns,
     Index("uq_forgotten_report", "channel_id", "report_key", "workspace_id", unique=True),
     Index("ix_forgotten_report_age", "forgotten_on", "id"),
+    info=policy(TRIMMED),
 )
 """`report_key` is the `external_id` that a channel event had: a hash, which reveals nothing about the contact."""
 
@@ -200,7 +218,10 @@ class FormerChannelColumns(OwnedColumns):
 
 
 former_channel = numbered_table(
-    "former_channel", FormerChannelColumns, Index("uq_former_channel", "channel_id", "workspace_id", unique=True)
+    "former_channel",
+    FormerChannelColumns,
+    Index("uq_former_channel", "channel_id", "workspace_id", unique=True),
+    info=policy("a row for each workspace that a phone has left"),
 )
 """One row for each workspace that a phone has left, until it returns. The receiver's secrets are kept because
 earlier events may still have to be delivered."""
@@ -223,6 +244,7 @@ waiting_registration = numbered_table(
     WaitingRegistrationColumns,
     Index("ix_waiting_registration_channel", "channel_id"),
     Index("ix_waiting_registration_seen", "last_seen"),
+    info=policy(TRIMMED),
 )
 """A registration with the device UUID of a known phone but another push token, until it is claimed."""
 
@@ -245,6 +267,7 @@ sync_record = numbered_table(
     SyncRecordColumns,
     Index("ix_sync_record_channel", "channel_id", "id"),
     Index("ix_sync_record_created_on", "created_on"),
+    info=policy(TRIMMED),
 )
 
 ADDRESS_LENGTH = 64
@@ -257,5 +280,8 @@ class RegistrationWindowColumns(TypedColumns):
 
 
 registration_window = table_of(
-    "registration_window", RegistrationWindowColumns, Index("registration_window_began", "began_on")
+    "registration_window",
+    RegistrationWindowColumns,
+    Index("registration_window_began", "began_on"),
+    info=policy(TRIMMED),
 )

@@ -14,6 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from persistence.policies import SET_UP, Audited, policy
 from persistence.sql.columns import (
     FOUND_BY,
     BigId,
@@ -53,7 +54,13 @@ contact = numbered_table(
     "contact",
     ContactColumns,
     Index("ix_contact_page", "workspace_id", "is_deleted", "modified_on", "id"),
-    info={FOUND_BY: "is_deleted IN (true, false)"},
+    info={FOUND_BY: "is_deleted IN (true, false)"}
+    | policy(
+        "the people a workspace is for",
+        erased="apart",
+        audited=Audited("contacts", ended={"is_deleted": True}, only_end=True, tells_creation=False),
+        refers={"current_flow_id": "flow", "merged_into_id": "contact"},
+    ),
 )
 """`fields` maps a field's UUID to the types as which its value was read: {"text", "number", "datetime", "state",
 "district", "ward"}. Only flows set `timezone`. `handling_until` is when a worker's lease of the contact ends,
@@ -77,6 +84,12 @@ contact_urn = numbered_table(
     ContactUrnColumns,
     UniqueConstraint("workspace_id", "scheme", "path"),
     Index("ix_contact_urn_contact", "contact_id", "priority", "id"),
+    info=policy(
+        "how contacts are reached; one that is left keeps its history",
+        erased="apart",
+        merged="apart",
+        refers={"former_contact_id": "contact"},
+    ),
 )
 """Lower `priority` comes first. A URN without a contact is free; `former_contact_id` is who had it last then, so that
 it is found when the data of that person is asked for."""
@@ -103,6 +116,7 @@ field = numbered_table(
     Index("uq_contact_field_key", "workspace_id", "key", unique=True),
     Index("uq_contact_field_name", "workspace_id", "name_key", unique=True),
     Index("ix_contact_field_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("fields", "name", ("name", "type", "agent_access"))),
 )
 """`agent_access`: `none` hides the field from agents, `view` lets them read it, `edit` also write it."""
 
@@ -128,6 +142,7 @@ group = numbered_table(
     partial_index("ix_contact_group_unready", "status", "id", where="status <> 'ready'"),
     Index("uq_contact_group_name", "workspace_id", "name_key", unique=True),
     Index("ix_contact_group_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("groups", "name", ("name",)), refers={"evaluated_after_id": "contact"}),
 )
 
 """`evaluated_until` is the end of the lease with which a worker finds the members of a smart group, in the order of
@@ -141,7 +156,10 @@ class GroupMembershipColumns(LinkColumns):
 
 
 group_membership = table_of(
-    "group_membership", GroupMembershipColumns, Index("ix_group_membership_contact", "contact_id", "group_id")
+    "group_membership",
+    GroupMembershipColumns,
+    Index("ix_group_membership_contact", "contact_id", "group_id"),
+    info=policy("who is in which group", erased="apart", merged="apart"),
 )
 
 NOTE_LENGTH = 10_000
@@ -159,6 +177,7 @@ contact_note = numbered_table(
     ContactNoteColumns,
     Index("ix_contact_note_page", "workspace_id", "created_on", "id"),
     Index("ix_contact_note_contact", "contact_id", "created_on", "id"),
+    info=policy("what people wrote about a contact; they go with the contact", erased="apart", merged="moved"),
 )
 """What people of the workspace wrote about a contact."""
 

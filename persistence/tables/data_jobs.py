@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
 
+from persistence.policies import TRIMMED, Audited, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -58,6 +59,12 @@ contact_import = numbered_table(
     Index("ix_contact_import_page", "workspace_id", "created_on", "id"),
     Index("ix_contact_import_age", "created_on", "id"),
     partial_index("ix_contact_import_due", "workspace_id", "id", where=DUE),
+    info=policy(
+        TRIMMED,
+        erased="apart",
+        audited=Audited("contact_imports", "filename", ("status", "cancelled_on", "taken_back_on")),
+        is_carried=False,
+    ),
 )
 """`source` is the uploaded file in the media store, `location` the file of rejected rows. `columns` is a list of what
 `persistence.contact_imports.columns.Column` holds; `reading` has "encoding", "date_style", "decimal_sign", "unread",
@@ -74,7 +81,10 @@ class RejectedRowColumns(OwnedColumns):
 
 
 rejected_row = numbered_table(
-    "rejected_row", RejectedRowColumns, Index("ix_rejected_row_import", "import_id", "number")
+    "rejected_row",
+    RejectedRowColumns,
+    Index("ix_rejected_row_import", "import_id", "number"),
+    info=policy("goes with its import", erased="apart", is_carried=False),
 )
 """Rows that an import rejected, until its file of them is written."""
 
@@ -91,6 +101,7 @@ imported_contact = numbered_table(
     ImportedContactColumns,
     Index("ix_imported_contact_import", "import_id", "contact_id", "id"),
     Index("ix_imported_contact_contact", "contact_id"),
+    info=policy("goes with its import", erased="rows", mentions="changes", merged="apart", is_carried=False),
 )
 """What rows of an import changed, so that it can be taken back; a row is deleted with that. `changes` has in "values"
 what was before and after, by "name", "language" or the UUID of a field, in "urns" schemes and paths that the contact
@@ -110,6 +121,13 @@ export = numbered_table(
     Index("ix_export_page", "workspace_id", "created_on", "id"),
     Index("ix_export_age", "created_on", "id"),
     partial_index("ix_export_due", "workspace_id", "id", where=DUE),
+    info=policy(
+        TRIMMED,
+        erased="apart",
+        documents=("filters",),
+        audited=Audited("exports", "type", ("type", "format")),
+        is_carried=False,
+    ),
 )
 """`filters` are the parameters of the list that is written, by name."""
 
@@ -130,6 +148,14 @@ data_request = numbered_table(
     Index("ix_data_request_contact", "workspace_id", "contact_uuid", "created_on", "id"),
     partial_index("ix_data_request_due", "workspace_id", "id", where=DUE),
     partial_index("ix_data_request_file", "finished_on", "id", where="location IS NOT NULL"),
+    info=policy(
+        "the proof that a person's request was met",
+        erased="apart",
+        merged="left",
+        audited=Audited("data_requests", "type", ("type", "contact_uuid")),
+        emptied=("location", "size", "leased_until"),
+        refers={"contact_id": "contact"},
+    ),
 )
 """What a person asked for by law: a copy of everything that is stored, or that it be erased. Rows are kept as proof:
 `counts` has how much was found or erased, by kind; nothing in them tells who the person was. `rewritten_on` is when the

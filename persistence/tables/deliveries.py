@@ -14,6 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from persistence.policies import SET_UP, TRIMMED, Audited, policy
 from persistence.secrets.encryption import sealed_column
 from persistence.sql.columns import BigId, Json, OwnedColumns, RecordColumns, UtcDateTime, numbered_table, partial_index
 
@@ -62,6 +63,9 @@ delivery = numbered_table(
     partial_index(
         "ix_delivery_contact", "workspace_id", "contact_id", "created_on", "id", where="contact_id IS NOT NULL"
     ),
+    info=policy(
+        TRIMMED, erased="rows", mentions="body", merged="left", refers={"subscriber_id": "resthook_subscriber"}
+    ),
 )
 """`uuid` is the event's id, the same in all attempts. `receiver` is scheme, host and port of the URL, followed by the
 kind and id of a receiver that has a rate limit of its own. A pending delivery is due at `due_on`; a worker leases it by
@@ -85,7 +89,10 @@ class DeliveryAttemptColumns(RecordColumns):
 
 
 delivery_attempt = numbered_table(
-    "delivery_attempt", DeliveryAttemptColumns, Index("ix_delivery_attempt_delivery", "delivery_id", "id")
+    "delivery_attempt",
+    DeliveryAttemptColumns,
+    Index("ix_delivery_attempt_delivery", "delivery_id", "id"),
+    info=policy("goes with its delivery", erased="apart"),
 )
 """The outcome of each attempt: `status` of the response or `error` (a sentence), and some headers and the first
 bytes of the response, with secrets hidden. `signed` names the schemes of its signatures, such as `v1 v1a`."""
@@ -103,6 +110,7 @@ resthook_event = numbered_table(
     Index("ix_resthook_event_page", "workspace_id", "created_on", "id"),
     Index("ix_resthook_event_resthook", "resthook_id", "created_on", "id"),
     Index("ix_resthook_event_age", "created_on", "id"),
+    info=policy(TRIMMED, mentions="data"),
 )
 """`data` is the body that subscribers get."""
 
@@ -121,6 +129,7 @@ resthook_subscriber = numbered_table(
     ResthookSubscriberColumns,
     Index("uq_resthook_subscriber_target", "resthook_id", "target_url", "workspace_id", unique=True),
     Index("ix_resthook_subscriber_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("resthook_subscribers", hidden=("target_url", "webhook_secret"))),
 )
 
 SLUG_LENGTH = 50
@@ -137,6 +146,7 @@ resthook = numbered_table(
     ResthookColumns,
     Index("uq_resthook_slug", "workspace_id", "slug", unique=True),
     Index("ix_resthook_page", "workspace_id", "modified_on", "id"),
+    info=policy(SET_UP, audited=Audited("resthooks", "slug")),
 )
 
 
@@ -155,6 +165,9 @@ webhook_trouble = numbered_table(
     WebhookTroubleColumns,
     UniqueConstraint("channel_id", "workspace_id"),
     UniqueConstraint("subscriber_id", "workspace_id"),
+    info=policy(
+        "a row for each receiver that fails", refers={"channel_id": "channel", "subscriber_id": "resthook_subscriber"}
+    ),
 )
 """Belongs to a channel or to a resthook subscriber. There are no foreign keys to them, so that recording deliveries
 never waits for a phone's sync and never fails because a subscriber was just removed; a leftover row has no effect."""
@@ -185,6 +198,16 @@ webhook_receiver = numbered_table(
     CheckConstraint("signature IN ('symmetric', 'ed25519')", name="signature"),
     UniqueConstraint("channel_id", "workspace_id"),
     UniqueConstraint("subscriber_id", "workspace_id"),
+    info=policy(
+        "a row for each receiver with settings of its own",
+        audited=Audited(
+            "webhook_receivers",
+            shown=("retry_delays", "per_second", "switched_off_on", "signature", "format"),
+            hidden=("private_key",),
+            tells_creation=False,
+        ),
+        refers={"channel_id": "channel", "subscriber_id": "resthook_subscriber"},
+    ),
 )
 """What was set for one receiver, a channel or a resthook subscriber; one without a row has the settings of the service.
 `format` is how it gets channel events; all others are JSON.

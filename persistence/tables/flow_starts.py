@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
 
+from persistence.policies import Audited, policy
 from persistence.sql.columns import (
     FOUND_BY,
     BigId,
@@ -59,7 +60,14 @@ flow_start = numbered_table(
         where="status IN ('pending', 'queued', 'started')",
     ),
     Index("ix_flow_start_flow", "flow_id"),
-    info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"},
+    info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"}
+    | policy(
+        "who was started in what, in the lists of v2",
+        documents=("params", "parent"),
+        queries=("query",),
+        audited=Audited("flow_starts", shown=("start_type",)),
+        refers={"last_contact_id": "contact"},
+    ),
 )
 """`parent` is data from flows, {"run_summary", "history"}, or from campaigns and tickets, {"event"}; with
 "is_passive" the flow interrupts nothing. Contacts are found in the order of their ids: `last_contact_id` is the last
@@ -75,7 +83,10 @@ class FlowStartContactColumns(LinkColumns):
 
 
 flow_start_contact = table_of(
-    "flow_start_contact", FlowStartContactColumns, Index("ix_flow_start_contact_contact", "contact_id")
+    "flow_start_contact",
+    FlowStartContactColumns,
+    Index("ix_flow_start_contact_contact", "contact_id"),
+    info=policy("whom a start names", erased="rows", merged="start_id"),
 )
 """`is_named` distinguishes contacts in the request from those found by URN."""
 
@@ -86,7 +97,12 @@ class FlowStartGroupColumns(LinkColumns):
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
-flow_start_group = table_of("flow_start_group", FlowStartGroupColumns, Index("ix_flow_start_group_group", "group_id"))
+flow_start_group = table_of(
+    "flow_start_group",
+    FlowStartGroupColumns,
+    Index("ix_flow_start_group_group", "group_id"),
+    info=policy("whom a start names"),
+)
 """Members of groups with `is_excluded` are left out, even if they were chosen otherwise."""
 
 
@@ -105,6 +121,7 @@ flow_start_batch = numbered_table(
     FlowStartBatchColumns,
     Index("uq_flow_start_batch_number", "start_id", "number", "workspace_id", unique=True),
     partial_index("ix_flow_start_batch_due", "workspace_id", "number", "id", where="status = 'pending'"),
+    info=policy("goes when its start is finished", refers={"contact_ids": "contact"}),
 )
 """At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait
 for a large one. Batches are deleted when their start ends."""

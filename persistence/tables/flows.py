@@ -13,6 +13,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from persistence.policies import SET_UP, Audited, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -31,7 +32,10 @@ class FlowLabelColumns(NamedRecordColumns):
 
 
 flow_label = numbered_table(
-    "flow_label", FlowLabelColumns, Index("uq_flow_label_name", "workspace_id", "name_key", unique=True)
+    "flow_label",
+    FlowLabelColumns,
+    Index("uq_flow_label_name", "workspace_id", "name_key", unique=True),
+    info=policy(SET_UP),
 )
 
 
@@ -40,7 +44,12 @@ class LabeledFlowColumns(LinkColumns):
     label_id: Named[int] = Column(BigId, ForeignKey("flow_label.id"), primary_key=True)
 
 
-labeled_flow = table_of("labeled_flow", LabeledFlowColumns, Index("ix_labeled_flow_label", "label_id"))
+labeled_flow = table_of(
+    "labeled_flow",
+    LabeledFlowColumns,
+    Index("ix_labeled_flow_label", "label_id"),
+    info=policy(SET_UP),
+)
 
 
 class FlowRevisionColumns(OwnedColumns):
@@ -52,7 +61,10 @@ class FlowRevisionColumns(OwnedColumns):
 
 
 flow_revision = numbered_table(
-    "flow_revision", FlowRevisionColumns, UniqueConstraint("flow_id", "number", "workspace_id")
+    "flow_revision",
+    FlowRevisionColumns,
+    UniqueConstraint("flow_id", "number", "workspace_id"),
+    info=policy(SET_UP),
 )
 """`definition` is the whole definition as JSON text, never changed once stored."""
 
@@ -87,6 +99,9 @@ flow = numbered_table(
     Index("ix_flow_page", "workspace_id", "modified_on", "id"),
     Index("ix_flow_created", "workspace_id", "created_on", "id"),
     partial_index("ix_flow_counted", "counted_on", "workspace_id", "id", where="counted_on IS NOT NULL"),
+    info=policy(
+        SET_UP, audited=Audited("flows", "name", ("name", "is_archived", "definition_revision", "ignores_triggers"))
+    ),
 )
 """`type` is message, voice, background or survey. `results`, `parent_refs`, `dependencies` and `issues` are what
 inspecting the newest revision found, `rulesets` its steps as generation 1 shows them. The counts are of runs by how

@@ -17,6 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+from persistence.policies import SET_UP, TO_ARCHIVE, Audited, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -75,6 +76,13 @@ broadcast = numbered_table(
         "id",
         where=f"status IN ('pending', 'queued', 'started') AND {HAS_BEGUN}",
     ),
+    info=policy(
+        "what was sent to whom, in the lists of both generations",
+        documents=("urns",),
+        queries=("query",),
+        audited=Audited("broadcasts", shown=("status", "scheduled_on")),
+        refers={"last_contact_id": "contact"},
+    ),
 )
 """`attachments` contains media UUIDs by language, `files` the attachments for messages. Messages are created in the
 order of contact ids; `last_contact_id` is the last contact with a message, committed together with that message."""
@@ -87,7 +95,10 @@ class BroadcastContactColumns(LinkColumns):
 
 
 broadcast_contact = table_of(
-    "broadcast_contact", BroadcastContactColumns, Index("ix_broadcast_contact_contact", "contact_id")
+    "broadcast_contact",
+    BroadcastContactColumns,
+    Index("ix_broadcast_contact_contact", "contact_id"),
+    info=policy("the recipients of a broadcast", erased="rows", merged="broadcast_id"),
 )
 """`is_named` distinguishes contacts in the request from those found by URN."""
 
@@ -98,7 +109,12 @@ class BroadcastGroupColumns(LinkColumns):
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
-broadcast_group = table_of("broadcast_group", BroadcastGroupColumns, Index("ix_broadcast_group_group", "group_id"))
+broadcast_group = table_of(
+    "broadcast_group",
+    BroadcastGroupColumns,
+    Index("ix_broadcast_group_group", "group_id"),
+    info=policy("the recipients of a broadcast"),
+)
 
 
 class GatewaySendColumns(OwnedColumns):
@@ -118,6 +134,7 @@ gateway_send = numbered_table(
     GatewaySendColumns,
     UniqueConstraint("message_id", "workspace_id"),
     Index("ix_gateway_send_due", "channel_id", "priority", "due_on", "id"),
+    info=policy("goes when its message is accepted or given up"),
 )
 """`due_on` is when the next part may be sent; a worker leases a part by moving this time into the future, and counts
 it as begun right before it writes the request. An expired lease with more parts begun than accepted means that a worker
@@ -134,6 +151,7 @@ label = numbered_table(
     LabelColumns,
     Index("uq_label_name", "workspace_id", "name_key", unique=True),
     Index("ix_label_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("labels", "name", ("name",))),
 )
 """`message_count` counts visible messages and changes in the transaction that labels, archives or deletes them."""
 
@@ -148,6 +166,7 @@ message_label = table_of(
     "message_label",
     MessageLabelColumns,
     Index("ix_message_label_page", "label_id", "created_on", "message_id"),
+    info=policy("goes with its message or label", erased="apart"),
 )
 """`created_on` is the message's, which never changes: this index alone is enough for pages of the label's messages."""
 
@@ -161,7 +180,17 @@ class MediaColumns(RecordColumns):
     former_contact_id: Named[int | None] = Column(BigId)
 
 
-media = numbered_table("media", MediaColumns, Index("ix_media_workspace", "workspace_id", "id"))
+media = numbered_table(
+    "media",
+    MediaColumns,
+    Index("ix_media_workspace", "workspace_id", "id"),
+    info=policy(
+        "files that messages and broadcasts show; bounded by the quota of the workspace",
+        erased="apart",
+        audited=Audited("media", "filename", tells_creation=False),
+        refers={"former_contact_id": "contact"},
+    ),
+)
 """`former_contact_id` is a contact of whom a deleted message named the file last."""
 
 
@@ -170,7 +199,11 @@ class MediaUsageColumns(TypedColumns):
     bytes: Named[int] = Column(BigInteger)
 
 
-media_usage = table_of("media_usage", MediaUsageColumns)
+media_usage = table_of(
+    "media_usage",
+    MediaUsageColumns,
+    info=policy("a row for each workspace"),
+)
 VISIBLE, ARCHIVED, DELETED = "visible", "archived", "deleted"
 
 FOLDER_RULE = """CASE
@@ -270,6 +303,13 @@ message = numbered_table(
     partial_index(
         "ix_message_unhandled", "workspace_id", "created_on", "id", where="direction = 'in' AND status = 'queued'"
     ),
+    info=policy(
+        TO_ARCHIVE,
+        erased="apart",
+        merged="apart",
+        audited=Audited("messages", ended={"visibility": "deleted"}, only_end=True, tells_creation=False),
+        refers={"broadcast_id": "broadcast", "flow_id": "flow"},
+    ),
 )
 """`external_id` is the sender's own key for a message (for a phone: a hash of number, time and text), unique per
 channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
@@ -290,6 +330,7 @@ saved_reply = numbered_table(
     SavedReplyColumns,
     Index("uq_saved_reply_name", "workspace_id", "name_key", unique=True),
     Index("ix_saved_reply_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP),
 )
 """Texts that people of the workspace often send."""
 
@@ -303,6 +344,7 @@ optin = numbered_table(
     OptinColumns,
     Index("uq_optin_name", "workspace_id", "name_key", unique=True),
     Index("ix_optin_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("optins", "name", ("name",))),
 )
 
 TEMPLATE_NAME_LENGTH = 512
@@ -320,6 +362,7 @@ template = numbered_table(
     TemplateColumns,
     Index("uq_template_name", "workspace_id", "name_key", unique=True),
     Index("ix_template_page", "workspace_id", "modified_on", "id"),
+    info=policy(SET_UP, audited=Audited("templates", "name", ("name",))),
 )
 
 
@@ -338,5 +381,6 @@ template_translation = numbered_table(
     "template_translation",
     TemplateTranslationColumns,
     Index("uq_template_translation", "template_id", "channel_id", "locale", "workspace_id", unique=True),
+    info=policy(SET_UP),
 )
 """`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""

@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import Column, ForeignKey, Index, Named, String, Text, UniqueConstraint
 
+from persistence.policies import policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -22,7 +23,12 @@ class WorkspaceMoveColumns(OwnedColumns):
     modified_on: Named[datetime] = Column(UtcDateTime)
 
 
-workspace_move = numbered_table("workspace_move", WorkspaceMoveColumns, UniqueConstraint("workspace_id", "source"))
+workspace_move = numbered_table(
+    "workspace_move",
+    WorkspaceMoveColumns,
+    UniqueConstraint("workspace_id", "source"),
+    info=policy("a row for each server that a workspace came from", is_carried=False),
+)
 """The server (URL) from which a workspace is copied. `state` is what `persistence.move.moves` reads and writes: how far
 each kind has been read, and what people have done."""
 
@@ -41,6 +47,9 @@ moved_record = table_of(
     MovedRecordColumns,
     Index("ix_moved_record_record", "move_id", "kind", "record"),
     partial_index("ix_moved_record_note", "move_id", "kind", "reference", where="note IS NOT NULL"),
+    info=policy(
+        "what a record of another server became here; as many as were moved in", erased="apart", is_carried=False
+    ),
 )
 """What a record of the other server (`reference`: its UUID, key or number there) became: the id of the `record` here,
 null if it could not be carried. `note` says what was lost, of the record called `name`."""

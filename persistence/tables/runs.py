@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, UniqueConstraint
 
+from persistence.policies import TO_ARCHIVE, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -47,6 +48,7 @@ flow_run = numbered_table(
     partial_index(
         "uq_flow_run_start", "start_id", "contact_id", "workspace_id", where="start_id IS NOT NULL", unique=True
     ),
+    info=policy(TO_ARCHIVE, erased="apart", documents=("results",), merged="apart"),
 )
 """`results` and `path` are what the API shows as `values` and `path`; `visits` contains, for each step of the path,
 what only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. Only the run
@@ -76,6 +78,7 @@ flow_session = numbered_table(
     partial_index("ix_flow_session_timeout", "workspace_id", "timeout_on", "id", where="status = 'waiting'"),
     partial_index("ix_flow_session_expiry", "workspace_id", "expires_on", "id", where="status = 'waiting'"),
     Index("ix_flow_session_contact", "contact_id", "created_on", "id"),
+    info=policy("goes with the last of its runs", erased="apart", documents=("state",), merged="apart"),
 )
 """`state` is the engine's session while it waits, null once it has ended. `current_flow_id` is the flow that waits;
 the contact's row has it too. `timeout_on` and `expires_on` belong to the wait after `sprint_count` sprints, and count
@@ -97,6 +100,9 @@ parked_sprint = numbered_table(
     UniqueConstraint("workspace_id", "contact_id", "kind"),
     Index("ix_parked_sprint_turn", "workspace_id", "receiver", "id"),
     partial_index("ix_parked_sprint_batch", "workspace_id", "batch_id", where="batch_id IS NOT NULL"),
+    info=policy(
+        "goes when a worker takes its contact", erased="rows", merged="left", refers={"batch_id": "flow_start_batch"}
+    ),
 )
 """A contact whose sprint may call other systems and waits for a slot. `kind` is the job that found it, `receiver`
 the UUID of the flow, `batch_id` the batch of a start. The due work itself is in messages, sessions and batches."""

@@ -15,6 +15,7 @@ from sqlalchemy import (
     TypedColumns,
 )
 
+from persistence.policies import SET_UP, TRIMMED, Audited, policy
 from persistence.secrets.encryption import sealed_column
 from persistence.sql.columns import (
     BigId,
@@ -54,6 +55,7 @@ archive = numbered_table(
     Index("ix_archive_page", "workspace_id", "start_date", "id"),
     partial_index("ix_archive_untrimmed", "workspace_id", where="NOT is_trimmed"),
     Index("ix_archive_rollup", "rollup_id"),
+    info=policy("where the archived records are found", refers_by={"last_record_id": "archive_type"}),
 )
 """`location` is the file's path in the media store, null without records. `part` numbers the archives of one period;
 there is one unless records of that period appeared later. Until `is_trimmed` the archived records, those up to
@@ -81,6 +83,7 @@ boundary = numbered_table(
     BoundaryColumns,
     Index("ix_boundary_page", "country", "osm_id", "id"),
     Index("ix_boundary_parent", "parent_id"),
+    info=policy(SET_UP),
 )
 """`level` is 0 for a country to 3 for a ward; `country` the two-letter code of its country; `geometry` a GeoJSON
 MultiPolygon. Boundaries do not belong to a workspace."""
@@ -97,6 +100,7 @@ boundary_alias = numbered_table(
     BoundaryAliasColumns,
     Index("uq_boundary_alias_name", "workspace_id", "boundary_id", "name_key", unique=True),
     Index("ix_boundary_alias_boundary", "boundary_id", "workspace_id"),
+    info=policy(SET_UP),
 )
 
 
@@ -111,6 +115,7 @@ classifier = numbered_table(
     ClassifierColumns,
     Index("uq_classifier_name", "workspace_id", "name_key", unique=True),
     Index("ix_classifier_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("classifiers", "name", ("name", "intents"))),
 )
 """`intents` is a sorted list of names."""
 
@@ -132,6 +137,7 @@ global_value = numbered_table(
     Index("uq_global_value_key", "workspace_id", "key", unique=True),
     Index("uq_global_value_name", "workspace_id", "name_key", unique=True),
     Index("ix_global_value_page", "workspace_id", "modified_on", "id"),
+    info=policy(SET_UP, audited=Audited("globals", "name", hidden=("value",))),
 )
 KEY_LENGTH = 255
 
@@ -146,7 +152,12 @@ class KeptAnswerColumns(TypedColumns):
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
-kept_answer = table_of("idempotency_answer", KeptAnswerColumns, Index("ix_idempotency_answer_created_on", "created_on"))
+kept_answer = table_of(
+    "idempotency_answer",
+    KeptAnswerColumns,
+    Index("ix_idempotency_answer_created_on", "created_on"),
+    info=policy(TRIMMED, mentions="body", is_carried=False),
+)
 
 
 class SecretKeyCheckColumns(TypedColumns):
@@ -154,7 +165,11 @@ class SecretKeyCheckColumns(TypedColumns):
     word = sealed_column("secret_key_check", "word")
 
 
-secret_key_check = table_of("secret_key_check", SecretKeyCheckColumns)
+secret_key_check = table_of(
+    "secret_key_check",
+    SecretKeyCheckColumns,
+    info=policy("one row"),
+)
 """One row, which is sealed when the database is first used."""
 
 
@@ -166,7 +181,11 @@ class SchemaNoteColumns(TypedColumns):
     changed_on: Named[datetime] = Column(UtcDateTime)
 
 
-schema_note = table_of("schema_note", SchemaNoteColumns)
+schema_note = table_of(
+    "schema_note",
+    SchemaNoteColumns,
+    info=policy("one row"),
+)
 """One row, for programs older than the schema: `works_for` is the oldest revision that a program must know to work with
 what `revision` has made; `version` is the program that changed the schema last."""
 
@@ -178,7 +197,11 @@ class RateWindowColumns(TypedColumns):
     taken: Named[int] = Column(Integer)
 
 
-rate_window = table_of("rate_window", RateWindowColumns)
+rate_window = table_of(
+    "rate_window",
+    RateWindowColumns,
+    info=policy("a row for each workspace and scope", is_carried=False),
+)
 
 
 class WorkspaceClockColumns(TypedColumns):
@@ -186,7 +209,11 @@ class WorkspaceClockColumns(TypedColumns):
     stamped_on: Named[datetime] = Column(UtcDateTime)
 
 
-workspace_clock = table_of("workspace_clock", WorkspaceClockColumns)
+workspace_clock = table_of(
+    "workspace_clock",
+    WorkspaceClockColumns,
+    info=policy("a row for each workspace"),
+)
 """The last time given in each workspace; never before the time of any visible change."""
 
 
@@ -201,7 +228,10 @@ class WorkerHeartbeatColumns(UuidColumns):
 
 
 worker_heartbeat = numbered_table(
-    "worker_heartbeat", WorkerHeartbeatColumns, Index("ix_worker_heartbeat_seen", "seen_on")
+    "worker_heartbeat",
+    WorkerHeartbeatColumns,
+    Index("ix_worker_heartbeat_seen", "seen_on"),
+    info=policy(TRIMMED),
 )
 """A row for each worker process, for all workspaces; it is deleted when the worker stops cleanly. `revision` is the
 newest schema that its program knows."""
@@ -214,5 +244,9 @@ class WriteMarkColumns(TypedColumns):
     primary_until: Named[datetime | None] = Column(UtcDateTime)
 
 
-write_mark = table_of("write_mark", WriteMarkColumns)
+write_mark = table_of(
+    "write_mark",
+    WriteMarkColumns,
+    info=policy("a row for each token"),
+)
 """Where the write-ahead log stood when a token had written last. Kept only where lists are read from a standby."""

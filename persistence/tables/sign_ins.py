@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, TypedColumns
 
+from persistence.policies import TRIMMED, Audited, policy
 from persistence.secrets.encryption import sealed_column, sealed_json_column
 from persistence.sql.columns import (
     Json,
@@ -34,7 +35,20 @@ class AccountColumns(NumberedColumns):
     chosen_id: Named[int | None] = Column(Integer, ForeignKey("workspace.id"))
 
 
-account = numbered_table("account", AccountColumns)
+account = numbered_table(
+    "account",
+    AccountColumns,
+    info=policy(
+        "a row for each user",
+        audited=Audited(
+            "account",
+            shown=("totp_confirmed_on",),
+            hidden=("password_hash", "recovery_hashes"),
+            of_user="user_id",
+            tells_creation=False,
+        ),
+    ),
+)
 """How a user signs in. `totp_step` is the time step of the last code that was accepted, because each is accepted once;
 `chosen_id` is the workspace that the user chose last; `unproven_since` is when an
 invitation, whose link the inviter saw too, set the password, until somebody proves the address."""
@@ -57,6 +71,7 @@ sign_in = numbered_table(
     Index("ix_sign_in_page", "user_id", "created_on", "id"),
     Index("ix_sign_in_created", "created_on"),
     Index("ix_sign_in_seen", "seen_on"),
+    info=policy(TRIMMED, audited=Audited("sessions", shown=("method",), of_user="user_id")),
 )
 """A browser in which a user is signed in, which the API calls a session. Its row is deleted when it ends."""
 
@@ -73,6 +88,7 @@ sign_in_link = numbered_table(
     SignInLinkColumns,
     Index("ix_sign_in_link_user", "user_id"),
     Index("ix_sign_in_link_created", "created_on"),
+    info=policy(TRIMMED),
 )
 """A link that was mailed to a user; its row is deleted when it is used."""
 
@@ -94,6 +110,7 @@ invitation = numbered_table(
     InvitationColumns,
     Index("ix_invitation_page", "workspace_id", "created_on", "id"),
     Index("ix_invitation_created", "created_on"),
+    info=policy(TRIMMED, audited=Audited("invitations", "email", ("role",)), is_carried=False),
 )
 """`user_id` is the user who invited, null for a command. `is_proof`: the link went only to the mailbox or to an
 operator. `error` is why the letter with the link was not sent. The row is deleted when the invitation is accepted."""
@@ -119,6 +136,7 @@ account_mail = numbered_table(
     Index("ix_account_mail_due", "due_on", "id"),
     Index("ix_account_mail_expires", "expires_on"),
     Index("ix_account_mail_created", "created_on"),
+    info=policy(TRIMMED),
 )
 """Letters that workers have to send; their links are secrets. `begun` counts how often a worker took it since one said
 what came of it, `error` is that. One that failed stays until it expires, without its content."""
@@ -130,5 +148,10 @@ class SignInWindowColumns(TypedColumns):
     taken: Named[int] = Column(Integer)
 
 
-sign_in_window = table_of("sign_in_window", SignInWindowColumns, Index("ix_sign_in_window_began", "began_on"))
+sign_in_window = table_of(
+    "sign_in_window",
+    SignInWindowColumns,
+    Index("ix_sign_in_window_began", "began_on"),
+    info=policy(TRIMMED),
+)
 """Attempts to sign in, by IP address and by account."""

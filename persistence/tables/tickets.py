@@ -2,6 +2,7 @@ from datetime import datetime
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
 
+from persistence.policies import SET_UP, Audited, policy
 from persistence.sql.columns import (
     BigId,
     NamedRecordColumns,
@@ -24,6 +25,7 @@ ticketer = numbered_table(
     TicketerColumns,
     Index("uq_ticketer_name", "workspace_id", "name_key", unique=True),
     Index("ix_ticketer_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("ticketers", "name", ("name",))),
 )
 
 OPEN, CLOSED = "open", "closed"
@@ -56,6 +58,7 @@ ticket = numbered_table(
     partial_index("ix_ticket_assignee", "assignee_id", where="assignee_id IS NOT NULL"),
     partial_index("ix_ticket_opener", "opened_by_id", where="opened_by_id IS NOT NULL"),
     partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
+    info=policy("the work of a help desk, in the lists of v2", erased="apart", merged="apart"),
 )
 """A contact has at most one open ticket. `flow_uuid` and `flow_name` are those of the flow that opened it, at that
 time. `replied_on` is when a person first wrote to the contact after that."""
@@ -72,7 +75,10 @@ class TicketEventColumns(OwnedColumns):
 
 
 ticket_event = numbered_table(
-    "ticket_event", TicketEventColumns, Index("ix_ticket_event_ticket", "ticket_id", "created_on", "id")
+    "ticket_event",
+    TicketEventColumns,
+    Index("ix_ticket_event_ticket", "ticket_id", "created_on", "id"),
+    info=policy("what happened to a ticket", erased="apart"),
 )
 """The history of tickets: who did what, with the new value."""
 
@@ -89,6 +95,7 @@ topic = numbered_table(
     TopicColumns,
     Index("uq_topic_name", "workspace_id", "name_key", unique=True),
     Index("ix_topic_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("topics", "name", ("name",))),
 )
 """The counts change in the transaction that opens, closes or moves tickets."""
 

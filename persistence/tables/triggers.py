@@ -3,6 +3,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, Time
 
+from persistence.policies import SET_UP, Audited, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -47,6 +48,7 @@ trigger = numbered_table(
         sqlite_where="type IN ('keyword', 'catch_all', 'new_conversation') AND is_archived = 0",
     ),
     partial_index("ix_trigger_due", "next_fire_on", "id", where="next_fire_on IS NOT NULL"),
+    info=policy(SET_UP, audited=Audited("triggers", shown=("type", "keywords", "is_archived"))),
 )
 """`repeat` of a schedule is never, daily, weekly or monthly, `days` its weekdays (M T W R F S U), `time_of_day` its
 local time in the workspace's time zone; `next_fire_on` is null once it will not fire again. `error` is why it left
@@ -59,7 +61,12 @@ class TriggerGroupColumns(LinkColumns):
     is_excluded: Named[bool] = Column(Boolean, default=False)
 
 
-trigger_group = table_of("trigger_group", TriggerGroupColumns, Index("ix_trigger_group_group", "group_id"))
+trigger_group = table_of(
+    "trigger_group",
+    TriggerGroupColumns,
+    Index("ix_trigger_group_group", "group_id"),
+    info=policy("goes with its trigger or group"),
+)
 """The included and excluded groups of a trigger. A schedule starts the contacts of its groups."""
 
 
@@ -68,5 +75,9 @@ class TriggerContactColumns(LinkColumns):
     contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"), primary_key=True)
 
 
-trigger_contact = table_of("trigger_contact", TriggerContactColumns)
+trigger_contact = table_of(
+    "trigger_contact",
+    TriggerContactColumns,
+    info=policy("goes with its trigger or contact", erased="rows", merged="trigger_id"),
+)
 """The contacts that a schedule starts in addition to those of its groups."""

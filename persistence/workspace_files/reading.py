@@ -22,12 +22,12 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision
+from persistence.policies import policy_of
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.service import boundary
 from persistence.tickets.assignees import unassign_stranded
 from persistence.workspace_files.writing import (
     BOUNDARIES,
-    BY_KIND,
     FORMAT,
     KINDS,
     MANIFEST,
@@ -250,7 +250,7 @@ def _renumber(table: Table, row: dict[str, Any], numbering: Renumbering) -> dict
     for column in list_columns(table):
         value = row[column.name]
         target = target_of(table, column) if column.name != OWNER else workspace.name
-        kind = BY_KIND.get((table.name, column.name))
+        kind = policy_of(table).refers_by.get(str(column.name))
         if kind is not None:
             target = KINDS.get(row[kind], row[kind])
         if column.name == "id":

@@ -5,7 +5,7 @@ Which tables are in a file of a workspace, how rows refer to each other, and how
 
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from persistence.database import Database
 from persistence.media.media import place_in_store
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision
+from persistence.policies import policy_of
 from persistence.secrets.encryption import KeyRing, give_keys
 from persistence.sql.columns import UtcDateTime, time_text
 from persistence.sql.engines import create_patient_engine
@@ -35,45 +36,6 @@ FORMAT = "relayboard-workspace"
 VERSION = 1
 OWNER = "workspace_id"
 
-LEFT_OUT = {
-    *("api_token", "idempotency_answer", "rate_window", "invitation"),
-    *("contact_import", "rejected_row", "imported_contact", "export"),
-    *("workspace_move", "moved_record", "gateway_call"),
-}
-"""Tokens and invitations belong to an installation, and the rest is of the moment."""
-EMPTIED = {"data_request": ("location", "size", "leased_until")}
-"""Columns that have no meaning elsewhere: files of copies are not carried."""
-
-SOFT: Mapping[tuple[str, str], str] = {
-    ("campaign_event", "scheduling_after_id"): "contact",
-    ("channel", "parted_from_id"): "channel",
-    ("contact", "current_flow_id"): "flow",
-    ("contact", "merged_into_id"): "contact",
-    ("contact_group", "evaluated_after_id"): "contact",
-    ("contact_urn", "former_contact_id"): "contact",
-    ("conversation", "message_id"): "message",
-    ("conversation", "read_id"): "message",
-    ("broadcast", "last_contact_id"): "contact",
-    ("data_request", "contact_id"): "contact",
-    ("delivery", "subscriber_id"): "resthook_subscriber",
-    ("flow_start", "last_contact_id"): "contact",
-    ("media", "former_contact_id"): "contact",
-    ("message", "broadcast_id"): "broadcast",
-    ("message", "flow_id"): "flow",
-    ("parked_sprint", "batch_id"): "flow_start_batch",
-    ("webhook_receiver", "channel_id"): "channel",
-    ("webhook_receiver", "subscriber_id"): "resthook_subscriber",
-    ("webhook_trouble", "channel_id"): "channel",
-    ("webhook_trouble", "subscriber_id"): "resthook_subscriber",
-    ("flow_start_batch", "contact_ids"): "contact",
-    ("day_count", "subject"): "channel",
-}
-"""Columns with ids of another table that are not foreign keys; 0 means none. `contact_ids` is a list."""
-BY_KIND: Mapping[tuple[str, str], str] = {
-    ("record_stamp", "record"): "kind",
-    ("archive", "last_record_id"): "archive_type",
-}
-"""Columns with ids of the table that another column of the row names."""
 KINDS = {"run": "flow_run"}
 
 
@@ -109,7 +71,7 @@ def write_workspace(
 
 def list_tables() -> list[Table]:
     """The tables of a file, those that others refer to first."""
-    return [each for each in metadata.sorted_tables if OWNER in each.c and each.name not in LEFT_OUT]
+    return [each for each in metadata.sorted_tables if OWNER in each.c and policy_of(each).is_carried]
 
 
 def list_columns(table: Table) -> list[Column[Any]]:
@@ -120,7 +82,7 @@ def list_columns(table: Table) -> list[Column[Any]]:
 def target_of(table: Table, column: Column[Any]) -> str | None:
     """The table that a column refers to."""
     key: ForeignKey | None = next(iter(column.foreign_keys), None)
-    return key.column.table.name if key is not None else SOFT.get((table.name, column.name))
+    return key.column.table.name if key is not None else policy_of(table).refers.get(str(column.name))
 
 
 def own_references(table: Table) -> list[Column[Any]]:
@@ -184,7 +146,7 @@ def _rows(connection: Connection, table: Table, which: Any) -> Iterator[dict[str
     columns = list_columns(table)
     first = [each.is_not(None) for each in own_references(table)]
     ordered = select(*columns).where(which).order_by(*first, *table.primary_key)
-    emptied = dict.fromkeys(EMPTIED.get(table.name, ()))
+    emptied = dict.fromkeys(policy_of(table).emptied)
     found = connection.execute(ordered.execution_options(stream_results=True, yield_per=ROWS_AT_ONCE))
     names = [str(each.name) for each in columns]
     for row in found:

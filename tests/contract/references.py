@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from persistence.tables.complete import metadata
 from tests.contract.filled_workspace import Filled
 
 UNKNOWN_UUID = "00000000-0000-4000-8000-000000000000"
@@ -33,54 +34,25 @@ NOTHING: Forms = ()
 
 OWN = "of the resource itself"
 TABLES = {
-    "archives": "archive",
     "broadcast_progress": "broadcast",
-    "audit_events": "audit_event",
-    "broadcasts": "broadcast",
     "calls": "channel_event",
-    "campaign_events": "campaign_event",
-    "campaigns": "campaign",
-    "channel_events": "channel_event",
-    "channel_alarms": "channel_alarm",
     "channel_calls": "gateway_call",
     "channel_health": "channel",
     "channel_settings": "channel",
     "channel_tests": "channel",
-    "channels": "channel",
-    "classifiers": "classifier",
-    "contact_imports": "contact_import",
-    "data_requests": "data_request",
-    "deletions": "deletion",
-    "contact_notes": "contact_note",
-    "contacts": "contact",
     "events": "campaign_event",
-    "exports": "export",
     "fields": "contact_field",
-    "conversations": "conversation",
     "flow_figures": "flow",
     "flow_revisions": "flow",
-    "flow_starts": "flow_start",
-    "flows": "flow",
     "globals": "global_value",
-    "invitations": "invitation",
     "groups": "contact_group",
-    "labels": "label",
-    "messages": "message",
-    "optins": "optin",
-    "delivery": "delivery",
     "delivery_actions": "delivery",
-    "deliveries": "delivery",
     "relayers": "channel",
-    "resthook_subscribers": "resthook_subscriber",
     "runs": "flow_run",
-    "saved_replies": "saved_reply",
-    "ticketers": "ticketer",
-    "tickets": "ticket",
     "tokens": "api_token",
-    "topics": "topic",
     "users": "app_user",
 }
-"""The table of each resource whose records are named by parameters of its own operations."""
+"""The table of each resource whose records are named by parameters of its own operations, if it is called otherwise."""
 
 
 def by_uuid(table: str) -> Form:
@@ -272,5 +244,7 @@ def find_forms(rules: Mapping[str, Forms], generation: str, resource: str, name:
 def _of_resource(form: Form, resource: str) -> Form:
     if form.table != OWN:
         return form
-    assert resource in TABLES, f"Which table holds {resource}? Name it in TABLES of tests/contract/references.py."
-    return Form(TABLES[resource], form.word, form.unknown, form.read)
+    singular = f"{resource.removesuffix('ies')}y" if resource.endswith("ies") else resource.removesuffix("s")
+    table = TABLES.get(resource, singular)
+    assert table in metadata.tables, f"Which table holds {resource}? Name it in TABLES of tests/contract/references.py."
+    return Form(table, form.word, form.unknown, form.read)

@@ -15,11 +15,12 @@ from sqlalchemy.sql.dml import UpdateBase
 
 import persistence
 from persistence import statements
-from persistence.audit.witness import AUDITED, _can_tell, _concerns, _set
+from persistence.audit.witness import _can_tell, _concerns, _set
 from persistence.database import Database, Transaction
 from persistence.errors import lost_a_race, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, ListSpec, fetch_list
+from persistence.policies import policy_of
 from persistence.secrets.encryption import Sealed
 from persistence.sql import pages
 from persistence.sql.columns import new_uuid
@@ -272,7 +273,7 @@ def test_no_statement_holds_a_secret_whose_key_belongs_to_an_engine(database: Da
 
 def test_no_statement_does_what_the_audit_log_tells() -> None:
     for each, built in build_all(is_sqlite=True):
-        rule = AUDITED.get(built.table.name) if isinstance(built, UpdateBase) else None
+        rule = policy_of(built.table).audited if isinstance(built, UpdateBase) else None
         if rule is None or each.is_told:
             continue
         assert isinstance(built, UpdateBase)

@@ -24,10 +24,6 @@ from sqlalchemy import insert, make_url, select
 from persistence.data_jobs import take_next
 from persistence.data_requests import erasing
 from persistence.data_requests.erasing import (
-    DOCUMENTS,
-    MENTIONS,
-    OWN_ROWS,
-    QUERIES,
     SIZE,
     _forget_files,
     _forget_notes_of_moves,
@@ -44,7 +40,6 @@ from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
 from persistence.performing import Performer
 from persistence.sql.columns import new_uuid, time_text
-from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import export
 from persistence.tables.deliveries import delivery
 from persistence.tables.messages import media
@@ -266,41 +261,6 @@ def test_only_administrators_ask_and_see(clinic: Clinic) -> None:
     assert clinic.api.post(path, body).json()["status"] == "pending"
 
 
-DELETED_WITH_THE_CONTACT = {
-    *("contact", "contact_urn", "contact_note", "group_membership", "message", "message_label", "gateway_send"),
-    *("conversation", "record_stamp", "flow_run", "flow_session", "ticket", "ticket_event", "channel_event"),
-}
-"""What delete_contacts deletes or empties, and what goes with these rows."""
-FILES = {"archive", "media", "media_usage", "contact_import", "export", "rejected_row", "data_request"}
-GOES_WITH = {"delivery_attempt": "delivery"}
-NOT_ABOUT_CONTACTS = {
-    *("account", "account_mail", "api_token", "app_user", "boundary", "boundary_alias", "broadcast_group", "campaign"),
-    *("campaign_event", "channel", "channel_alarm", "classifier", "contact_field", "contact_group", "day_count"),
-    *("flow", "flow_count", "flow_label", "flow_revision", "flow_start_group", "former_channel", "global_value"),
-    *("invitation", "label", "labeled_flow", "membership", "optin", "rate_window", "registration_window", "resthook"),
-    *("resthook_subscriber", "saved_reply", "schema_note", "secret_key_check", "sign_in", "sign_in_link"),
-    *("sign_in_window", "sync_record", "template", "template_translation", "ticketer", "topic", "trigger"),
-    *(
-        "trigger_group",
-        "waiting_registration",
-        "webhook_receiver",
-        "webhook_trouble",
-        "worker_heartbeat",
-        "workspace",
-        "workspace_clock",
-        "write_mark",
-    ),
-}
-"""What people of the workspace set up, and what phones and the service say about themselves."""
-NUMBERS_ONLY = {
-    "forgotten_report": "hashes",
-    "deletion": "UUIDs of what is gone",
-    "flow_start_batch": "ids of contacts",
-    "workspace_move": "progress",
-}
-EMPTIED = {"moved_record"}
-
-
 def test_another_workspace_keeps_its_files(
     database: Database, workspace: Workspace, other_workspace: Workspace
 ) -> None:
@@ -313,14 +273,6 @@ def test_another_workspace_keeps_its_files(
 
         left = tx.execute(select(export.c.location).order_by(export.c.workspace_id)).scalars().all()
     assert left == [None, f"{other_workspace.id}.csv"]
-
-
-def test_every_table_is_treated_or_has_nothing_of_contacts() -> None:
-    treated = {each.table.name for each in (*DOCUMENTS, *QUERIES)} | set(MENTIONS) | set(OWN_ROWS)
-    others = DELETED_WITH_THE_CONTACT | FILES | set(GOES_WITH) | NOT_ABOUT_CONTACTS | set(NUMBERS_ONLY) | EMPTIED
-
-    assert treated | others == set(metadata.tables)
-    assert [name for name in NOT_ABOUT_CONTACTS if "contact_id" in metadata.tables[name].c] == []
 
 
 MINE, MERGED, OTHERS = (f"{digit * 8}-0000-4000-8000-000000000000" for digit in "123")

@@ -6,14 +6,16 @@ from flows.definition.exports import Dependencies
 from flows.numbers import NUMBER_FORMATS
 from openapi.bundle import bundle
 from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
-from persistence.audit.witness import AUDITED
 from persistence.channels import health
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.contacts import merging
+from persistence.policies import policy_of
 from persistence.tables import deliveries
+from persistence.tables.complete import metadata
 from persistence.triggers import schedules, triggers
 from relayboard.usage import choices
 
+AUDITED = [rule for each in metadata.sorted_tables if (rule := policy_of(each).audited) is not None]
 CONTRACT = bundle("v2")["components"]["schemas"]
 SAME = {
     "DOUBLES": (merging.OLD_NUMBER, merging.TWO_SCHEMES),
@@ -21,7 +23,7 @@ SAME = {
     "SCOPES": tokens.SCOPES,
     "AREAS": tokens.AREAS,
     "AUDIT_ACTIONS": CONTRACT["AuditAction"]["enum"],
-    "AUDIT_RESOURCES": tuple(sorted({each.resource for each in AUDITED.values()})),
+    "AUDIT_RESOURCES": tuple(sorted({rule.resource for rule in AUDITED})),
     "TICKETERS": ticketers.TYPES,
     "CLASSIFIERS": classifiers.TYPES,
     "TEMPLATE_STATUSES": templates.STATUSES,

@@ -1,0 +1,46 @@
+"""Each table says where it is declared what becomes of its rows: with time, with a person, with a merged contact, in
+the audit log and in a file of its workspace."""
+
+import pytest
+from sqlalchemy import Table
+
+from persistence.policies import POLICY, policy_of
+from persistence.tables.complete import metadata
+from persistence.workspace_files.writing import OWNER
+
+NOT_IDS = {("channel_event", "external_id"), ("message", "external_id")}
+TABLES = metadata.sorted_tables
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_each_table_says_what_becomes_of_its_rows(table: Table) -> None:
+    assert POLICY in table.info, f"{table.name}: give it `info=policy(...)` (persistence/policies.py)"
+    rule, names = policy_of(table), {column.key for column in table.c}
+
+    assert rule.stays
+    named = {*rule.documents, *rule.queries, *rule.emptied, *rule.refers, *rule.refers_by, *rule.refers_by.values()}
+    assert named | ({rule.mentions} if rule.mentions else set()) <= names
+    assert set(rule.refers.values()) <= set(metadata.tables)
+    if rule.audited is not None:
+        assert {*rule.audited.columns, *([rule.audited.name] if rule.audited.name else [])} <= names
+
+
+@pytest.mark.parametrize("table", [each for each in TABLES if "contact_id" in each.c], ids=lambda table: table.name)
+def test_what_belongs_to_a_contact_says_what_erasing_and_merging_do(table: Table) -> None:
+    rule = policy_of(table)
+
+    assert rule.has_person, f"{table.name}: what is erased with a person?"
+    assert rule.merged in {"apart", "left", "moved", *table.c.keys()}, f"{table.name}: what becomes of it in a merge?"
+
+
+@pytest.mark.parametrize("table", [each for each in TABLES if OWNER in each.c], ids=lambda table: table.name)
+def test_what_a_file_of_a_workspace_carries_says_what_its_ids_refer_to(table: Table) -> None:
+    rule = policy_of(table)
+    ids = {
+        column.name
+        for column in table.c
+        if column.name.endswith(("_id", "_ids")) and not column.foreign_keys and column.name != OWNER
+    }
+    known = {*rule.refers, *rule.refers_by, *(name for owner, name in NOT_IDS if owner == table.name)}
+
+    assert not rule.is_carried or ids <= known, f"{table.name}: to which tables do {sorted(ids - known)} refer?"
