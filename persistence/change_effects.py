@@ -1,10 +1,10 @@
 """Writes what follows from changes at the end of a unit of work (`persistence.changes`)."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Date, Executable, delete, func, literal, select
+from sqlalchemy import Executable, delete, func, literal, select
 
 from persistence.changes import ACTIVE, MESSAGE, Noted
 from persistence.conversations.writes import (
@@ -14,9 +14,8 @@ from persistence.conversations.writes import (
 )
 from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
-from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index, has_row
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.changes import conversation, day_count
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -39,28 +38,34 @@ def write_effects(tx: Transaction, workspace_id: int, noted: Noted) -> None:
     new = sorted(each.id for each in noted.new_messages)
     for day, contact_ids in sorted(noted.heard().items()):
         begin = datetime.combine(day, time(), UTC)
-        that_day = {"day": day, "begin": begin, "until": begin + DAY}
-        _COUNTING.run_later(tx, {"owner": workspace_id, "theirs": sorted(contact_ids), "new": new, **that_day})
+        _count_active.run(tx, workspace_id, sorted(contact_ids), new, day, begin, begin + DAY)
 
 
-def _count_active(is_sqlite: bool) -> Executable:
+@statement
+def _count_active(
+    workspace_id: int,
+    contact_ids: Sequence[int],
+    new: Sequence[int],
+    day: date,
+    begin: datetime,
+    until: datetime,
+    *,
+    is_sqlite: bool = False,
+) -> Executable:
     """Counts those of some contacts from whom no other message came on a day."""
-    rows, owner = message.c, param("owner")
-    theirs = (beside_index(rows.workspace_id) == owner) & (rows.contact_id == contact.c.id)
-    that_day = (rows.created_on >= param("begin", UtcDateTime)) & (rows.created_on < param("until", UtcDateTime))
-    other = select(rows.id).where(theirs, rows.direction == INCOMING, that_day, ~among(rows.id, "new"))
+    rows = message.c
+    theirs = (beside_index(rows.workspace_id) == workspace_id) & (rows.contact_id == contact.c.id)
+    that_day = (rows.created_on >= begin) & (rows.created_on < until)
+    other = select(rows.id).where(theirs, rows.direction == INCOMING, that_day, ~among(rows.id, new))
     others = has_row(other.correlate(contact).order_by(rows.created_on))
-    mine = (beside_index(contact.c.workspace_id) == owner) & among(contact.c.id, "theirs")
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
     number = func.count().label("number")
-    subject: list[ColumnElement[Any]] = [owner, literal(ACTIVE), param("day", Date), literal(0), number]
+    subject: list[Any] = [workspace_id, literal(ACTIVE), day, literal(0), number]
     counted = select(*subject).select_from(contact).where(mine, ~others).having(func.count() > 0)
-    statement = upsert(day_count, is_sqlite=is_sqlite)
-    statement = statement.from_select(["workspace_id", "kind", "day", "subject", "number"], counted)
-    added = {"number": day_count.c.number + statement.excluded.number}
-    return statement.on_conflict_do_update(index_elements=["workspace_id", "kind", "day", "subject"], set_=added)
-
-
-_COUNTING = Fixed(_count_active)
+    adding = upsert(day_count, is_sqlite=is_sqlite)
+    adding = adding.from_select(["workspace_id", "kind", "day", "subject", "number"], counted)
+    added = {"number": day_count.c.number + adding.excluded.number}
+    return adding.on_conflict_do_update(index_elements=["workspace_id", "kind", "day", "subject"], set_=added)
 
 
 def forget_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:

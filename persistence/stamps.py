@@ -20,8 +20,8 @@ from sqlalchemy import ColumnElement, Executable, Select, Table, case, literal, 
 from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
 from persistence.runs.storing import WITH_CLOCK, insert_runs
-from persistence.sql.columns import FOUND_BY, BigId, UtcDateTime, split
-from persistence.statements import Fixed, array_text, param, parameters_of, rows_text
+from persistence.sql.columns import FOUND_BY, UtcDateTime, split
+from persistence.statements import Statement, array_text, param, parameters_of, rows_text, statement
 from persistence.tables.changes import conversation, day_count, flow_count
 from persistence.tables.contacts import ACTIVE, STOPPED, contact
 from persistence.tables.service import workspace_clock
@@ -80,10 +80,6 @@ UNLESS = {
 }
 """A statement changes a row only once."""
 
-_LAST = Fixed(
-    lambda _is_sqlite: select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == param("owner"))
-)
-
 
 def stamped(tx: Transaction, table: Table, workspace_id: int) -> datetime:
     """The value of `modified_on` for rows of a table that this unit of work creates or changes."""
@@ -109,9 +105,8 @@ def later(tx: Transaction, table: Table) -> ColumnElement[datetime] | datetime:
     return case((before < tx.now, tx.now), else_=before + text("interval '1 microsecond'"))
 
 
-def moved_on(table: Table, is_sqlite: bool) -> ColumnElement[datetime]:
-    """The same in statements that are built once; the parameter `now` has the time of the unit of work."""
-    now: ColumnElement[datetime] = param("now", UtcDateTime)
+def moved_on(table: Table, now: datetime, *, is_sqlite: bool) -> ColumnElement[datetime] | datetime:
+    """The same in statements that are built once; `now` is their parameter."""
     before: ColumnElement[datetime] = table.c.modified_on
     return now if is_sqlite else case((before < now, now), else_=before + text("interval '1 microsecond'"))
 
@@ -156,61 +151,60 @@ def found_by(table: Table) -> str:
     return condition
 
 
-def _set_clock(is_sqlite: bool) -> Executable:
-    statement = upsert(workspace_clock, is_sqlite=is_sqlite).values(parameters_of(workspace_clock))
-    news = {"stamped_on": statement.excluded.stamped_on}
-    return statement.on_conflict_do_update(index_elements=["workspace_id"], set_=news)
+@statement
+def _set_clock(*, is_sqlite: bool = False, **_row: Any) -> Executable:
+    adding = upsert(workspace_clock, is_sqlite=is_sqlite).values(parameters_of(workspace_clock))
+    news = {"stamped_on": adding.excluded.stamped_on}
+    return adding.on_conflict_do_update(index_elements=["workspace_id"], set_=news)
 
 
-def _stamp(is_sqlite: bool) -> Executable:
-    statement = upsert(record_stamp, is_sqlite=is_sqlite).values(parameters_of(record_stamp))
-    news = {"stamped_on": statement.excluded.stamped_on}
-    return statement.on_conflict_do_update(index_elements=["workspace_id", "kind", "record"], set_=news)
+@statement
+def _stamp(*, is_sqlite: bool = False, **_row: Any) -> Executable:
+    adding = upsert(record_stamp, is_sqlite=is_sqlite).values(parameters_of(record_stamp))
+    news = {"stamped_on": adding.excluded.stamped_on}
+    return adding.on_conflict_do_update(index_elements=["workspace_id", "kind", "record"], set_=news)
 
 
-def _move(_is_sqlite: bool) -> Executable:
+@statement
+def _move(workspace_id: int, contact_id: int, flow_id: int | None, moment: datetime) -> Executable:
     rows = contact.c
-    news = {"modified_on": param("moment", UtcDateTime), "handling_until": null()}
-    mine = (rows.workspace_id == param("owner")) & (rows.id == param("mine"))
-    return update(contact).where(mine).values(current_flow_id=param("to", BigId), **news)
+    mine = (rows.workspace_id == workspace_id) & (rows.id == contact_id)
+    return update(contact).where(mine).values(current_flow_id=flow_id, modified_on=moment, handling_until=null())
 
 
-_SETTING_CLOCK, _STAMPING, _MOVING = Fixed(_set_clock), Fixed(_stamp), Fixed(_move)
+@statement
+def _count(*, is_sqlite: bool = False, **_row: Any) -> Executable:
+    adding = upsert(day_count, is_sqlite=is_sqlite).values(parameters_of(day_count))
+    added = {"number": day_count.c.number + adding.excluded.number}
+    return adding.on_conflict_do_update(index_elements=["workspace_id", "kind", "day", "subject"], set_=added)
 
 
-def _count(is_sqlite: bool) -> Executable:
-    statement = upsert(day_count, is_sqlite=is_sqlite).values(parameters_of(day_count))
-    added = {"number": day_count.c.number + statement.excluded.number}
-    return statement.on_conflict_do_update(index_elements=["workspace_id", "kind", "day", "subject"], set_=added)
-
-
-def _count_flows(is_sqlite: bool) -> Executable:
-    statement = upsert(flow_count, is_sqlite=is_sqlite).values(parameters_of(flow_count))
-    added = {"number": flow_count.c.number + statement.excluded.number}
+@statement
+def _count_flows(*, is_sqlite: bool = False, **_row: Any) -> Executable:
+    adding = upsert(flow_count, is_sqlite=is_sqlite).values(parameters_of(flow_count))
+    added = {"number": flow_count.c.number + adding.excluded.number}
     keys = ["workspace_id", "flow_id", "kind", "day", "key", "value"]
-    return statement.on_conflict_do_update(index_elements=keys, set_=added)
+    return adding.on_conflict_do_update(index_elements=keys, set_=added)
 
 
-def _talk(is_sqlite: bool) -> Executable:
+@statement
+def _talk(workspace_id: int, contact_id: int, *, is_sqlite: bool = False, **_message: Any) -> Executable:
     rows = conversation.c
     given = [param(name, rows[name].type).label(name) for name in ("message_id", "last_on", "folder")]
-    mine = (contact.c.workspace_id == param("workspace_id")) & (contact.c.id == param("contact_id"))
+    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
     found = select(contact.c.workspace_id, contact.c.id, *given, literal(0), literal(False), literal(0))
     names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
-    statement = upsert(conversation, is_sqlite=is_sqlite).from_select(names, found.where(mine, ~contact.c.is_deleted))
-    new = statement.excluded
-    return statement.on_conflict_do_update(
+    adding = upsert(conversation, is_sqlite=is_sqlite).from_select(names, found.where(mine, ~contact.c.is_deleted))
+    new = adding.excluded
+    return adding.on_conflict_do_update(
         index_elements=["workspace_id", "contact_id"],
         set_={name: new[name] for name in ("message_id", "last_on", "folder")},
         where=tuple_(new.last_on, new.message_id) > tuple_(rows.last_on, rows.message_id),
     )
 
 
-_COUNTING, _COUNTING_FLOWS, _TALKING = Fixed(_count), Fixed(_count_flows), Fixed(_talk)
-
-
 @cache
-def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -> Fixed:
+def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -> Statement[...]:
     parts = ["moment AS (" + ADVANCING + ")"]
     for table in tables:
         mine = f"workspace_id = :workspace_id AND modified_on = :provisional AND {found_by(table)}"
@@ -218,8 +212,8 @@ def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -
         changing = f"UPDATE {table.name} SET modified_on = moment.stamped_on FROM moment WHERE {mine}"
         parts.append(f"in_{table.name} AS ({changing})")
     parts += [f"{name} AS ({statement})" for name, statement in others]
-    statement = text(f"WITH {', '.join(parts)} SELECT stamped_on FROM moment").columns(stamped_on=UtcDateTime)
-    return Fixed(lambda _is_sqlite: statement)
+    whole = text(f"WITH {', '.join(parts)} SELECT stamped_on FROM moment").columns(stamped_on=UtcDateTime)
+    return Statement(lambda: whole)
 
 
 class Stamps:
@@ -353,7 +347,7 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], beside:
         ("talked", TALKING, beside.talks),
     )
     chosen = tuple((name, statement) for name, statement, rows in parts if rows)
-    _advancing(tuple(tables), chosen).run_later(tx, values)
+    _advancing(tuple(tables), chosen).run(tx, **values)
 
 
 def clock_time(owner: ColumnElement[int]) -> ColumnElement[datetime]:
@@ -364,24 +358,29 @@ def clock_time(owner: ColumnElement[int]) -> ColumnElement[datetime]:
     return select(workspace_clock.c.stamped_on).where(mine).scalar_subquery()
 
 
+@statement
+def _select_clock(workspace_id: int) -> Executable:
+    return select(workspace_clock.c.stamped_on).where(workspace_clock.c.workspace_id == workspace_id)
+
+
 def read_clock(tx: Transaction, workspace_id: int) -> datetime:
     """The time of a workspace's clock that is locked."""
-    ((moment,),) = _LAST.rows(tx, {"owner": workspace_id})
+    ((moment,),) = _select_clock.rows(tx, workspace_id)
     found: datetime = moment
     return found
 
 
 def read_visible_clock(tx: Transaction, workspace_id: int) -> datetime:
     """The time of the last visible change of a workspace: what becomes visible later has a later time."""
-    found = _LAST.rows(tx, {"owner": workspace_id})
+    found = _select_clock.rows(tx, workspace_id)
     return found[0][0] if found else EPOCH
 
 
 def advance_on_sqlite(tx: Transaction, workspace_id: int) -> datetime:
     """The next time of a workspace, on SQLite."""
-    found = _LAST.rows(tx, {"owner": workspace_id})
+    found = _select_clock.rows(tx, workspace_id)
     moment = max(tx.now, found[0][0] + TICK) if found else tx.now
-    _SETTING_CLOCK.run(tx, {"workspace_id": workspace_id, "stamped_on": moment})
+    _set_clock.run(tx, workspace_id=workspace_id, stamped_on=moment)
     return moment
 
 
@@ -390,19 +389,17 @@ def write_beside(tx: Transaction, workspace_id: int, moment: datetime, beside: B
     mine = {"workspace_id": workspace_id}
     for some in split(beside.runs):
         insert_runs.run(tx, [{**mine, **row, "modified_on": moment} for row in some])
-    moves = [{"owner": workspace_id, "mine": one, "to": flow_id} for one, flow_id in sorted(beside.moves.items())]
-    _MOVING.run_each(tx, [{**each, "moment": moment} for each in moves])
-    _STAMPING.run_each(
-        tx, [{**mine, "kind": kind, "record": one, "stamped_on": moment} for kind, one in beside.records]
-    )
-    _COUNTING.run_each(
+    moves = [{**mine, "contact_id": one, "flow_id": flow_id} for one, flow_id in sorted(beside.moves.items())]
+    _move.run_each(tx, [{**each, "moment": moment} for each in moves])
+    _stamp.run_each(tx, [{**mine, "kind": kind, "record": one, "stamped_on": moment} for kind, one in beside.records])
+    _count.run_each(
         tx,
         [
             {**mine, "kind": kind, "day": day, "subject": subject, "number": number}
             for (kind, day, subject), number in beside.counts.items()
         ],
     )
-    _COUNTING_FLOWS.run_each(
+    _count_flows.run_each(
         tx,
         [
             {
@@ -417,7 +414,7 @@ def write_beside(tx: Transaction, workspace_id: int, moment: datetime, beside: B
             for (flow_id, kind, key, value), number in beside.flow_counts
         ],
     )
-    _TALKING.run_each(
+    _talk.run_each(
         tx,
         [
             {

@@ -264,7 +264,7 @@ class Among(FunctionElement[bool]):
 
 def among(column: ColumnElement[Any], listed: Sequence[Any], kind: str = "BIGINT") -> Among:
     """Whether a column has one of the values in a parameter, a list; `kind` is their type on PostgreSQL."""
-    return Among(column, param(listed, ListOf()) if isinstance(listed, str) else listed, kind)
+    return Among(column, listed, kind)
 
 
 def fetch_rows(
@@ -550,47 +550,6 @@ def _defaults_of(table: Table, values: Values) -> dict[str, Any]:
 @cache
 def _defaulting(table: Table) -> tuple[Column[Any], ...]:
     return tuple(each for each in table.c if each.default is not None)
-
-
-class Fixed(Statement[[Values]]):
-    """A statement that `build` makes for SQLite (True) or PostgreSQL; its parameters are given by name."""
-
-    def __init__(self, build: Callable[[bool], Executable], *, is_told: bool = False, is_prepared: bool = True) -> None:
-        def declared(values: Values, *, is_sqlite: bool = False) -> Executable:
-            return build(is_sqlite)
-
-        super().__init__(declared, is_told=is_told, is_prepared=is_prepared)
-
-    def _with(self, tx: Transaction, args: Sequence[Any], kwargs: Values) -> tuple[Compiled, Values]:
-        made, _ = super()._with(tx, (), {})
-        return made, args[0] if args else {}
-
-    def run_later(self, tx: Transaction, values: Values) -> None:
-        self.run(tx, values)
-
-
-def inserting(
-    table: Table,
-    names: Sequence[str],
-    returning: Sequence[Column[Any]] = (),
-    *,
-    unless_taken: Sequence[str] | None = None,
-    changing: Sequence[str] = (),
-    only_if: ColumnElement[bool] | None = None,
-    as_text: Sequence[str] = (),
-) -> Fixed:
-    def build(is_sqlite: bool) -> Executable:
-        listed = select_rows(table, names, param(ROWS, _Rows()), as_text, is_sqlite=is_sqlite)
-        if unless_taken is None:
-            return insert(table).from_select(names, listed, include_defaults=False).returning(*returning)
-        giving = upsert(table, is_sqlite=is_sqlite).from_select(names, listed, include_defaults=False)
-        if not changing:
-            return giving.on_conflict_do_nothing(index_elements=unless_taken or None).returning(*returning)
-        news = {name: giving.excluded[name] for name in changing}
-        giving = giving.on_conflict_do_update(index_elements=unless_taken, set_=news, where=only_if)
-        return giving.returning(*returning)
-
-    return Fixed(build)
 
 
 def execute_kept(

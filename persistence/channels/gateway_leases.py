@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -34,10 +34,9 @@ from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, UNCERTAIN, WIRED
 from persistence.secrets.encryption import open_or_none, sealed_text
-from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import Share, beside_index, has_row, is_in_share
 from persistence.stamps import later, moved_on
-from persistence.statements import Fixed, among, param
+from persistence.statements import Statement, among, param, statement
 from persistence.tables.channels import channel
 from persistence.tables.messages import VISIBLE, gateway_send, message
 
@@ -137,18 +136,20 @@ class _DuePart(QueuedPart):
 
 def list_due_gateways(tx: Transaction, share: Share = Share.ALL) -> list[tuple[int, int]]:
     """Active gateways with at least one due part, each with its workspace; one index seek per gateway."""
-    found = _LISTING[share].rows(tx, {"now": tx.now})
+    found = _find_due.rows(tx, tx.now, share=share)
     return [(workspace_id or 0, channel_id) for workspace_id, channel_id in found]
 
 
-def _list_due(share: Share, _is_sqlite: bool) -> Executable:
+# Statements that read the queue are not prepared: a plan of the time when it was short would be slow in a flood.
+@statement(is_prepared=False)
+def _find_due(now: datetime, *, share: Share) -> Executable:
     rows = gateway_send.c
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
     gateways = gateways.union_all(select(following.scalar_subquery()).where(gateways.c.id.is_not(None)))
     theirs = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
     one = select(literal(1)).select_from(gateway_send).correlate(channel)
-    due = [one.where(theirs, *_is_due(each)).order_by(rows.due_on) for each in PRIORITIES]
+    due = [one.where(theirs, *_is_due(each, now)).order_by(rows.due_on) for each in PRIORITIES]
     has_due = or_(*map(has_row, due)) & is_in_share(share, *due)
     known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
     return select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
@@ -195,16 +196,16 @@ def _next_look(paces: Mapping[int, Pace], rooms: Mapping[int, int], allowed: Map
     return min(held_up, default=None)
 
 
-def _is_due(priority: int) -> tuple[ColumnElement[bool], ...]:
+def _is_due(priority: int, now: datetime) -> tuple[ColumnElement[bool], ...]:
     rows = gateway_send.c
-    return (rows.priority == literal(priority), rows.due_on <= param("now", UtcDateTime))
+    return (rows.priority == literal(priority), rows.due_on <= now)
 
 
 def _lock_due(tx: Transaction, rooms: Mapping[int, int]) -> list[_DuePart]:
     ids = _pick_first(tx, rooms)
     if not ids:
         return []
-    found = _LOCKING.rows(tx, {"picked": ids, "now": tx.now})
+    found = _lock_picked.rows(tx, ids, tx.now)
     return [_DuePart(**dict(zip((*_LOCKED, *_OF_MESSAGE), row, strict=True))) for row in found]
 
 
@@ -221,7 +222,8 @@ _OF_MESSAGE: dict[str, ColumnElement[Any]] = {
 """What is known of a due part, and of its message."""
 
 
-def _lock_picked(is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _lock_picked(ids: Sequence[int], now: datetime, *, is_sqlite: bool = False) -> Executable:
     rows = gateway_send.c
     its = message.c.id == rows.message_id
     if is_sqlite:
@@ -232,7 +234,7 @@ def _lock_picked(is_sqlite: bool) -> Executable:
         seek = select(*sent).where(its).limit(literal_column("1")).correlate(gateway_send).lateral("sent")
         found = select(*_LOCKED.values(), *seek.c).join(seek, true())
     return (
-        found.where(among(rows.id, "picked"), rows.due_on <= param("now", UtcDateTime))
+        found.where(among(rows.id, ids), rows.due_on <= now)
         .order_by(rows.priority, rows.due_on, rows.id)
         .with_for_update(of=gateway_send, skip_locked=True)
     )
@@ -249,7 +251,7 @@ def _pick_first(tx: Transaction, rooms: Mapping[int, int]) -> list[int]:
         values |= {f"channel_{number}": channel_id, f"room_{number}": room}
     picked: list[int] = []
     taken: Counter[int] = Counter()
-    for _, _, part_id, channel_id in sorted(map(tuple, _picking(len(rooms)).rows(tx, values))):
+    for _, _, part_id, channel_id in sorted(map(tuple, _picking(len(rooms)).rows(tx, **values))):
         if taken[channel_id] < rooms[channel_id]:
             taken[channel_id] += 1
             picked.append(part_id)
@@ -257,16 +259,20 @@ def _pick_first(tx: Transaction, rooms: Mapping[int, int]) -> list[int]:
 
 
 @cache
-def _picking(gateways: int) -> Fixed:
-    rows = gateway_send.c
-    ranges = []
-    for number in range(gateways):
-        for priority in PRIORITIES:
-            due = rows.channel_id == param(f"channel_{number}"), *_is_due(priority)
-            first = select(rows.priority, rows.due_on, rows.id, rows.channel_id).where(*due)
-            room = param(f"room_{number}")
-            ranges.append(select(first.order_by(rows.due_on, rows.id).limit(room).subquery()))
-    return Fixed(lambda _is_sqlite: union_all(*ranges), is_prepared=False)
+def _picking(gateways: int) -> Statement[...]:
+    @statement(is_prepared=False)
+    def pick(now: datetime, **_rooms: int) -> Executable:
+        rows = gateway_send.c
+        ranges = []
+        for number in range(gateways):
+            for priority in PRIORITIES:
+                due = rows.channel_id == param(f"channel_{number}"), *_is_due(priority, now)
+                first = select(rows.priority, rows.due_on, rows.id, rows.channel_id).where(*due)
+                room = param(f"room_{number}")
+                ranges.append(select(first.order_by(rows.due_on, rows.id).limit(room).subquery()))
+        return union_all(*ranges)
+
+    return pick
 
 
 def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:
@@ -280,7 +286,7 @@ def _drop_others(tx: Transaction, parts: Sequence[_DuePart]) -> list[_DuePart]:
 
 def _leave(tx: Transaction, ids: Sequence[int]) -> None:
     if ids:
-        _LEAVING.run_later(tx, {"ids": ids})
+        _delete_parts.run(tx, ids)
 
 
 def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _Gateway]:
@@ -290,7 +296,7 @@ def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _
     config = channel.c.config
     return {
         channel_id: _Gateway(channel_type, address, open_or_none(tx.dialect, config, sealed))
-        for channel_id, channel_type, address, sealed in _FINDING.rows(tx, {"ids": sorted(channel_ids)})
+        for channel_id, channel_type, address, sealed in _select_settings.rows(tx, sorted(channel_ids))
     }
 
 
@@ -314,7 +320,7 @@ def _keep(tx: Transaction, sends: Sequence[GatewaySend], until: datetime) -> Non
     that nobody knows whether the gateway has it.
     """
     if sends:
-        _KEEPING.run_later(tx, {"until": until, "ids": [send.id for send in sends]})
+        _keep_parts.run(tx, [send.id for send in sends], until)
     passed = [send for send in sends if send.is_uncertain and send.part > send.parts_begun]
     if not passed:
         return
@@ -339,8 +345,8 @@ def begin_sends(tx: Transaction, sends: Sequence[GatewaySend], lease: timedelta)
     until = tx.now + lease
     begun: dict[int, datetime] = {}
     for (part, due_on), ids in sorted(alike.items()):
-        values = {"begun": part, "until": until, "ids": sorted(ids), "held": due_on, "now": tx.now}
-        begun |= {part_id: until for (part_id,) in _BEGINNING.rows(tx, values)}
+        rows = _begin_parts.rows(tx, sorted(ids), part, due_on, until, tx.now)
+        begun |= {part_id: until for (part_id,) in rows}
     return begun
 
 
@@ -390,7 +396,7 @@ def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
     if not sends:
         return set()
     until = {send.id: send.due_on for send in sends}
-    found = _HOLDING.rows(tx, {"ids": sorted(until)})
+    found = _lock_parts.rows(tx, sorted(until))
     return {part_id for part_id, due_on in found if due_on == until[part_id]}
 
 
@@ -403,7 +409,7 @@ def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:
 
 
 def _wire(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    wired = _WIRING.rows(tx, {"owner": workspace_id, "ids": message_ids, "now": tx.now})
+    wired = _wire_messages.rows(tx, workspace_id, message_ids, tx.now)
     note_messages(tx, workspace_id, [message_id for (message_id,) in wired])
 
 
@@ -432,40 +438,42 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**again, **begun))
 
 
-def _wire_messages(is_sqlite: bool) -> Executable:
+@statement
+def _wire_messages(workspace_id: int, ids: Sequence[int], now: datetime, *, is_sqlite: bool = False) -> Executable:
     unsent: BindParameter[Any] = bindparam(None, UNSENT, expanding=True, literal_execute=True)
-    waits = beside_index(message.c.workspace_id) == param("owner"), message.c.status.in_(unsent)
-    values = {"status": WIRED, "sent_on": param("now", UtcDateTime), "modified_on": moved_on(message, is_sqlite)}
-    return update(message).where(among(message.c.id, "ids"), *waits).values(values).returning(message.c.id)
+    waits = beside_index(message.c.workspace_id) == workspace_id, message.c.status.in_(unsent)
+    values = {"status": WIRED, "sent_on": now, "modified_on": moved_on(message, now, is_sqlite=is_sqlite)}
+    return update(message).where(among(message.c.id, ids), *waits).values(values).returning(message.c.id)
 
 
-def _keep_parts(_is_sqlite: bool) -> Executable:
-    leased = update(gateway_send).where(_THESE)
-    return leased.values(due_on=param("until", UtcDateTime), attempts=gateway_send.c.attempts + literal(1))
+@statement(is_prepared=False)
+def _keep_parts(ids: Sequence[int], until: datetime) -> Executable:
+    leased = update(gateway_send).where(among(gateway_send.c.id, ids))
+    return leased.values(due_on=until, attempts=gateway_send.c.attempts + literal(1))
 
 
-def _begin_parts(_is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _begin_parts(ids: Sequence[int], begun: int, held_until: datetime, until: datetime, now: datetime) -> Executable:
     rows = gateway_send.c
-    is_held = (rows.due_on == param("held", UtcDateTime)) & (rows.due_on > param("now", UtcDateTime))
+    is_held = (rows.due_on == held_until) & (rows.due_on > now)
     # Some gateways recognize a part that is begun again: it may end workers as one that was not begun may.
-    attempts = case((rows.parts_begun == param("begun"), rows.attempts), else_=literal(0))
-    values = {"parts_begun": param("begun"), "due_on": param("until", UtcDateTime), "attempts": attempts}
-    return update(gateway_send).where(_THESE, is_held).values(values).returning(rows.id)
+    attempts = case((rows.parts_begun == begun, rows.attempts), else_=literal(0))
+    values = {"parts_begun": begun, "due_on": until, "attempts": attempts}
+    return update(gateway_send).where(among(rows.id, ids), is_held).values(values).returning(rows.id)
 
 
-def _hold_parts(_is_sqlite: bool) -> Executable:
-    return select(gateway_send.c.id, gateway_send.c.due_on).where(_THESE).order_by(gateway_send.c.id).with_for_update()
+@statement(is_prepared=False)
+def _lock_parts(ids: Sequence[int]) -> Executable:
+    rows = gateway_send.c
+    return select(rows.id, rows.due_on).where(among(rows.id, ids)).order_by(rows.id).with_for_update()
 
 
-def _find_settings(_is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _delete_parts(ids: Sequence[int]) -> Executable:
+    return delete(gateway_send).where(among(gateway_send.c.id, ids))
+
+
+@statement
+def _select_settings(channel_ids: Sequence[int]) -> Executable:
     columns = (channel.c.id, channel.c.type, channel.c.address, sealed_text(channel.c.config))
-    return select(*columns).where(among(channel.c.id, "ids"))
-
-
-_THESE = among(gateway_send.c.id, "ids")
-# Those that read the queue are not prepared: a plan of the time when it was short would be slow in a flood.
-_LISTING = {share: Fixed(partial(_list_due, share), is_prepared=False) for share in Share}
-_LOCKING, _HOLDING = Fixed(_lock_picked, is_prepared=False), Fixed(_hold_parts, is_prepared=False)
-_KEEPING, _BEGINNING = Fixed(_keep_parts, is_prepared=False), Fixed(_begin_parts, is_prepared=False)
-_LEAVING = Fixed(lambda _is_sqlite: delete(gateway_send).where(_THESE), is_prepared=False)
-_FINDING, _WIRING = Fixed(_find_settings), Fixed(_wire_messages)
+    return select(*columns).where(among(channel.c.id, channel_ids))

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from functools import partial
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Executable,
     FromClause,
@@ -23,7 +21,7 @@ from persistence.database import Transaction, upsert
 from persistence.messages.states import INCOMING
 from persistence.sql.due_work import beside_index
 from persistence.stamps import Stamps
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact
 from persistence.tables.messages import DELETED, message
@@ -43,16 +41,11 @@ class Unread(IntEnum):
         return Unread.CHANGED if {self, other} == {Unread.FEWER, Unread.MORE} else max(self, other)
 
 
-Id = int | BindParameter[int]
-OWNER: BindParameter[int] = param("owner")
-"""The workspace, in statements that are built only once."""
-
-
 def find_contacts_of(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> dict[int, Unread]:
     """The contacts of these messages, and what that says about their unread messages."""
     if not message_ids:
         return {}
-    rows = _ASKING.rows(tx, {"owner": workspace_id, "wanted": message_ids})
+    rows = _select_contacts_of.rows(tx, workspace_id, message_ids)
     return {contact_id: Unread.CHANGED if came else Unread.SAME for contact_id, came in rows}
 
 
@@ -65,16 +58,14 @@ def write_conversations(
     """
     for kind in sorted(set(contacts.values()), reverse=True):
         theirs = sorted(contact_id for contact_id, found in contacts.items() if found == kind)
-        values: dict[str, Any] = {"owner": workspace_id, "theirs": theirs}
-        if kind == Unread.MORE:
-            values["came"] = max(came[contact_id] for contact_id in theirs)
-        _STORING[kind].run_later(tx, values)
+        most = max(came[contact_id] for contact_id in theirs) if kind == Unread.MORE else 0
+        _store.run(tx, workspace_id, theirs, most, kind=kind)
 
 
 def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Those of these contacts whose last message was deleted keep no conversation."""
     if contact_ids:
-        _ENDING.run_later(tx, {"owner": workspace_id, "theirs": contact_ids})
+        _end.run(tx, workspace_id, contact_ids)
 
 
 def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -88,23 +79,29 @@ def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) ->
     tx.execute(conversation.update().where(mine).values(**values))
 
 
-def _ask(_is_sqlite: bool) -> Executable:
+@statement
+def _select_contacts_of(workspace_id: int, message_ids: Sequence[int]) -> Executable:
     """The contacts of messages, and whether one of their messages came in."""
     came = func.max(case((message.c.direction == INCOMING, 1), else_=0)).label("came")
-    mine = (beside_index(message.c.workspace_id) == OWNER) & among(message.c.id, "wanted")
+    mine = (beside_index(message.c.workspace_id) == workspace_id) & among(message.c.id, message_ids)
     return select(message.c.contact_id, came).where(mine).group_by(message.c.contact_id)
 
 
-def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
+@statement
+def _store(
+    workspace_id: int, contact_ids: Sequence[int], came: int, *, kind: Unread, is_sqlite: bool = False
+) -> Executable:
     """Each row changes once: a second change would make PostgreSQL lock its contact, in the wrong order."""
-    (last, is_last), known = _join_last(is_sqlite), conversation.alias("known")
+    (last, is_last), known = _join_last(workspace_id, is_sqlite=is_sqlite), conversation.alias("known")
     mine = (known.c.workspace_id == contact.c.workspace_id) & (known.c.contact_id == contact.c.id)
     columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
     read = func.coalesce(known.c.read_id, 0)
     # PostgreSQL stops counting at what there can be, mostly after a few messages; SQLite takes no limit from a row.
     is_bounded = kind == Unread.MORE and not is_sqlite
-    most = func.coalesce(known.c.unread_count, 0) + param("came") if is_bounded else None
-    unread: ColumnElement[int] = literal(0) if kind == Unread.SAME else count_unread(OWNER, contact.c.id, read, most)
+    most = func.coalesce(known.c.unread_count, 0) + came if is_bounded else None
+    unread: ColumnElement[int] = literal(0)
+    if kind != Unread.SAME:
+        unread = count_unread(workspace_id, contact.c.id, read, most)
     if kind == Unread.FEWER:
         unread = case((known.c.unread_count > 0, unread), else_=0)
     elif kind == Unread.MORE:
@@ -114,49 +111,50 @@ def _store(is_sqlite: bool, *, kind: Unread) -> Executable:
         # PostgreSQL would count once for each time that the number is named.
         counted = select(unread.label("number")).correlate(contact, known).limit(1).lateral("counted")
         source, unread = source.join(counted, true()), counted.c.number
-    theirs = (beside_index(contact.c.workspace_id) == OWNER) & among(contact.c.id, "theirs") & ~contact.c.is_deleted
+    theirs = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
     reading = (
         select(*columns, unread.label("unread_count"), (unread > 0).label("is_unread"), read.label("read_id"))
         .select_from(source)
-        .where(theirs)
+        .where(theirs, ~contact.c.is_deleted)
         .order_by(contact.c.id)
     )
     names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
-    statement = upsert(conversation, is_sqlite=is_sqlite).from_select(names, reading)
+    storing = upsert(conversation, is_sqlite=is_sqlite).from_select(names, reading)
     changed = names[2:5] if kind == Unread.SAME else names[2:7]
-    return statement.on_conflict_do_update(
-        index_elements=["workspace_id", "contact_id"], set_={name: statement.excluded[name] for name in changed}
+    return storing.on_conflict_do_update(
+        index_elements=["workspace_id", "contact_id"], set_={name: storing.excluded[name] for name in changed}
     )
 
 
-def _join_last(is_sqlite: bool) -> tuple[FromClause, ColumnElement[bool]]:
+def _join_last(workspace_id: int, *, is_sqlite: bool) -> tuple[FromClause, ColumnElement[bool]]:
     """The last message of each contact, and the condition by which it is joined. SQLite joins no query that depends on
     another row, so there the message is found twice: by the contact, and by its id.
     """
     if is_sqlite:
         last = message.alias("last")
-        chosen = _newest(OWNER, message.c.id, contact.c.id, ordered=True)
+        chosen = _newest(workspace_id, message.c.id, contact.c.id, ordered=True)
         return last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen)
-    found = _newest_rows(OWNER, contact.c.id, message.c.id, message.c.created_on, message.c.folder)
+    found = _newest_rows(workspace_id, contact.c.id, message.c.id, message.c.created_on, message.c.folder)
     return _only_first(found).correlate(contact).lateral("last"), true()
 
 
-def _end(_is_sqlite: bool) -> Executable:
+@statement
+def _end(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     rows = conversation.c
-    is_there = _newest(OWNER, message.c.id, rows.contact_id, ordered=True)
-    mine = (beside_index(rows.workspace_id) == OWNER) & among(rows.contact_id, "theirs")
+    is_there = _newest(workspace_id, message.c.id, rows.contact_id, ordered=True)
+    mine = (beside_index(rows.workspace_id) == workspace_id) & among(rows.contact_id, contact_ids)
     return delete(conversation).where(mine, is_there.is_(None))
 
 
 def _newest(
-    workspace_id: Id, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
+    workspace_id: int, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
 ) -> ColumnElement[Any]:
     """A value of the newest message of a contact that is not deleted."""
     found = _newest_rows(workspace_id, contact_id, shown)
     return (_only_first(found) if ordered else found).correlate_except(message).scalar_subquery()
 
 
-def _newest_rows(workspace_id: Id, contact_id: ColumnElement[Any], *shown: ColumnElement[Any]) -> Select[Any]:
+def _newest_rows(workspace_id: int, contact_id: ColumnElement[Any], *shown: ColumnElement[Any]) -> Select[Any]:
     theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
     return select(*shown).where(theirs, message.c.visibility != DELETED)
 
@@ -166,7 +164,7 @@ def _only_first(found: Select[Any]) -> Select[Any]:
 
 
 def count_unread(
-    workspace_id: Id,
+    workspace_id: int,
     contact_id: ColumnElement[Any],
     read_id: ColumnElement[Any],
     most: ColumnElement[int] | None = None,
@@ -181,7 +179,3 @@ def count_unread(
     unread = select(last.c.id).where(last.c.folder == INBOX, last.c.id > read_id).limit(most).correlate_except(last)
     counted = unread.subquery("unread")
     return select(func.count()).select_from(counted).correlate_except(counted).scalar_subquery()
-
-
-_ASKING, _ENDING = Fixed(_ask), Fixed(_end)
-_STORING = {kind: Fixed(partial(_store, kind=kind)) for kind in Unread}

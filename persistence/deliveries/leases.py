@@ -10,6 +10,7 @@ from sqlalchemy import (
     ARRAY,
     BigInteger,
     ColumnElement,
+    Executable,
     Integer,
     Select,
     TableValuedAlias,
@@ -35,7 +36,7 @@ from persistence.deliveries.settings import charge_paces, lock_paces, next_look,
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
-from persistence.statements import ROWS, Fixed, among, inserting, param
+from persistence.statements import among, insert_rows, param, statement
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
@@ -53,7 +54,7 @@ _MOVED: dict[str, TypeEngine[Any]] = {
 """What moves a delivery on: the outcome of its attempt."""
 
 _NOW = param("now", delivery.c.due_on.type)
-_ATTEMPTING = inserting(
+_insert_attempts = insert_rows(
     delivery_attempt,
     (
         *("uuid", "workspace_id", "delivery_id", "number", "scheduled_on", "finished_on", "duration_ms", "status"),
@@ -139,13 +140,13 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
     wanted = [(workspace_id, receiver, room) for (workspace_id, receiver), room in rooms.items() if room > 0]
     if not wanted:
         return []
-    found = [row for values in _pick(tx, wanted) for row in _PICKING.rows(tx, {**values, "now": tx.now})]
+    found = [row for values in _pick(tx, wanted) for row in _pick_due.rows(tx, now=tx.now, **values)]
     picked = [_Picked._make(row) for row in found]
     due_on = tx.now + lease
     leased = [_as_leased(row, due_on) for row in _without_suspects(tx, picked)]
     if leased:
         owners = sorted({each.workspace_id for each in leased})
-        _LEASING.run_later(tx, {"owners": owners, "leased": [each.id for each in leased], "until": due_on})
+        _lease.run(tx, owners, [each.id for each in leased], due_on)
     return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
 
 
@@ -169,7 +170,7 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
     """The same for many at once; returns how many deliveries were updated."""
     if not attempts:
         return 0
-    _ATTEMPTING.run_later(tx, {ROWS: [_attempt_row(tx, leased, outcome) for leased, outcome in attempts]})
+    _insert_attempts.run(tx, [_attempt_row(tx, leased, outcome) for leased, outcome in attempts])
     moves = [_move(leased, outcome) for leased, outcome in attempts]
     moved = _update_each(tx, moves) if tx.sqlite else _update_all(tx, moves)
     for state, count in Counter(moved).items():
@@ -193,7 +194,9 @@ def _rows_of(name: str, columns: Mapping[str, TypeEngine[Any]]) -> TableValuedAl
     return func.unnest(*arrays).table_valued(*typed, name=name).render_derived()
 
 
-_PICKING = Fixed(lambda is_sqlite: _pick_on_sqlite() if is_sqlite else _pick_and_lock(), is_prepared=False)
+@statement(is_prepared=False)
+def _pick_due(*, is_sqlite: bool = False, **_wanted: Any) -> Executable:
+    return _pick_on_sqlite() if is_sqlite else _pick_and_lock()
 
 
 def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -> Update:
@@ -218,15 +221,15 @@ def _move_on(given: Mapping[str, ColumnElement[Any]], now: ColumnElement[Any]) -
     )
 
 
-_MOVING = Fixed(lambda is_sqlite: _move_each() if is_sqlite else _move_all(), is_prepared=False)
+@statement(is_prepared=False)
+def _move_picked(*, is_sqlite: bool = False, **_moved: Any) -> Executable:
+    return _move_each() if is_sqlite else _move_all()
 
 
-def _hold_until(_is_sqlite: bool) -> Update:
-    mine = among(delivery.c.workspace_id, "owners") & among(delivery.c.id, "leased")
-    return update(delivery).where(mine).values(due_on=param("until", UtcDateTime), begun=delivery.c.begun + 1)
-
-
-_LEASING = Fixed(_hold_until, is_prepared=False)
+@statement(is_prepared=False)
+def _lease(workspace_ids: Sequence[int], ids: Sequence[int], until: datetime) -> Executable:
+    mine = among(delivery.c.workspace_id, workspace_ids) & among(delivery.c.id, ids)
+    return update(delivery).where(mine).values(due_on=until, begun=delivery.c.begun + 1)
 
 
 def lease_within_paces(tx: Transaction, rooms: Rooms, lease: timedelta) -> tuple[list[DueDelivery], datetime | None]:
@@ -283,13 +286,13 @@ def _give_up(tx: Transaction, rows: Sequence[_Picked]) -> None:
 
 def _update_each(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
     """The new states of the deliveries that were updated."""
-    done = [(move["state"], _MOVING.run(tx, {**move, "now": tx.now})) for move in moves]
+    done = [(move["state"], _move_picked.run(tx, now=tx.now, **move)) for move in moves]
     return [state for state, count in done if count]
 
 
 def _update_all(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
-    arrays = {name: [move[name] for move in moves] for name in _MOVED}
-    return [state for _, state in _MOVING.rows(tx, {**arrays, "now": tx.now})]
+    arrays: dict[str, Any] = {name: [move[name] for move in moves] for name in _MOVED}
+    return [state for _, state in _move_picked.rows(tx, now=tx.now, **arrays)]
 
 
 def _end_subscriptions(tx: Transaction, attempts: Sequence[tuple[DueDelivery, AttemptOutcome]]) -> None:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Executable,
     Select,
-    Text,
     delete,
     func,
     literal_column,
@@ -31,10 +31,9 @@ from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.due_work import beside_index
 from persistence.sql.names import find_ids
 from persistence.stamps import later, moved_on
-from persistence.statements import ROWS, Fixed, among, inserting, param
+from persistence.statements import among, insert_rows, statement
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
 
-UUIDS = "uuids"
 """The parameter with the UUIDs of messages, in statements that also take those."""
 
 
@@ -52,12 +51,11 @@ def select_incoming(
     """Incoming messages by integer id or UUID, locked until the transaction ends; one statement. Raises InvalidInput
     for an outgoing one, unless they are to be ignored (v1).
     """
-    values = _named_by(workspace_id, references)
-    holding = _HOLDING_NAMED if UUIDS in values else _HOLDING
+    ids, uuids = _named_by(references)
     found: dict[int | str, tuple[int, str]] = {}
-    for message_id, uuid, direction in holding.rows(tx, values):
+    for message_id, uuid, direction in _lock_named.rows(tx, workspace_id, ids, uuids, by_uuid=bool(uuids)):
         found[message_id] = found[uuid] = (message_id, direction)
-    ids: list[int] = []
+    incoming: list[int] = []
     missing: list[int | str] = []
     for reference in references:
         known = found.get(int(reference) if _is_number(reference) else str(reference).lower())
@@ -66,13 +64,14 @@ def select_incoming(
             continue
         message_id, direction = known
         if direction != OUTGOING:
-            ids.append(message_id)
+            incoming.append(message_id)
         elif not ignore_outgoing:
             raise InvalidInput.on("messages", f"Message {reference} is not incoming.")
-    return Selection(list(dict.fromkeys(ids)), missing)
+    return Selection(list(dict.fromkeys(incoming)), missing)
 
 
-def _named_by(workspace_id: int, references: Sequence[int | str]) -> dict[str, Any]:
+def _named_by(references: Sequence[int | str]) -> tuple[list[int], list[str]]:
+    """The ids and UUIDs among references."""
     numbers: set[int] = set()
     uuids: set[str] = set()
     for reference in references:
@@ -80,7 +79,7 @@ def _named_by(workspace_id: int, references: Sequence[int | str]) -> dict[str, A
             numbers.add(int(reference))
         elif is_uuid(str(reference)):
             uuids.add(str(reference).lower())
-    return {"owner": workspace_id, "ids": sorted(numbers)} | ({UUIDS: sorted(uuids)} if uuids else {})
+    return sorted(numbers), sorted(uuids)
 
 
 def _is_number(reference: int | str) -> bool:
@@ -94,7 +93,7 @@ def add_label(
     """Label messages; those that have the label already are not changed. Raises LostRace if one was deleted since the
     caller selected it, unless they `may_be_gone`.
     """
-    rows = _CHOOSING.rows(tx, {"owner": workspace_id, "ids": message_ids})
+    rows = _lock_living.rows(tx, workspace_id, message_ids)
     if len(rows) < len(message_ids) and not may_be_gone:
         raise LostRace
     links = [
@@ -103,7 +102,7 @@ def add_label(
     ]
     if not links:
         return
-    added = {message_id for (message_id,) in _LABELING.rows(tx, {ROWS: links})}
+    added = {message_id for (message_id,) in _insert_labels.rows(tx, links)}
     visible = sum(1 for message_id, _, visibility in rows if message_id in added and visibility == VISIBLE)
     change_count(tx, workspace_id, label_id, visible)
     _touch(tx, workspace_id, sorted(added))
@@ -123,7 +122,7 @@ def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int],
     _hold(tx, workspace_id, message_ids)
     statement = delete(message_label).where(links.label_id == label_id, links.message_id.in_(message_ids))
     removed = list(tx.execute(statement.returning(links.message_id)).scalars())
-    rows = _CHOOSING.rows(tx, {"owner": workspace_id, "ids": removed})
+    rows = _lock_living.rows(tx, workspace_id, removed)
     change_count(tx, workspace_id, label_id, -sum(1 for _, _, visibility in rows if visibility == VISIBLE))
     _touch(tx, workspace_id, removed)
 
@@ -173,15 +172,16 @@ class _Move:
 def _move(
     tx: Transaction, workspace_id: int, references: Sequence[int | str], move: _Move, ignore_outgoing: bool
 ) -> list[int | str]:
-    values = _named_by(workspace_id, references) | {"old": move.old, "new": move.new, "now": tx.now}
-    moved = [] if tx.sqlite else list((_MOVING_NAMED if UUIDS in values else _MOVING).rows(tx, values))
+    ids, uuids = _named_by(references)
+    news = (move.old, move.new, tx.now)
+    moved = [] if tx.sqlite else [*_move_named.rows(tx, workspace_id, ids, uuids, *news, by_uuid=bool(uuids))]
     missing: list[int | str] = []
     # Each reference names one message at most: if as many have moved, nothing is missing.
     if len(moved) < len({str(reference) for reference in references}):
         chosen = select_incoming(tx, workspace_id, references, ignore_outgoing=ignore_outgoing)
         missing = chosen.missing
         others = sorted(set(chosen.ids) - {number for number, _, _ in moved})
-        moved += _MOVING_HELD.rows(tx, values | {"ids": others}) if others else []
+        moved += _move_held.rows(tx, workspace_id, others, *news) if others else []
     labeled = [int(label_id) for _, _, labels in moved if labels for label_id in labels.split(",")]
     if labeled:
         for label_id, number in sorted(Counter(labeled).items()):
@@ -194,8 +194,8 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
     """Sends messages again that failed, or of which nobody knows whether they were sent: each as a message of its own,
     and once. Returns the references without a message. Raises InvalidInput for one that cannot be sent again.
     """
-    named, rows = _named_by(workspace_id, references), message.c
-    these = rows.id.in_(named["ids"]) | rows.uuid.in_(named.get(UUIDS, ()))
+    (ids, uuids), rows = _named_by(references), message.c
+    these = rows.id.in_(ids) | rows.uuid.in_(uuids)
     columns = (rows.id, rows.uuid, rows.direction, rows.status, rows.failed_reason)
     content = (rows.contact_id, rows.text, rows.attachments, rows.quick_replies)
     found = tx.execute(_holding([*columns, *content], rows.workspace_id == workspace_id, these, _NOT_DELETED)).all()
@@ -236,13 +236,18 @@ def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
 
 def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
     if message_ids:
-        _TOUCHING.run_later(tx, {"owner": workspace_id, "ids": message_ids, "now": tx.now})
+        _touch_messages.run(tx, workspace_id, message_ids, tx.now)
         note_changed(tx, message, workspace_id, message_ids)
 
 
-_OF_OWNER = beside_index(message.c.workspace_id) == param("owner")
-_LIVING = (message.c.direction == INCOMING) & (message.c.visibility != DELETED)
-_THESE = _OF_OWNER & among(message.c.id, "ids")
+_NOT_DELETED = message.c.visibility != DELETED
+_LIVING = (message.c.direction == INCOMING) & _NOT_DELETED
+
+
+def _are_these(workspace_id: int, ids: Sequence[int], uuids: Sequence[str] | None = None) -> ColumnElement[bool]:
+    named = among(message.c.id, ids)
+    either = named if uuids is None else or_(named, among(message.c.uuid, uuids, "UUID"))
+    return (beside_index(message.c.workspace_id) == workspace_id) & either
 
 
 def _holding(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
@@ -250,48 +255,68 @@ def _holding(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[b
     return select(*columns).where(*conditions).order_by(message.c.id).with_for_update(key_share=True)
 
 
-def _held(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Fixed:
-    statement = _holding(columns, *conditions)
-    return Fixed(lambda _is_sqlite: statement)
+@statement
+def _lock_named(workspace_id: int, ids: Sequence[int], uuids: Sequence[str], *, by_uuid: bool) -> Executable:
+    these = _are_these(workspace_id, ids, uuids if by_uuid else None)
+    return _holding((message.c.id, message.c.uuid, message.c.direction), these, _NOT_DELETED)
 
 
-def _moving(is_sqlite: bool, *conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
+@statement
+def _lock_living(workspace_id: int, ids: Sequence[int]) -> Executable:
+    columns = (message.c.id, message.c.created_on, message.c.visibility)
+    return _holding(columns, _are_these(workspace_id, ids), _LIVING)
+
+
+def _moving(new: str, now: datetime, *conditions: ColumnElement[bool], is_sqlite: bool) -> ReturningUpdate[Any]:
     """Also returns the labels of the messages: they are locked, so nobody adds one meanwhile."""
     theirs = message_label.c.message_id == message.c.id
     label_ids = select(func.group_concat(message_label.c.label_id) if is_sqlite else message_label.c.label_id)
     listed = label_ids.where(theirs).correlate(message).scalar_subquery()
     labels = listed if is_sqlite else func.array_to_string(func.array(listed), literal_column("','"))
-    news = {"visibility": param("new", Text), "modified_on": moved_on(message, is_sqlite)}
+    news = {"visibility": new, "modified_on": moved_on(message, now, is_sqlite=is_sqlite)}
     return update(message).where(*conditions).values(news).returning(message.c.id, message.c.contact_id, labels)
 
 
-def _choose_and_move(*conditions: ColumnElement[bool]) -> Fixed:
+@statement
+def _move_named(
+    workspace_id: int,
+    ids: Sequence[int],
+    uuids: Sequence[str],
+    old: str,
+    new: str,
+    now: datetime,
+    *,
+    by_uuid: bool,
+    is_sqlite: bool = False,
+) -> Executable:
     """Locks messages in the order of ids and moves those that can be moved, on PostgreSQL. Messages that another
-    transaction changed after the statement began are left to `_MOVING_HELD`: the other may have changed their labels,
+    transaction changed after the statement began are left to `_move_held`: the other may have changed their labels,
     which this statement sees as they were. Whoever changes labels of a message moves its time.
     """
     columns = (message.c.id, message.c.direction, message.c.visibility, message.c.modified_on)
-    held = _holding(columns, *conditions, message.c.visibility != DELETED).cte("held")
-    can_move = (held.c.direction == INCOMING) & (held.c.visibility == param("old", Text))
+    these = _are_these(workspace_id, ids, uuids if by_uuid else None)
+    held = _holding(columns, these, _NOT_DELETED).cte("held")
+    is_mine = beside_index(message.c.workspace_id) == workspace_id
+    can_move = (held.c.direction == INCOMING) & (held.c.visibility == old)
     is_same = (message.c.id == held.c.id) & (message.c.modified_on == held.c.modified_on)
-    return Fixed(lambda is_sqlite: _moving(is_sqlite, _OF_OWNER, is_same, can_move))
+    return _moving(new, now, is_mine, is_same, can_move, is_sqlite=is_sqlite)
 
 
-def _touch_messages(is_sqlite: bool) -> Executable:
-    return update(message).where(_THESE, _LIVING).values(modified_on=moved_on(message, is_sqlite))
+@statement
+def _move_held(
+    workspace_id: int, ids: Sequence[int], old: str, new: str, now: datetime, *, is_sqlite: bool = False
+) -> Executable:
+    is_old = message.c.visibility == old
+    return _moving(new, now, _are_these(workspace_id, ids), _LIVING, is_old, is_sqlite=is_sqlite)
 
 
-_NAMING = (message.c.id, message.c.uuid, message.c.direction)
-_BY_UUID = or_(among(message.c.id, "ids"), among(message.c.uuid, UUIDS, "UUID"))
-_NOT_DELETED = message.c.visibility != DELETED
-_HOLDING = _held(_NAMING, _THESE, _NOT_DELETED)
-_HOLDING_NAMED = _held(_NAMING, _OF_OWNER, _BY_UUID, _NOT_DELETED)
-_CHOOSING = _held((message.c.id, message.c.created_on, message.c.visibility), _THESE, _LIVING)
-_MOVING, _MOVING_NAMED = _choose_and_move(_THESE), _choose_and_move(_OF_OWNER, _BY_UUID)
-_IS_OLD = message.c.visibility == param("old", Text)
-_MOVING_HELD = Fixed(lambda is_sqlite: _moving(is_sqlite, _THESE, _LIVING, _IS_OLD))
-_TOUCHING = Fixed(_touch_messages)
-_LABELING = inserting(
+@statement
+def _touch_messages(workspace_id: int, ids: Sequence[int], now: datetime, *, is_sqlite: bool = False) -> Executable:
+    living = update(message).where(_are_these(workspace_id, ids), _LIVING)
+    return living.values(modified_on=moved_on(message, now, is_sqlite=is_sqlite))
+
+
+_insert_labels = insert_rows(
     message_label,
     ("workspace_id", "message_id", "label_id", "created_on"),
     (message_label.c.message_id,),

@@ -12,10 +12,9 @@ from persistence.contacts.leases import is_free
 from persistence.database import Transaction
 from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
-from persistence.sql.columns import BigId, UtcDateTime
 from persistence.sql.due_work import Share, beside_index, has_row, list_workspaces_in_share
 from persistence.stamps import moved_on
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_session
@@ -50,55 +49,51 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
     needs a message if its workspace has no trigger for messages and its contact is in no flow.
     """
     # Two statements: in a join with the other rows, the database might read and lock the due rows repeatedly.
-    ids = [number for (number,) in _PLAIN.rows(tx, {"owner": workspace_id, "now": tx.now, "most": limit})]
+    ids = [number for (number,) in _lock_plain.rows(tx, workspace_id, tx.now, limit)]
     if not ids:
         return 0
-    done = _FINISHING.rows(tx, {"owner": workspace_id, "plain": ids, "now": tx.now})
+    done = _finish_plain.rows(tx, workspace_id, ids, tx.now)
     note_handled(tx, workspace_id, [Handled(*row) for row in done])
     return len(done)
 
 
-def _find_plain(_is_sqlite: bool) -> Executable:
-    may_start = exists().where(trigger.c.workspace_id == param("owner"), IS_MESSAGE_TRIGGER)
-    mine = (message.c.workspace_id == param("owner")) & IS_UNHANDLED
+@statement(is_prepared=False)
+def _lock_plain(workspace_id: int, now: datetime, most: int) -> Executable:
+    may_start = exists().where(trigger.c.workspace_id == workspace_id, IS_MESSAGE_TRIGGER)
+    mine = (message.c.workspace_id == workspace_id) & IS_UNHANDLED
     # By seeks for each message, in their order: a join would begin at contacts or sessions, if they are taken for few.
     sender = (contact.c.workspace_id == message.c.workspace_id) & (contact.c.id == message.c.contact_id)
-    free = select(literal(1)).where(sender, is_free(param("now", UtcDateTime))).correlate(message)
+    free = select(literal(1)).where(sender, is_free(now)).correlate(message)
     waiting = select(literal(1)).where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING).correlate(message)
     return (
         select(message.c.id)
         .where(mine, ~may_start, has_row(free), ~has_row(waiting))
         .order_by(message.c.created_on, message.c.id)
-        .limit(param("most"))
+        .limit(most)
         # Locks only the messages: a transaction that stores further messages of the same contacts locks the contacts
         # and must not wait.
         .with_for_update(of=message, skip_locked=True)
     )
 
 
-def _finish_plain(is_sqlite: bool) -> Executable:
-    mine = (beside_index(message.c.workspace_id) == param("owner")) & among(message.c.id, "plain")
+@statement
+def _finish_plain(workspace_id: int, ids: Sequence[int], now: datetime, *, is_sqlite: bool = False) -> Executable:
+    mine = (beside_index(message.c.workspace_id) == workspace_id) & among(message.c.id, ids)
     moved = update(message).where(mine, message.c.status == literal(QUEUED))
-    moved = moved.values(status=literal(HANDLED), modified_on=moved_on(message, is_sqlite))
+    moved = moved.values(status=literal(HANDLED), modified_on=moved_on(message, now, is_sqlite=is_sqlite))
     return moved.returning(message.c.id, message.c.contact_id, message.c.folder)
-
-
-_PLAIN = Fixed(_find_plain, is_prepared=False)
-_FINISHING = Fixed(_finish_plain)
 
 
 def may_need_flows(tx: Transaction, workspace_id: int) -> bool:
     """Whether there may be messages that `finish_plain_messages` leaves to flows."""
-    return bool(_NEEDING.rows(tx, {"owner": workspace_id})[0][0])
+    return bool(_look_for_need.rows(tx, workspace_id)[0][0])
 
 
-def _need(_is_sqlite: bool) -> Executable:
-    starting = select(trigger.c.id).where(trigger.c.workspace_id == param("owner"), IS_MESSAGE_TRIGGER)
-    waiting = select(flow_session.c.id).where(flow_session.c.workspace_id == param("owner"), IS_WAITING)
+@statement
+def _look_for_need(workspace_id: int) -> Executable:
+    starting = select(trigger.c.id).where(trigger.c.workspace_id == workspace_id, IS_MESSAGE_TRIGGER)
+    waiting = select(flow_session.c.id).where(flow_session.c.workspace_id == workspace_id, IS_WAITING)
     return select(starting.exists() | has_row(waiting.order_by(flow_session.c.timeout_on)))
-
-
-_NEEDING = Fixed(_need)
 
 
 def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
@@ -108,19 +103,17 @@ def find_senders(tx: Transaction, workspace_id: int, limit: int) -> list[int]:
 
 def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, UnhandledMessage]:
     """The oldest unhandled message of each contact, by contact id; one statement."""
-    found = _READING.rows(tx, {"owner": workspace_id, "theirs": contact_ids})
+    found = _select_unhandled.rows(tx, workspace_id, contact_ids)
     return {one.contact_id: one for one in (UnhandledMessage(*row) for row in found)}
 
 
-def _read_unhandled(_is_sqlite: bool) -> Executable:
+@statement(is_prepared=False)
+def _select_unhandled(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     rows = message.c
     columns = (rows.id, rows.uuid, rows.contact_id, rows.text, rows.attachments, rows.urn)
-    theirs = (rows.workspace_id == param("owner")) & among(rows.contact_id, "theirs") & IS_UNHANDLED
+    theirs = (rows.workspace_id == workspace_id) & among(rows.contact_id, contact_ids) & IS_UNHANDLED
     found = select(*columns, SEEN_UUID, SEEN_NAME, rows.created_on).select_from(join_channels(message, message))
     return found.where(theirs).order_by(rows.created_on.desc(), rows.id.desc())
-
-
-_READING = Fixed(_read_unhandled, is_prepared=False)
 
 
 def find_newcomers(tx: Transaction, workspace_id: int, messages: Sequence[UnhandledMessage]) -> set[int]:
@@ -138,7 +131,7 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
     for message_id, flow_id in flows.items():
         by_flow.setdefault(flow_id, []).append(message_id)
     for flow_id, ids in by_flow.items():
-        done = _MARKING.rows(tx, {"owner": workspace_id, "ids": sorted(ids), "flow": flow_id, "now": tx.now})
+        done = _finish.rows(tx, workspace_id, sorted(ids), flow_id, tx.now)
         note_handled(tx, workspace_id, [Handled(*row) for row in done])
 
 
@@ -149,10 +142,11 @@ def give_up_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> 
         tx.execute(update(message).where(mine).values(failed_reason=HANDLING_FAILED))
 
 
-def _mark(is_sqlite: bool) -> Executable:
-    mine = (beside_index(message.c.workspace_id) == param("owner")) & among(message.c.id, "ids") & IS_UNHANDLED
-    handled = {"status": literal(HANDLED), "flow_id": param("flow", BigId), "modified_on": moved_on(message, is_sqlite)}
+@statement
+def _finish(
+    workspace_id: int, ids: Sequence[int], flow_id: int | None, now: datetime, *, is_sqlite: bool = False
+) -> Executable:
+    mine = (beside_index(message.c.workspace_id) == workspace_id) & among(message.c.id, ids) & IS_UNHANDLED
+    modified_on = moved_on(message, now, is_sqlite=is_sqlite)
+    handled = {"status": literal(HANDLED), "flow_id": flow_id, "modified_on": modified_on}
     return update(message).where(mine).values(handled).returning(message.c.id, message.c.contact_id, message.c.folder)
-
-
-_MARKING = Fixed(_mark)

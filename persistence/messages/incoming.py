@@ -21,24 +21,16 @@ from persistence.changes import NewMessage, note_new_messages
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import CIRCLE, INCOMING, OUTGOING, QUEUED
-from persistence.sql.columns import UtcDateTime, new_uuid, split
+from persistence.sql.columns import new_uuid, split
 from persistence.stamps import stamped
-from persistence.statements import Fixed, among, inserting, param
+from persistence.statements import among, insert_rows, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.contacts import contact
 from persistence.tables.messages import DELETED, VISIBLE, message
 from persistence.workspaces import USUAL_ANSWERS
 
-_KNOWN = Fixed(
-    lambda _is_sqlite: select(message.c.external_id, message.c.workspace_id, message.c.id).where(
-        message.c.channel_id == param("channel"),
-        message.c.direction == INCOMING,
-        among(message.c.external_id, "names", "TEXT"),
-    )
-)
-
 _rows = message.c
-_OUTGOING = inserting(
+_insert_outgoing = insert_rows(
     message,
     (
         *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "broadcast_id", "flow_id", "direction", "type"),
@@ -47,7 +39,7 @@ _OUTGOING = inserting(
     ),
     (_rows.id, _rows.uuid, _rows.folder),
 )
-_INCOMING = inserting(
+_insert_incoming = insert_rows(
     message,
     (
         *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "direction", "type", "status", "visibility"),
@@ -119,15 +111,23 @@ def store_received(
     return stored
 
 
+@statement
+def _select_known(channel_id: int, external_ids: Sequence[str]) -> Executable:
+    mine = (_rows.channel_id == channel_id) & (_rows.direction == INCOMING)
+    return select(_rows.external_id, _rows.workspace_id, _rows.id).where(
+        mine, among(_rows.external_id, external_ids, "TEXT")
+    )
+
+
 def find_known_messages(tx: Transaction, channel_id: int, external_ids: Collection[str]) -> dict[str, tuple[int, int]]:
     """The workspace and id of those messages that came through the channel before, by external id; one statement."""
-    known = _KNOWN.rows(tx, {"channel": channel_id, "names": list(external_ids)})
+    known = _select_known.rows(tx, channel_id, [*external_ids])
     return {name: (workspace_id, number) for name, workspace_id, number in known}
 
 
 def insert_outgoing(tx: Transaction, workspace_id: int, rows: Sequence[Row]) -> dict[str, int]:
     """Inserts outgoing messages; returns their ids by UUID."""
-    return _note(tx, workspace_id, rows, _OUTGOING.rows(tx, {"rows": rows}))
+    return _note(tx, workspace_id, rows, _insert_outgoing.rows(tx, rows))
 
 
 def insert_incoming(
@@ -136,7 +136,7 @@ def insert_incoming(
     """Inserts those of these incoming messages that are not there yet; returns their ids by UUID. The `new_contacts`
     were created by this unit of work, and these are their first messages.
     """
-    return _note(tx, workspace_id, rows, _INCOMING.rows(tx, {"rows": rows}), new_contacts)
+    return _note(tx, workspace_id, rows, _insert_incoming.rows(tx, rows), new_contacts)
 
 
 def note_stored(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
@@ -182,9 +182,9 @@ def find_circles(tx: Transaction, workspace_id: int, contact_ids: Collection[int
     """
     if not contact_ids:
         return set()
-    values = {"owner": workspace_id, "theirs": sorted(contact_ids), "since": tx.now - WITHIN}
+    rows = _select_answers.rows(tx, workspace_id, sorted(contact_ids), tx.now - WITHIN)
     known: dict[int, Answers] = {}
-    for contact_id, stopped_on, limit, automatic, text, number in _COUNTING.rows(tx, values):
+    for contact_id, stopped_on, limit, automatic, text, number in rows:
         answers = known.get(contact_id)
         if answers is None:
             wanted = USUAL_ANSWERS if limit is None else limit
@@ -221,13 +221,16 @@ def channels_in_circle(rows: Iterable[Mapping[str, Any]]) -> set[int]:
     return {row["channel_id"] for row in rows if row["failed_reason"] == CIRCLE and row["channel_id"] is not None}
 
 
-def _count(is_sqlite: bool) -> Executable:
-    rows, owner = message.c, param("owner")
-    limit = select(workspace.c.answer_limit).where(workspace.c.id == owner).scalar_subquery()
-    recent = (rows.contact_id == contact.c.id) & (rows.created_on > param("since", UtcDateTime))
-    sent = recent & (rows.workspace_id == owner) & (rows.direction == OUTGOING)
+@statement
+def _select_answers(
+    workspace_id: int, contact_ids: Sequence[int], since: datetime, *, is_sqlite: bool = False
+) -> Executable:
+    rows = message.c
+    limit = select(workspace.c.answer_limit).where(workspace.c.id == workspace_id).scalar_subquery()
+    recent = (rows.contact_id == contact.c.id) & (rows.created_on > since)
+    sent = recent & (rows.workspace_id == workspace_id) & (rows.direction == OUTGOING)
     wanted = sent & rows.failed_reason.is_distinct_from(CIRCLE)
-    mine = (contact.c.workspace_id == owner) & among(contact.c.id, "theirs")
+    mine = (contact.c.workspace_id == workspace_id) & among(contact.c.id, contact_ids)
     known = (contact.c.id, contact.c.answers_stopped_on, limit)
     if is_sqlite:
         found = select(*known, rows.automatic, rows.text, rows.id).select_from(contact.outerjoin(message, wanted))
@@ -238,9 +241,6 @@ def _count(is_sqlite: bool) -> Executable:
     seek = latest.correlate(contact).lateral("latest")
     found = select(*known, seek.c.automatic, seek.c.text, seek.c.id).select_from(contact.outerjoin(seek, true()))
     return found.where(mine).order_by(contact.c.id, seek.c.created_on.desc(), seek.c.id.desc())
-
-
-_COUNTING = Fixed(_count)
 
 
 def _row(tx: Transaction, workspace_id: int, channel_id: int, report: Received) -> dict[str, Any]:

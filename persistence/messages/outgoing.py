@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -33,10 +33,10 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
 from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, WIRED
-from persistence.sql.columns import UtcDateTime, new_uuid
+from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
 from persistence.stamps import later
-from persistence.statements import Fixed, among, param
+from persistence.statements import among, statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
 from persistence.tables.messages import DELETED, VISIBLE, message
@@ -151,13 +151,11 @@ def find_routes(
     channel comes first, then as in flows (`choose_sender`) the most similar one of the number's country, then the most
     recently seen one. `channel_id` is the only one where the channel is chosen already.
     """
-    senders = [_Sender(*row) for row in _SENDERS.rows(tx, {"owner": workspace_id})]
+    senders = [_Sender(*row) for row in _lock_senders.rows(tx, workspace_id)]
     if channel_id is not None:
         senders = [sender for sender in senders if sender.id == channel_id]
     candidates: dict[int, _Candidates] = {}
-    for contact_id, status, scheme, path, own_channel_id in _ADDRESSES.rows(
-        tx, {"owner": workspace_id, "theirs": contact_ids}
-    ):
+    for contact_id, status, scheme, path, own_channel_id in _lock_addresses.rows(tx, workspace_id, contact_ids):
         found = candidates.setdefault(contact_id, _Candidates(status))
         if scheme is not None:
             found.urns.append((Urn(scheme, path), own_channel_id))
@@ -165,10 +163,11 @@ def find_routes(
     return {contact_id: _choose(found, senders, is_chosen=is_chosen) for contact_id, found in candidates.items()}
 
 
-def _read_senders(_is_sqlite: bool) -> Executable:
+@statement
+def _lock_senders(workspace_id: int) -> Executable:
     # A transaction that releases a channel waits and then finds the messages; reports of phones and gateways are stored
     # meanwhile.
-    mine = (channel.c.workspace_id == param("owner")) & channel.c.is_active
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
     rows = channel.c
     texts = (func.coalesce(rows.address, ""), func.coalesce(rows.country, ""))
     may = func.coalesce(rows.allow_international, true())
@@ -177,10 +176,11 @@ def _read_senders(_is_sqlite: bool) -> Executable:
     return ordered.with_for_update(read=True, key_share=True)
 
 
-def _read_addresses(_is_sqlite: bool) -> Executable:
+@statement
+def _lock_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     # Locked until the messages are stored, so that deleting a contact deletes them too.
     rows = contact_urn.c
-    mine = (beside_index(contact.c.workspace_id) == param("owner")) & among(contact.c.id, "theirs")
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
     return (
         select(contact.c.id, contact.c.status, rows.scheme, rows.path, rows.channel_id)
         .outerjoin(contact_urn, rows.contact_id == contact.c.id)
@@ -188,9 +188,6 @@ def _read_addresses(_is_sqlite: bool) -> Executable:
         .order_by(contact.c.id, rows.priority, rows.id)
         .with_for_update(read=True, of=contact)
     )
-
-
-_SENDERS, _ADDRESSES = Fixed(_read_senders), Fixed(_read_addresses)
 
 
 def _choose(found: _Candidates, senders: Sequence[_Sender], *, is_chosen: bool) -> Route:
@@ -262,17 +259,15 @@ def _stop_circle(draft: Draft, route: Route | None, circles: AbstractSet[int]) -
 def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Notes the first reply to the open tickets of these contacts."""
     if contact_ids:
-        _REPLYING.run_later(tx, {"owner": workspace_id, "theirs": sorted(set(contact_ids)), "now": tx.now})
+        _note_reply.run(tx, workspace_id, sorted(set(contact_ids)), tx.now)
 
 
-def _reply(_is_sqlite: bool) -> Executable:
+@statement
+def _note_reply(workspace_id: int, contact_ids: Sequence[int], now: datetime) -> Executable:
     rows = ticket.c
-    theirs = (beside_index(rows.workspace_id) == param("owner")) & among(rows.contact_id, "theirs")
+    theirs = (beside_index(rows.workspace_id) == workspace_id) & among(rows.contact_id, contact_ids)
     first = theirs & (rows.status == literal(OPEN, literal_execute=True)) & rows.replied_on.is_(None)
-    return update(ticket).where(first).values(replied_on=param("now", UtcDateTime))
-
-
-_REPLYING = Fixed(_reply)
+    return update(ticket).where(first).values(replied_on=now)
 
 
 def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:
