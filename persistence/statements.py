@@ -111,6 +111,12 @@ class Compiled:
         self._writers = {name: write for name, write in writers.items() if name in free}
         self._statement, self._dialect = statement, dialect
 
+    def send(self, tx: Transaction, values: Values, *, may_prepare: bool, as_texts: bool = False) -> tuple[Rows, int]:
+        """The rows, as the driver gives them or as its texts, and how many the statement changed."""
+        is_prepared = may_prepare and tx.can_prepare and _is_prepared(tx.connection, self)
+        text = self.execution if is_prepared else self.text
+        return _execute(tx.connection, text, self.parameters(values), as_texts=as_texts)
+
     def parameters(self, values: Values) -> Any:
         found = {**self._constants, **values}
         for name, write in self._writers.items():
@@ -180,11 +186,12 @@ class Statement(Generic[P]):
     def rows(self, tx: Transaction, *args: P.args, **kwargs: P.kwargs) -> Sequence[Any]:
         """The rows of the statement with these values of its parameters."""
         made, values = self._with(tx, args, kwargs)
-        return made.read(self._send(tx, made, values)[0])
+        return made.read(made.send(tx, values, may_prepare=self.is_prepared)[0])
 
     def run(self, tx: Transaction, *args: P.args, **kwargs: P.kwargs) -> int:
         """Executes the statement; returns how many rows it changed."""
-        return self._send(tx, *self._with(tx, args, kwargs))[1]
+        made, values = self._with(tx, args, kwargs)
+        return made.send(tx, values, may_prepare=self.is_prepared)[1]
 
     def run_each(self, tx: Transaction, rows: Sequence[Values]) -> None:
         """Executes the statement for each of these sets of values."""
@@ -209,10 +216,6 @@ class Statement(Generic[P]):
         if made is None:
             made = self._made[shape] = Compiled(self.built(is_sqlite=tx.sqlite, **choices), tx.dialect)
         return made, values
-
-    def _send(self, tx: Transaction, made: Compiled, values: Values) -> tuple[Rows, int]:
-        is_prepared = self.is_prepared and tx.can_prepare and _is_prepared(tx.connection, made)
-        return _execute(tx.connection, made.execution if is_prepared else made.text, made.parameters(values))
 
 
 @overload
@@ -262,7 +265,7 @@ class Among(FunctionElement[bool]):
         return self
 
 
-def among(column: ColumnElement[Any], listed: Sequence[Any], kind: str = "BIGINT") -> Among:
+def among(column: ColumnElement[Any], listed: Sequence[Any] | BindParameter[Any], kind: str = "BIGINT") -> Among:
     """Whether a column has one of the values in a parameter, a list; `kind` is their type on PostgreSQL."""
     return Among(column, listed, kind)
 
@@ -297,9 +300,7 @@ def fetch_rows(
         return None
     made = kept[0]
     found = dict(zip(made.given, [each.effective_value for each in given], strict=True))
-    is_prepared = is_even and tx.can_prepare and _is_prepared(tx.connection, made)
-    text = made.execution if is_prepared else made.text
-    return _execute(tx.connection, text, made.parameters({**found, **values}), as_texts=as_texts)[0]
+    return made.send(tx, {**found, **values}, may_prepare=is_even, as_texts=as_texts)[0]
 
 
 @lru_cache(maxsize=MOST_KEPT)

@@ -7,20 +7,21 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from sqlalchemy import ColumnElement, Engine, Integer, Select, and_, bindparam, false, select
+from sqlalchemy import ColumnElement, Engine, Select, and_, false, select
 
 from flows.queries import FieldReference, NamedReference, QueryError, Resolver, parse_query
 from persistence.contacts.queries import SearchScope, find_matches, open_group_scope
 from persistence.database import Transaction
 from persistence.sql.columns import split
+from persistence.sql.due_work import beside_index
+from persistence.statements import Compiled, ListOf, among, param
 from persistence.tables.contacts import contact, field
 from persistence.workspaces import Workspace
 
-SIZES = (1, 8, 64, 500)
-"""A statement is kept for so many contacts; for fewer, the last one is named several times."""
+CONTACTS_AT_ONCE = 500
 GROUPS_PER_STATEMENT = 100
 STATEMENTS_KEPT = 256
 
@@ -32,15 +33,8 @@ Key = tuple[Any, ...]
 class CachedStatement:
     """A compiled statement; `asked` are the look-ups of its queries with their results."""
 
-    text: str
-    values: Mapping[str, Any]
-    positions: Sequence[str] | None
+    compiled: Compiled
     asked: Mapping[tuple[str, str], Any]
-
-    def parameters(self, contact_ids: Sequence[int], size: int) -> dict[str, Any] | tuple[Any, ...]:
-        padded = [*contact_ids, *[contact_ids[-1]] * (size - len(contact_ids))]
-        values = {**self.values, **{f"contact_{index}": each for index, each in enumerate(padded)}}
-        return values if self.positions is None else tuple(values[name] for name in self.positions)
 
 
 _kept: WeakKeyDictionary[Engine, OrderedDict[Key, CachedStatement]] = WeakKeyDictionary()
@@ -53,11 +47,10 @@ def find_fitting(
     """For each existing contact of these, the groups to which it belongs according to their queries."""
     fitting: dict[int, set[int]] = {}
     scope = open_group_scope(tx, workspace)
-    for some in split(sorted(set(contact_ids)), SIZES[-1]):
-        size = next(each for each in SIZES if each >= len(some))
+    for some in split(sorted(set(contact_ids)), CONTACTS_AT_ONCE):
         for part in split(queries, GROUPS_PER_STATEMENT):
-            statement = _find_statement(tx, workspace.id, scope, part, size)
-            rows = tx.connection.exec_driver_sql(statement.text, statement.parameters(some, size))
+            statement = _find_statement(tx, workspace.id, scope, part)
+            rows, _ = statement.compiled.send(tx, {"ids": some}, may_prepare=False)
             for contact_id, *fits in rows:
                 found = {group_id for (group_id, _), is_fitting in zip(part, fits, strict=True) if is_fitting}
                 fitting.setdefault(contact_id, set()).update(found)
@@ -73,17 +66,16 @@ def membership(workspace_id: int, text: str | None, scope: SearchScope) -> Colum
         return false()
 
 
-def _find_statement(
-    tx: Transaction, workspace_id: int, scope: SearchScope, queries: GroupQueries, size: int
-) -> CachedStatement:
-    key = (workspace_id, repr(scope.environment), tuple(queries), size)
+def _find_statement(tx: Transaction, workspace_id: int, scope: SearchScope, queries: GroupQueries) -> CachedStatement:
+    key = (workspace_id, repr(scope.environment), tuple(queries))
     engine = tx.connection.engine
     with _lock:
         kept = _kept.setdefault(engine, OrderedDict()).get(key)
     if kept is not None and _is_true(tx, workspace_id, scope.resolver, kept.asked):
         return kept
     asking = _AskedFor(scope.resolver)
-    made = _compile(tx, _select(workspace_id, replace(scope, resolver=asking), queries, size), asking.answers)
+    compiled = Compiled(_select(workspace_id, replace(scope, resolver=asking), queries), tx.dialect)
+    made = CachedStatement(compiled, asking.answers)
     with _lock:
         statements = _kept.setdefault(engine, OrderedDict())
         statements.pop(key, None)
@@ -93,21 +85,10 @@ def _find_statement(
     return made
 
 
-def _select(workspace_id: int, scope: SearchScope, queries: GroupQueries, size: int) -> Select[Any]:
+def _select(workspace_id: int, scope: SearchScope, queries: GroupQueries) -> Select[Any]:
     columns: list[Any] = [membership(workspace_id, text, scope).label(f"in_{group_id}") for group_id, text in queries]
-    named = [bindparam(f"contact_{index}", type_=Integer, required=False) for index in range(size)]
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(named)
-    return cast("Select[Any]", select(contact.c.id, *columns).where(mine))
-
-
-def _compile(tx: Transaction, statement: Select[Any], asked: Mapping[tuple[str, str], Any]) -> CachedStatement:
-    compiled: Any = statement.compile(dialect=tx.dialect, compile_kwargs={"render_postcompile": True})
-    values = compiled.construct_params()
-    for name, process in compiled._bind_processors.items():
-        if name in values and values[name] is not None:
-            values[name] = process(values[name])
-    positions = tuple(compiled.positiontup) if compiled.positional else None
-    return CachedStatement(str(compiled), values, positions, dict(asked))
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, param("ids", ListOf()))
+    return select(contact.c.id, *columns).where(mine)
 
 
 def _is_true(tx: Transaction, workspace_id: int, resolver: Resolver, asked: Mapping[tuple[str, str], Any]) -> bool:
