@@ -60,8 +60,6 @@ DEED = re.compile(r"\b(?:INSERT INTO|DELETE FROM|UPDATE(?! SET)|FROM) \w+")
 IS_SQLITE = "is_sqlite"
 JSON_TYPE, JSONB_TYPE, UUID_TYPE = 114, 3802, 2950
 """What PostgreSQL calls the types for which SQLAlchemy gives the driver conversions."""
-ROWS = "rows"
-"""The parameter with the rows that are inserted: mappings with a value for each of the columns."""
 
 P = ParamSpec("P")
 Values = Mapping[str, Any]
@@ -301,6 +299,21 @@ def fetch_rows(
     made = kept[0]
     found = dict(zip(made.given, [each.effective_value for each in given], strict=True))
     return made.send(tx, {**found, **values}, may_prepare=is_even, as_texts=as_texts)[0]
+
+
+def execute_kept(
+    tx: Transaction,
+    parts: Sequence[object],
+    variant: Shape,
+    conditions: Sequence[ColumnElement[bool]],
+    build: Callable[[], Select[*tuple[Any, ...]]],
+    values: Values,
+    *,
+    is_even: bool = False,
+) -> Rows:
+    """The same, also of a statement that cannot be kept."""
+    found = fetch_rows(tx, parts, variant, conditions, build, values, is_even=is_even)
+    return tx.execute(build(), values or None).all() if found is None else found
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -551,30 +564,3 @@ def _defaults_of(table: Table, values: Values) -> dict[str, Any]:
 @cache
 def _defaulting(table: Table) -> tuple[Column[Any], ...]:
     return tuple(each for each in table.c if each.default is not None)
-
-
-def execute_kept(
-    tx: Transaction,
-    parts: Sequence[object],
-    variant: Shape,
-    conditions: Sequence[ColumnElement[bool]],
-    build: Callable[[], Select[*tuple[Any, ...]]],
-    values: Values,
-    *,
-    is_even: bool = False,
-) -> Rows:
-    found = fetch_rows(tx, parts, variant, conditions, build, values, is_even=is_even)
-    return tx.execute(build(), values or None).all() if found is None else found
-
-
-def execute_plain(
-    tx: Transaction,
-    parts: Sequence[object],
-    variant: Shape,
-    conditions: Sequence[ColumnElement[bool]],
-    build: Callable[[], Select[*tuple[Any, ...]]],
-    values: Values,
-    *,
-    is_even: bool = False,
-) -> Rows | None:
-    return fetch_rows(tx, parts, variant, conditions, build, values, is_even=is_even, as_texts=True)

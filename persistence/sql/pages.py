@@ -32,7 +32,7 @@ from persistence.database import Transaction
 from persistence.sql.columns import TIME_LAYOUT, BigId, UtcDateTime, time_text
 from persistence.sql.json_sql import as_text
 from persistence.sql.record_forms import Form, form_of
-from persistence.statements import execute_kept, execute_plain
+from persistence.statements import execute_kept, fetch_rows
 
 CURSOR_LENGTH = 1000
 AFTER, AFTER_ID, SKIPPED = "after_value", "after_id", "skipped"
@@ -209,7 +209,7 @@ def read_window(tx: Transaction, chosen: Selection, order: Order, window: Window
     if not tx.sqlite:
         form = form_of(chosen.record, chosen.source_id)
         build_plain = partial(_plain_statement, form, chosen, order, window)
-        rows = execute_plain(tx, (*parts, form), shape, conditions, build_plain, values, is_even=is_even)
+        rows = fetch_rows(tx, (*parts, form), shape, conditions, build_plain, values, is_even=is_even, as_texts=True)
         if rows is not None:
             place = form.place_of(order.column)
             return Found(rows, form.write, KEY if place is None else place)
