@@ -23,15 +23,14 @@ from bench.__main__ import SECRET_KEY, _database
 from persistence.contact_imports.contact_imports import CONTACT_IMPORTS, create_import, start_import
 from persistence.contact_imports.taking_back import count_taking_back, take_back
 from persistence.contacts.queries import check_query
-from persistence.data_jobs import take_next
+from persistence.data_jobs import Performer, take_next
 from persistence.database import Database
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.lists import read_record
 from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
-from persistence.performing import Performer
 from persistence.secrets.encryption import KeyRing
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace

@@ -18,7 +18,7 @@ from sqlalchemy import delete, func, select
 
 from bench.fairness.tenants import processor_seconds
 from bench.gateways import Gateway
-from persistence.channels.webhooks import new_webhook_secret
+from persistence.channels.channels import new_webhook_secret
 from persistence.database import Database, Transaction
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.tables.channels import channel

@@ -26,7 +26,7 @@ from bench.data import build
 from bench.servers import wait_for
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.migrations import upgrade

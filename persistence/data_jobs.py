@@ -1,12 +1,16 @@
 """Jobs with the data of a workspace (imports, exports, requests of persons): one worker has each, for a limited time. A
-job whose worker died is continued by another one; one that ends a worker, or meets an error of the service, again and
-again fails."""
+job whose worker died is continued by another one; one that ends a worker, or meets an error of the service, again
+and again fails.
+
+Performs jobs with the data of a workspace: imports, exports and requests of persons, in a worker or a command.
+"""
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
@@ -14,8 +18,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Table, delete, literal, or_, select, update
 
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
+from persistence.contact_imports.reading import BadFile, ReaderDied
 from persistence.database import Database, Transaction
-from persistence.errors import DatabaseError
+from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too_long
 from persistence.media.store import MediaStore
 from persistence.sql.due_work import list_workspaces
 from persistence.tables.data_jobs import (
@@ -29,6 +34,7 @@ from persistence.tables.data_jobs import (
     export,
     imported_contact,
 )
+from persistence.workspaces import Workspace, find_workspace
 
 WAKE = "data"
 LEASE = timedelta(minutes=2)
@@ -42,6 +48,11 @@ PENDING_AGAIN = {"status": PENDING, "leased_until": None}
 TABLES = (contact_import, export, data_request)
 
 IsStopping = Callable[[], bool]
+
+logger = logging.getLogger("relayboard.worker")
+
+Note = Callable[[int, int], None]
+"""Called with how many rows or records are done, and how many there are."""
 
 
 class LeaseLost(Exception):
@@ -77,10 +88,6 @@ def is_due(table: Table) -> ColumnElement[bool]:
     return table.c.status.in_([literal(status, literal_execute=True) for status in (READING, PENDING, RUNNING)])
 
 
-def _is_free(table: Table, now: datetime) -> ColumnElement[bool]:
-    return or_(table.c.leased_until.is_(None), table.c.leased_until <= now)
-
-
 def list_data_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a job that no worker has."""
     found = {each for table in TABLES for each in list_workspaces(tx, table.c.workspace_id, is_due(table))}
@@ -101,20 +108,6 @@ def take(tx: Transaction, table: Table, workspace_id: int, job_id: int) -> Held 
     """One job, leased unless a worker has it."""
     mine = (table.c.workspace_id == workspace_id) & (table.c.id == job_id)
     return _take(tx, table, mine & is_due(table) & _is_free(table, tx.now))
-
-
-def _take(tx: Transaction, table: Table, which: ColumnElement[bool]) -> Held | None:
-    next_one = select(table).where(which).order_by(table.c.id).limit(1).with_for_update(skip_locked=True)
-    while (row := tx.execute(next_one).first()) is not None:
-        held = Held(table, row, tx.now + LEASE)
-        taking = update(table).where(held.is_mine)
-        if row.attempts >= MOST_ATTEMPTS:
-            tx.execute(taking.values(status=FAILED, error=GIVEN_UP, finished_on=tx.now, leased_until=None))
-            continue
-        status = row.status if row.status == READING else RUNNING
-        tx.execute(taking.values(leased_until=held.until, status=status, attempts=row.attempts + 1))
-        return held
-    return None
 
 
 def keep(tx: Transaction, held: Held, **values: Any) -> datetime:
@@ -190,6 +183,105 @@ def remove_old_files(database: Database, store: MediaStore, limit: int) -> int:
             pass
         database.write(partial(_forget, table=table, job_id=job_id))
     return len(old)
+
+
+def _ignore(_done: int, _count: int) -> None:
+    return None
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Performer:
+    """Performs jobs until the process stops; `note` is told of the progress. `is_forced` lets all wait for as long as
+    it takes to rewrite a large database."""
+
+    database: Database
+    store: MediaStore
+    is_stopping: IsStopping = _never
+    note: Note = field(default=_ignore)
+    is_forced: bool = False
+
+    def perform(self, held: Held) -> None:
+        """Does a job, or as much of it as can be done. A job that cannot be done fails, with the reason."""
+        with self.database.reading() as tx:
+            workspace = find_workspace(tx, held.row.workspace_id)
+        if workspace is None:
+            return
+        try:
+            self._perform_or_fail(held, workspace)
+        except LeaseLost:
+            logger.info("another worker continues %s %s", held.table.name, held.row.uuid)
+        except Stopped:
+            leave(self.database, held)
+        except ReaderDied as error:
+            logger.warning("%s %s: %s", held.table.name, held.row.uuid, error)
+            if held.is_last_attempt:
+                fail(self.database, held, str(error))
+            else:
+                give_back(self.database, held)
+        except Exception as error:
+            is_dear = isinstance(error, DatabaseError) and took_too_long(error)
+            if isinstance(error, DatabaseError) and is_temporary(error) and not is_dear:
+                leave(self.database, held)
+            elif held.is_last_attempt and is_dear:
+                fail(self.database, held, "This takes the database too long; ask for less at a time.")
+            elif held.is_last_attempt:
+                fail(self.database, held, f"An error inside the service ended each attempt: {type(error).__name__}.")
+            raise
+
+    def _perform_or_fail(self, held: Held, workspace: Workspace) -> None:
+        try:
+            self._perform(held, workspace)
+        except (BadFile, RuleBroken) as error:
+            fail(self.database, held, str(error))
+
+    def _perform(self, held: Held, workspace: Workspace) -> None:
+        """Loads only what this kind of job needs: a command does one job."""
+        if held.table is export:
+            from persistence.exports.exports import run_export  # noqa: PLC0415  # see above
+
+            run_export(self.database, self.store, held, workspace, self.is_stopping)
+        elif held.table is data_request:
+            from persistence.data_requests.requests import run_request  # noqa: PLC0415  # see above
+
+            run_request(self.database, self.store, held, workspace, is_forced=self.is_forced)
+        else:
+            self._import(held, workspace)
+
+    def _import(self, held: Held, workspace: Workspace) -> None:
+        from persistence.contact_imports import running  # noqa: PLC0415  # see above
+
+        if held.row.taken_back_on is not None:
+            from persistence.contact_imports.taking_back import run_taking_back  # noqa: PLC0415  # see above
+
+            run_taking_back(self.database, held, workspace, self.is_stopping, self.note)
+        elif held.row.cancelled_on is not None:
+            running.end_cancelled(self.database, self.store, held)
+        elif held.row.status == READING:
+            running.preview(self.database, self.store, held, workspace)
+        else:
+            running.run_import(self.database, self.store, held, workspace, self.is_stopping, self.note)
+
+
+def _is_free(table: Table, now: datetime) -> ColumnElement[bool]:
+    return or_(table.c.leased_until.is_(None), table.c.leased_until <= now)
+
+
+def _take(tx: Transaction, table: Table, which: ColumnElement[bool]) -> Held | None:
+    next_one = select(table).where(which).order_by(table.c.id).limit(1).with_for_update(skip_locked=True)
+    while (row := tx.execute(next_one).first()) is not None:
+        held = Held(table, row, tx.now + LEASE)
+        taking = update(table).where(held.is_mine)
+        if row.attempts >= MOST_ATTEMPTS:
+            tx.execute(taking.values(status=FAILED, error=GIVEN_UP, finished_on=tx.now, leased_until=None))
+            continue
+        status = row.status if row.status == READING else RUNNING
+        tx.execute(taking.values(leased_until=held.until, status=status, attempts=row.attempts + 1))
+        return held
+    return None
 
 
 def _old_jobs(tx: Transaction, table: Table, limit: int) -> list[tuple[Table, int, list[str]]]:

@@ -1,16 +1,48 @@
-"""Contact fields of a workspace."""
+"""Contact fields of a workspace. Much else names them, and is told when one is changed or deleted."""
 
 from collections.abc import Sequence
 
-from sqlalchemy import Executable, Row, String, case, func, literal_column, select
+import regex
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Row,
+    String,
+    case,
+    delete,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
+from flows.typed import clean
+from persistence.campaign_events.v2 import campaigns_with
 from persistence.database import Transaction
-from persistence.errors import RecordMissing
+from persistence.deletions import FIELD, note_deleted
+from persistence.errors import InUse, InvalidInput, RecordMissing
+from persistence.flows.records import find_flow_using
+from persistence.groups.smart_groups import names_field, renew_groups_about
 from persistence.lists import Condition, ListQuery, ListSpec, equals
+from persistence.new_records import NewRecord, insert_new
 from persistence.sql.json_sql import declare_record
+from persistence.sql.names import (
+    JOINERS,
+    RESERVED_KEYS,
+    check_new,
+    free_name,
+    make_key,
+    make_new_key,
+    name_key,
+    name_some,
+)
 from persistence.sql.pages import Order
+from persistence.stamps import touch
 from persistence.statements import among, statement
-from persistence.tables.contacts import field
+from persistence.tables.campaigns import campaign_event
+from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
+from persistence.workspaces import Workspace, hold_workspace
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 
@@ -29,6 +61,18 @@ FIELD_RECORD = declare_record(
     }
 )
 
+TYPE_LETTERS = {"text": "T", "number": "N", "datetime": "D", "state": "S", "district": "I", "ward": "W"}
+FIELDS_V1 = ListSpec(
+    field,
+    declare_record({"key": field.c.key, "label": field.c.name, "value_type": case(TYPE_LETTERS, value=field.c.type)}),
+    Order(field.c.created_on, field.c.id),
+    filters={"key": lambda _query, part: func.lower(field.c.key).contains(part.lower(), autoescape=True)},
+)
+
+NAME = regex.compile(rf"[\p{{L}}\p{{M}}\p{{N}}{JOINERS} \-]+\Z")
+
+DATE_TYPE = "datetime"
+
 
 def _visible_fields(query: ListQuery) -> list[Condition]:
     """Agents do not see fields that are hidden from them."""
@@ -43,25 +87,11 @@ FIELDS = ListSpec(
     standing=_visible_fields,
 )
 
-TYPE_LETTERS = {"text": "T", "number": "N", "datetime": "D", "state": "S", "district": "I", "ward": "W"}
-FIELDS_V1 = ListSpec(
-    field,
-    declare_record({"key": field.c.key, "label": field.c.name, "value_type": case(TYPE_LETTERS, value=field.c.type)}),
-    Order(field.c.created_on, field.c.id),
-    filters={"key": lambda _query, part: func.lower(field.c.key).contains(part.lower(), autoescape=True)},
-)
-
 
 def find_fields(tx: Transaction, workspace_id: int, keys: Sequence[str]) -> dict[str, tuple[str, str, str]]:
     """Fields by key: (uuid, type, agent access) of those that exist."""
     rows = _select_fields.rows(tx, workspace_id, keys)
     return {key: (uuid, kind, access) for key, uuid, kind, access in rows}
-
-
-@statement
-def _select_fields(workspace_id: int, keys: Sequence[str]) -> Executable:
-    mine = (field.c.workspace_id == workspace_id) & among(field.c.key, keys, "TEXT")
-    return select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access).where(mine)
 
 
 def require_field(tx: Transaction, workspace_id: int, key: str) -> Row[int, str, str]:
@@ -71,3 +101,113 @@ def require_field(tx: Transaction, workspace_id: int, key: str) -> Row[int, str,
     if row is None:
         raise RecordMissing
     return row
+
+
+def find_key(tx: Transaction, workspace_id: int, name: str) -> str | None:
+    """The key of the field whose key is made from this name, otherwise of that with the name."""
+    made = make_key(name)
+    meant = or_(field.c.key == made, field.c.name_key == name_key(name))
+    keys = tx.execute(select(field.c.key).where(field.c.workspace_id == workspace_id, meant)).scalars().all()
+    return made if made in keys else next(iter(keys), None)
+
+
+def new_field(
+    tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None, access: str | None = None
+) -> NewRecord:
+    """A field to be inserted whose key is derived from its name, unless a key is given; `access` is what agents may do
+    with its values (see `set_agent_access`). Raises InvalidInput for a bad, reserved or taken name, LimitReached at the
+    workspace's limit.
+    """
+    hold_workspace(tx, workspace_id)
+    name = check_field_name(name)
+    key = make_new_key(tx, workspace_id, field, name, "field") if key is None else key
+    if not FIELD_KEY.match(key) or len(key) > FIELD_KEY_LENGTH:
+        raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
+    if key in RESERVED_KEYS:
+        raise InvalidInput.on("name", "The key made from this name is reserved.")
+    naming = check_new(tx, workspace_id, field, name, key=key, noun="field")
+    values = {"workspace_id": workspace_id, "key": key, "type": kind, "created_on": tx.now, **naming}
+    return NewRecord(field, values if access is None else {**values, "agent_access": access})
+
+
+def create_field(
+    tx: Transaction, workspace_id: int, name: str, kind: str, *, key: str | None = None, access: str | None = None
+) -> int:
+    """Create a field; returns its id. Raises what `new_field` raises."""
+    return insert_new(tx, new_field(tx, workspace_id, name, kind, key=key, access=access))
+
+
+def set_agent_access(tx: Transaction, workspace_id: int, field_id: int, access: str) -> None:
+    """Set what agents may do with a field's values: `none`, `view` or `edit`."""
+    mine = (field.c.workspace_id == workspace_id) & (field.c.id == field_id)
+    tx.execute(update(field).where(mine).values(agent_access=access))
+
+
+def check_field_name(name: str) -> str:
+    """The trimmed name. Raises InvalidInput for one that no field may have."""
+    name = clean(name)
+    if not 1 <= len(name) <= FIELD_NAME_LENGTH:
+        raise InvalidInput.on("name", f"1 to {FIELD_NAME_LENGTH} characters.")
+    if not NAME.match(name):
+        raise InvalidInput.on("name", "Only letters, digits, spaces and hyphens are allowed in field names.")
+    return name
+
+
+def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: str) -> int:
+    """Rename a field or change its type; returns its id. The key stays. Raises RecordMissing or InvalidInput. The type
+    of a field cannot change while campaign events count from it. Smart groups whose queries name the field find their
+    members again if its type changes.
+    """
+    hold_workspace(tx, workspace_id)
+    field_id, uuid, present = require_field(tx, workspace_id, key)
+    is_other_type = present != kind
+    if is_other_type and present == DATE_TYPE and (users := _campaigns(tx, workspace_id, key)):
+        raise InvalidInput.on("type", f"Events of {name_some(users)} count from this date: change them first.")
+    naming = free_name(tx, workspace_id, field, check_field_name(name), besides_id=field_id)
+    if is_other_type:
+        touch(tx, contact, workspace_id, _has_value(uuid))
+    change = update(field).where(field.c.workspace_id == workspace_id, field.c.id == field_id)
+    tx.execute(change.values(type=kind, **naming))
+    if is_other_type:
+        renew_groups_about(tx, workspace_id, key)
+    return field_id
+
+
+def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
+    """Delete a field; contacts' values of it are never shown again. Raises RecordMissing, and InUse while a smart
+    group, a campaign event or a flow uses it.
+    """
+    hold_workspace(tx, workspace.id)
+    field_id, uuid, _ = require_field(tx, workspace.id, key)
+    _check_queries(tx, workspace.id, key)
+    if users := _campaigns(tx, workspace.id, key):
+        raise InUse(f"Events of {name_some(users)} count from this field: delete or change them first.")
+    flow_name = find_flow_using(tx, workspace.id, "field", key)
+    if flow_name is not None:
+        raise InUse(f'The flow "{flow_name}" uses this field: change or archive it first.')
+    touch(tx, contact, workspace.id, _has_value(uuid))
+    tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == field_id))
+    note_deleted(tx, workspace.id, FIELD, [key])
+
+
+@statement
+def _select_fields(workspace_id: int, keys: Sequence[str]) -> Executable:
+    mine = (field.c.workspace_id == workspace_id) & among(field.c.key, keys, "TEXT")
+    return select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access).where(mine)
+
+
+def _campaigns(tx: Transaction, workspace_id: int, key: str) -> list[str]:
+    return campaigns_with(tx, workspace_id, campaign_event.c.relative_to == key)
+
+
+def _check_queries(tx: Transaction, workspace_id: int, key: str) -> None:
+    mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
+    for name, query in tx.execute(select(group.c.name, group.c.query).where(mine)):
+        if names_field(query, key):
+            raise InUse(f'The query of the group "{name}" uses this field: change or delete the group first.')
+
+
+def _has_value(field_uuid: str) -> ColumnElement[bool]:
+    """Whether a contact has a value of a field."""
+    has_value: ColumnElement[bool] = contact.c.fields[field_uuid].as_string().is_not(None)
+    return ~contact.c.is_deleted & has_value

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 
 from sqlalchemy import ColumnElement, FromClause, delete, func, insert, literal_column, null, select, update
 
-from persistence.accounts.addresses import check_email, email_key
-from persistence.accounts.unproven import Ended, end_unproven, hold_user
+from persistence.accounts.accounts import Ended, check_email, email_key, end_unproven, hold_user
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of

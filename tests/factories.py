@@ -8,7 +8,7 @@ from sqlalchemy import insert, select
 from flows.urns import Urn
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.messages.incoming import note_stored
 from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import new_uuid

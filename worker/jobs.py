@@ -17,9 +17,8 @@ from persistence.archives.writing import archive_next_day, remove_rolled_up, rol
 from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import begin_pass, list_rescheduling_workspaces, run_next_pass, trim_fires
 from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
-from persistence.channels.alarms import check_alarms, trim_alarms
-from persistence.channels.health import trim_calls
-from persistence.data_jobs import list_data_workspaces, remove_old_files, take_next
+from persistence.channels.health import check_alarms, trim_alarms, trim_calls
+from persistence.data_jobs import Performer, list_data_workspaces, remove_old_files, take_next
 from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
 from persistence.deliveries.records import trim_deliveries
@@ -37,7 +36,6 @@ from persistence.limits.rate_limits import forget_windows, trim_answers
 from persistence.media.media import finish_received
 from persistence.media.store import open_store
 from persistence.messages.outgoing import fail_old_messages
-from persistence.performing import Performer
 from persistence.relayers.relayers import trim_registrations
 from persistence.relayers.reports import trim_forgotten
 from persistence.relayers.sync import trim_syncs

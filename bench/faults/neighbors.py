@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.faults.receivers import FaultyReceiver
-from persistence.channels.webhooks import new_webhook_secret
+from persistence.channels.channels import new_webhook_secret
 from persistence.deliveries.outbox import NewDelivery, count_deliveries, record_deliveries
 from persistence.tables.channels import channel
 from relayboard.base.settings import load_settings

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 
 from bench.faults.surroundings import Surroundings
-from persistence.channels.webhooks import new_webhook_secret
+from persistence.channels.channels import new_webhook_secret
 from persistence.deliveries.outbox import Ledger, count_deliveries
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel

@@ -10,7 +10,7 @@ from typing import Any
 import requests
 from sqlalchemy import select, update
 
-from persistence.channels.webhooks import new_webhook_secret
+from persistence.channels.channels import new_webhook_secret
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import select, update
 
 from bench.fairness.tenants import GREETING, Tenant
-from persistence.channels.webhooks import new_webhook_secret
+from persistence.channels.channels import new_webhook_secret
 from persistence.tables.channels import channel
 from testbed.flow_rows import say
 from testbed.running import RunningService

@@ -1,6 +1,6 @@
 """`/api/v1/calls.json`."""
 
 from handlers.answers import NumberedListAnswer
-from persistence.channels.calls_v1 import CALLS
+from persistence.channels.events import CALLS
 
 list_calls = NumberedListAnswer(CALLS)

@@ -3,9 +3,7 @@
 from handlers.answers import Answer, NumberedListAnswer, created_record, inserted_record
 from handlers.request import Request
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.field_editing import change_field
-from persistence.field_writes import find_key, new_field
-from persistence.fields import FIELDS_V1, TYPE_LETTERS
+from persistence.fields import FIELDS_V1, TYPE_LETTERS, change_field, find_key, new_field
 
 NAMES = {"name": "label", "type": "value_type"}
 WORDS = {letter: word for word, letter in TYPE_LETTERS.items()}

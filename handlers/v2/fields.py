@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
-from persistence import field_editing, field_writes
+from persistence import fields
 from persistence.errors import InvalidInput
 from persistence.fields import FIELDS
 
@@ -15,17 +15,17 @@ def write_field(request: Request, *, key: str | None = None) -> Answer:
     kind = "number" if kind == "numeric" else kind
     access = request.body.get("agent_access")
     if key is None:
-        new = field_writes.new_field(request.tx, workspace.id, name, kind, access=access)
+        new = fields.new_field(request.tx, workspace.id, name, kind, access=access)
         return inserted_record(request, FIELDS, new)
-    field_id = field_editing.change_field(request.tx, workspace.id, key, name, kind)
+    field_id = fields.change_field(request.tx, workspace.id, key, name, kind)
     if access is not None:
-        field_writes.set_agent_access(request.tx, workspace.id, field_id, access)
+        fields.set_agent_access(request.tx, workspace.id, field_id, access)
     return changed_record(request, FIELDS, field_id)
 
 
 def delete_field(request: Request, *, key: str) -> Answer:
     workspace = request.workspace
-    field_editing.delete_field(request.tx, workspace, key)
+    fields.delete_field(request.tx, workspace, key)
     return no_content()
 
 

@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
-from persistence.groups import editing, groups
+from persistence.groups import groups
 from persistence.groups.v2 import GROUPS
 
 list_groups = ListAnswer(GROUPS)
@@ -12,9 +12,9 @@ def write_group(request: Request, *, uuid: str | None = None) -> Answer:
     name = request.body["name"]
     if uuid is None:
         return inserted_record(request, GROUPS, groups.new_group(request.tx, request.workspace.id, name))
-    return changed_record(request, GROUPS, editing.rename_group(request.tx, request.workspace.id, uuid, name))
+    return changed_record(request, GROUPS, groups.rename_group(request.tx, request.workspace.id, uuid, name))
 
 
 def delete_group(request: Request, *, uuid: str) -> Answer:
-    editing.delete_group(request.tx, request.workspace.id, uuid)
+    groups.delete_group(request.tx, request.workspace.id, uuid)
     return no_content()

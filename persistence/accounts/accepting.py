@@ -5,7 +5,16 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
-from persistence.accounts.accounts import Account, Attempts, count_attempt, find_account, list_memberships, set_password
+from persistence.accounts.accounts import (
+    Account,
+    Attempts,
+    count_attempt,
+    end_unproven,
+    find_account,
+    hold_user,
+    list_memberships,
+    set_password,
+)
 from persistence.accounts.invitations import PREFIX
 from persistence.accounts.passwords import check_password
 from persistence.accounts.sign_ins import BY_INVITATION, fits, public_of
@@ -18,7 +27,6 @@ from persistence.accounts.signing_in import (
     count_code,
     enter,
 )
-from persistence.accounts.unproven import end_unproven, hold_user
 from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, NotAllowed, Refused

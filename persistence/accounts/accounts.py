@@ -4,24 +4,28 @@ kept, and how often somebody may try to sign in.
 How often somebody may try to sign in, over all nodes. What is counted first is an account and an IP address together,
 so that nobody is locked out by guesses from elsewhere. An account is also counted alone: beyond its limit it is not
 closed but slow. A browser in which its person was signed in before is counted by itself.
+
+Accounts that nobody has proved to be theirs: an invitation, whose link the inviter saw too, set the password. Such an
+account gives no rights beyond the workspace that invited: what was set by it ends when somebody else adds the address,
+or when its mailbox is proved.
 """
 
 import hashlib
 import hmac
 import secrets
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, select, update
+from sqlalchemy import ColumnElement, Table, delete, func, select, update
 
-from persistence.accounts.addresses import email_key
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.limits.rate_limits import take_window
-from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, user, workspace
+from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, token, user, workspace
 from persistence.tables.audit import audit_event
 from persistence.tables.sign_ins import (
     ADDRESS_LENGTH,
@@ -255,6 +259,64 @@ def remember_browser(settings: Settings, who: Visitor) -> str:
     return ".".join([name, *[each for each in proofs if each != proof][1 - ACCOUNTS_PER_BROWSER :], proof])
 
 
+def check_email(email: str) -> str:
+    """The address in its one form, in which mail is sent to it: a letter of Unicode that stands for another one is that
+    one, so that nobody gets the mail or the account of an address that only looks different. Raises InvalidInput if it
+    cannot be an e-mail address."""
+    email = _plain(email)
+    local, _, domain = email.rpartition("@")
+    is_plain = email.isprintable() and not any(character in ' @,;<>()[]"\\' for character in local + domain)
+    if not local or "." not in domain.strip(".") or not is_plain:
+        raise InvalidInput.on(
+            "email", f"{email} is not an e-mail address." if email else "An empty value is not allowed."
+        )
+    if len(email) > EMAIL_LENGTH or len(email_key(email)) > EMAIL_LENGTH:
+        raise InvalidInput.on("email", f"At most {EMAIL_LENGTH} characters.")
+    return email
+
+
+def email_key(email: str) -> str:
+    """What addresses are compared by: the same for each case and each form of Unicode."""
+    return _plain(email).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What an unproven account had, and has no more, beside its password."""
+
+    two_factor: bool
+    sessions: int
+    tokens: int
+
+
+def hold_user(tx: Transaction, user_id: int) -> None:
+    """Lets the units of work that add one user to workspaces, or set the user's password, run one after the other."""
+    tx.execute(select(user.c.id).where(user.c.id == user_id).with_for_update())
+
+
+def is_unproven(tx: Transaction, user_id: int) -> bool:
+    mine = (account.c.user_id == user_id) & account.c.unproven_since.is_not(None)
+    return tx.execute(select(account.c.id).where(mine)).first() is not None
+
+
+def end_unproven(tx: Transaction, user_id: int) -> Ended | None:
+    """Takes from an unproven account what was set by whoever opened the invitation: password, second factor, sessions
+    and tokens. None for any other account, which nothing happens to."""
+    hold_user(tx, user_id)
+    if not is_unproven(tx, user_id):
+        return None
+    mine = account.c.user_id == user_id
+    confirmed_on = tx.execute(select(account.c.totp_confirmed_on).where(mine)).scalar_one()
+    names = ("password_hash", "password_changed_on", "unproven_since", "totp_secret", "totp_confirmed_on", "totp_step")
+    tx.execute(update(account).where(mine).values(**dict.fromkeys((*names, "recovery_hashes"))))
+    tx.execute(delete(sign_in_link).where(sign_in_link.c.user_id == user_id))
+    sessions = tx.execute(delete(sign_in).where(sign_in.c.user_id == user_id)).rowcount
+    living = (token.c.user_id == user_id) & token.c.revoked_on.is_(None)
+    tokens = tx.execute(select(func.count()).select_from(token).where(living)).scalar_one()
+    tx.execute(update(token).where(living).values(revoked_on=tx.now))
+    return Ended(confirmed_on is not None, sessions, tokens)
+
+
 def _from_row(row: Sequence[Any]) -> Account:
     user_id, uuid, email, first_name, last_name, password_hash, confirmed_on, hashes, unproven_since = row
     has_two_factor, codes_left = confirmed_on is not None, len(hashes or ())
@@ -325,3 +387,7 @@ def _network(address: str) -> str:
     if isinstance(found, IPv6Address):
         return str(found.ipv4_mapped or ip_network((found, IPV6_NETWORK), strict=False))
     return str(found)
+
+
+def _plain(email: str) -> str:
+    return unicodedata.normalize("NFKC", email).strip()

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
-from persistence.accounts.accounts import INVITATION_AGE
-from persistence.accounts.addresses import check_email, email_key
+from persistence.accounts.accounts import INVITATION_AGE, check_email, email_key
 from persistence.accounts.mail import INVITATION, post
 from persistence.accounts.sign_ins import make_secret
 from persistence.database import Transaction

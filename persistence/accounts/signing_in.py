@@ -20,6 +20,7 @@ from persistence.accounts.accounts import (
     Attempts,
     Visitor,
     count_attempt,
+    end_unproven,
     find_account,
     forgive_attempts,
     list_memberships,
@@ -40,7 +41,6 @@ from persistence.accounts.sign_ins import (
     make_secret,
     public_of,
 )
-from persistence.accounts.unproven import end_unproven
 from persistence.audit.witness import BY_SESSION, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, NotAllowed, Refused

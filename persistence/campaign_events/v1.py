@@ -14,7 +14,7 @@ from persistence.campaigns.records import find_campaign
 from persistence.database import Transaction
 from persistence.deletions import CAMPAIGN_EVENT, note_deleted
 from persistence.errors import InvalidInput, RecordMissing, Refused
-from persistence.field_writes import create_field, find_key
+from persistence.fields import create_field, find_key
 from persistence.flows.records import require_active_flow
 from persistence.lists import Condition, ListQuery, one_of, within
 from persistence.sql.columns import is_uuid

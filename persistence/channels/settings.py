@@ -17,13 +17,12 @@ from flows.header_values import is_header_value
 from flows.phones import is_country
 from flows.words import told
 from persistence.audit.witness import READ, tell_deed
-from persistence.channels.channels import CHANNELS, create_gateway, rename_channel
+from persistence.channels.channels import CHANNELS, Networks, check_webhook_url, create_gateway, rename_channel
 from persistence.channels.states import IS_GATEWAY
 from persistence.channels.types import GATEWAYS, TYPES
 from persistence.channels.types.declaration import Setting
-from persistence.channels.webhooks import Networks, check_webhook_url
 from persistence.database import Transaction
-from persistence.deliveries.hiding import HIDDEN
+from persistence.deliveries.records import HIDDEN
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused
 from persistence.lists import equals
 from persistence.secrets.encryption import open_or_none, sealed_text

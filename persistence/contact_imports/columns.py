@@ -27,9 +27,8 @@ from persistence.contacts.bulk import REJECTED, ContactRow, Outcome
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.exports.sheets import CLEARED, unguard
-from persistence.field_writes import JOINERS, check_field_name, create_field, make_free_key, make_key
-from persistence.fields import TYPES
-from persistence.sql.names import find_ids, name_key
+from persistence.fields import TYPES, check_field_name, create_field
+from persistence.sql.names import JOINERS, find_ids, make_free_key, make_key, name_key
 from persistence.tables.contacts import FIELD_NAME_LENGTH, contact, field
 from persistence.workspaces import Workspace
 

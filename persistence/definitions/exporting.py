@@ -22,8 +22,8 @@ from flows.definition.exports.model import FILE_VERSION
 from flows.queries import QueryError, inspect, parse_query
 from persistence.contacts.queries import open_group_scope
 from persistence.database import Transaction
+from persistence.definitions.assets import TriggerParts, load_trigger_parts
 from persistence.definitions.importing import export_campaigns
-from persistence.definitions.triggers import TriggerParts, load_trigger_parts
 from persistence.flows.writes import NO_REVISION
 from persistence.sql.columns import is_uuid
 from persistence.tables.campaigns import LIVING_EVENT, campaign, campaign_event

@@ -38,10 +38,9 @@ from persistence.campaign_events.v1 import (
 )
 from persistence.campaign_events.v2 import CAMPAIGN_EVENT_SOURCE, RELATIVE_NAME, SYSTEM_DATES
 from persistence.campaigns.records import CAMPAIGN_SOURCE, change_campaign, create_campaign
-from persistence.channels.webhooks import PRIVATE, Networks
+from persistence.channels.channels import PRIVATE, Networks
 from persistence.database import Transaction
-from persistence.definitions.assets import ImportedAssets, adopt_uuid, read_problem
-from persistence.definitions.triggers import import_triggers
+from persistence.definitions.assets import ImportedAssets, adopt_uuid, import_triggers, read_problem
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.flows.writes import create_flow, make_flow_uuid, save_definition
 from persistence.progress import report

@@ -30,8 +30,8 @@ from sqlalchemy.types import TypeEngine
 
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.database import Transaction
-from persistence.deliveries.hiding import hide_in_text, hide_in_url
 from persistence.deliveries.outbox import count_moved
+from persistence.deliveries.records import hide_in_text, hide_in_url
 from persistence.deliveries.settings import charge_paces, lock_paces, next_look, read_paced
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid

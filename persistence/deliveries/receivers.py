@@ -16,9 +16,9 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from sqlalchemy import Column, Executable, Table, and_, null, or_, select, type_coerce, union_all, update
 
+from persistence.channels.channels import Networks, new_webhook_secret, rotate_webhook_secret, set_channel_webhook
 from persistence.channels.event_form import CONTENT_TYPE as FORM_TYPE
 from persistence.channels.event_form import EventChannel, channel_fields, encode_form, encode_json
-from persistence.channels.webhooks import Networks, new_webhook_secret, rotate_webhook_secret, set_channel_webhook
 from persistence.database import Transaction
 from persistence.deliveries.leases import DueDelivery
 from persistence.deliveries.outbox import NewDelivery, give_up_waiting, record_deliveries

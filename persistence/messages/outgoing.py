@@ -24,8 +24,8 @@ from sqlalchemy import (
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import note_messages
-from persistence.channels.alarms import open_circle_alarms
 from persistence.channels.gateway_pace import BULK, CONVERSATION, queue_sends
+from persistence.channels.health import open_circle_alarms
 from persistence.channels.states import IS_RELAYER
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners

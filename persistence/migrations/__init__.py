@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect, select, text
 
-from persistence.migrations.turns import taking_turns
+from persistence.migrations.part_indexes import taking_turns
 from persistence.tables.service import schema_note
 
 if TYPE_CHECKING:

@@ -23,13 +23,11 @@ from persistence.contacts.deletion import delete_contacts, empty_messages
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused, SystemRecord
-from persistence.field_editing import delete_field
-from persistence.fields import FIELDS
+from persistence.fields import FIELDS, delete_field
 from persistence.flow_starts.v2 import STARTS
 from persistence.flows.records import FLOWS
-from persistence.global_writes import delete_global
-from persistence.globals import GLOBALS
-from persistence.groups.editing import delete_group
+from persistence.globals import GLOBALS, delete_global
+from persistence.groups.groups import delete_group
 from persistence.groups.smart_groups import check_group_query
 from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS, delete_label

@@ -12,8 +12,8 @@ from persistence.classifiers import create_classifier
 from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets, adopt_uuid, read_problem
 from persistence.errors import InvalidInput, LimitReached
-from persistence.field_editing import change_field
-from persistence.global_writes import change_global
+from persistence.fields import change_field
+from persistence.globals import change_global
 from persistence.groups.groups import renew_groups
 from persistence.groups.smart_groups import check_group_query
 from persistence.labels import create_label

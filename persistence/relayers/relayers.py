@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select, u
 
 from flows.phones import PhoneError, country_of, parse_number
 from persistence.changes import note_changed, note_messages
-from persistence.channels.alarms import close_alarms
 from persistence.channels.channels import Source, insert_channel
 from persistence.channels.gateway_pace import drop_sends_of
+from persistence.channels.health import close_alarms
 from persistence.channels.states import IS_RELAYER, note_arrival, note_departure
 from persistence.channels.types import RELAYER, TYPES
 from persistence.contacts.urns import normalize_numbers

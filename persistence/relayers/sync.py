@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Executable, Update, bindparam, delete, exists, insert, select, update
 
 from persistence.changes import note_changed, note_messages
-from persistence.channels.alarms import note_power_report
 from persistence.channels.channels import Source
+from persistence.channels.health import note_power_report
 from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from sqlalchemy import delete, func, select, update
 
-from persistence.channels.webhooks import Networks, check_webhook_url, new_webhook_secret
+from persistence.channels.channels import Networks, check_webhook_url, new_webhook_secret
 from persistence.database import Transaction
 from persistence.deletions import SUBSCRIBER, note_deleted
 from persistence.deliveries.outbox import NewDelivery, count_moved, record_deliveries

@@ -1,7 +1,8 @@
 """How records of a workspace are identified: names, unique ignoring case, and UUIDs."""
 
+import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -25,6 +26,11 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
 from persistence.sql.columns import NumberedColumns, is_uuid
 from persistence.statements import Statement, param
+from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH
+
+RESERVED_KEYS = {"has", "is", "fields", "urns", "created_on", "last_seen_on"}
+JOINERS = "\u200c\u200d"
+"""They belong to the spelling of Persian and Indian words."""
 
 NAME_LENGTH = 64
 OBJECTS_PER_WORKSPACE = 250
@@ -293,3 +299,31 @@ def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[s
         return {}
     mine = (table.c.workspace_id == workspace_id) & table.c.uuid.in_(wanted)
     return {uuid: row_id for uuid, row_id in tx.execute(select(table.c.uuid, table.c.id).where(mine))}
+
+
+def make_key(name: str) -> str:
+    """The key of a field with this name: `Date of Birth` gives `date_of_birth`."""
+    return re.sub(r"[^a-z0-9]+", "_", plain(name).lower()).strip("_")
+
+
+def make_free_key(name: str, taken: Collection[str], noun: str = "field") -> str:
+    """A key for a name in any alphabet, which no record has: of its Latin letters, otherwise `field`, `field_2` ..."""
+    bare = "".join(each for each in unicodedata.normalize("NFKD", name) if unicodedata.category(each)[0] != "M")
+    key = make_key(bare)
+    key = key if key[:1].isalpha() else f"{noun}_{key}".strip("_")
+    key = f"{key}_{noun}" if key in RESERVED_KEYS else key
+    numbered = (f"{key[: FIELD_KEY_LENGTH - 4]}_{number}" for number in range(2, 1000))
+    return next(each for each in (key[:FIELD_KEY_LENGTH].strip("_"), *numbered) if each not in taken)
+
+
+def make_new_key(tx: Transaction, workspace_id: int, table: Table, name: str, noun: str) -> str:
+    """The key of a new record with this name; a name from whose letters none can be made gets a free one. Raises
+    InvalidInput for other names.
+    """
+    key = make_key(name)
+    if not FIELD_KEY.match(key):
+        if not any(each.isalpha() and not each.isascii() for each in name):
+            raise InvalidInput.on("name", "The key made from this name has to begin with a letter.")
+        keys = tx.execute(select(table.c.key).where(table.c.workspace_id == workspace_id)).scalars()
+        return make_free_key(name, set(keys), noun)
+    return key

@@ -22,7 +22,7 @@ from persistence.tables.tickets import CLOSED, OPEN, ticket, ticket_event
 from persistence.tickets.assignees import choose_assignees, unassign_tickets
 from persistence.tickets.tickets import ASSIGNED, NOTE_ADDED, OPENED, REOPENED, TOPIC_CHANGED
 from persistence.topics import count_tickets, find_default_topic
-from persistence.triggers.ticket_triggers import start_for_closed
+from persistence.triggers.schedules import start_for_closed
 from persistence.workspaces import Workspace
 
 

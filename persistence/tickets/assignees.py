@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlalchemy import ColumnElement, insert, select, update
 
-from persistence.accounts.addresses import email_key
+from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, NothingFound
 from persistence.stamps import stamped

@@ -10,7 +10,7 @@ from sqlalchemy import (
     select,
 )
 
-from persistence.accounts.addresses import email_key
+from persistence.accounts.accounts import email_key
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.tables.accounts import user

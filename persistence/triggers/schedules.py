@@ -1,22 +1,34 @@
 """Schedules: calculates when they are due next in the workspace's time zone, and starts their flows. Each due time
 becomes a start, even if a worker dies.
+
+Triggers on closed tickets: each starts its flow for the contact of the ticket (flow format, triggers).
 """
 
 import calendar
 import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, select, update
+from sqlalchemy import ColumnElement, insert, select, update
 
 from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import Audience
 from persistence.database import Transaction
-from persistence.flow_starts.flow_starts import TRIGGER, NewStart, create_start
-from persistence.tables.accounts import workspace
+from persistence.flow_starts.flow_starts import TICKET, TRIGGER, WAKE, NewStart, create_start
+from persistence.sql.columns import new_uuid, time_text
+from persistence.stamps import stamped
+from persistence.tables.accounts import user, workspace
+from persistence.tables.contacts import group, group_membership
+from persistence.tables.flow_starts import PENDING, flow_start, flow_start_contact
 from persistence.tables.flows import flow
+from persistence.tables.tickets import ticket, topic
 from persistence.tables.triggers import trigger, trigger_contact, trigger_group
-from persistence.triggers.triggers import SCHEDULE
+from persistence.triggers.triggers import SCHEDULE, Trigger, load_triggers
+from persistence.triggers.triggers import TICKET as TICKET_TRIGGER
+from persistence.users import USER_NAME
 
 logger = logging.getLogger("relayboard.worker")
 
@@ -24,6 +36,7 @@ NEVER, DAILY, WEEKLY, MONTHLY = REPEATS = "never", "daily", "weekly", "monthly"
 WEEKDAYS = "MTWRFSU"
 """One letter for each day of the week, beginning with Monday."""
 MISSED = f"A time was left out. {GIVEN_UP}"
+GROUP_POINTS, EXCLUSION_POINTS = 2, 1
 
 
 def list_scheduling_workspaces(tx: Transaction) -> list[int]:
@@ -56,6 +69,72 @@ def start_due(tx: Transaction, workspace_id: int, trigger_id: int) -> bool:
         create_start(tx, workspace_id, _describe_start(tx, trigger_id, flow_id))
         _move_on(tx, workspace_id, trigger_id, error=None)
     return True
+
+
+def find_next_due(
+    due_on: datetime, repeat: str, days: str | None, zone: ZoneInfo, after: datetime, time_of_day: time | None = None
+) -> datetime | None:
+    """The first time after `after` when a schedule that was due at `due_on` is due again; None if never. The local time
+    of day stays the same: `time_of_day`, by default the one of `due_on`. They differ if clocks skip that hour on the
+    day of `due_on`. `days` are the letters of the weekdays of a weekly schedule, and the day of the month of a monthly
+    one, which in shorter months is the last day.
+    """
+    if repeat == NEVER:
+        return None
+    local = due_on.astimezone(zone)
+    clock = local.time() if time_of_day is None else time_of_day
+    start = max(local, after.astimezone(zone) - timedelta(days=1))
+    day = start.date()
+    while True:
+        moment = datetime.combine(day, clock, zone).astimezone(UTC)
+        if moment > after and moment > due_on and _is_its_day(day.year, day.month, day.day, repeat, days or ""):
+            return moment
+        day += timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """A ticket that was just closed, with its topic and assignee."""
+
+    id: int
+    uuid: str
+    contact_id: int
+    topic_uuid: str
+    topic_name: str
+    user_uuid: str | None
+    email: str | None
+    user_name: str
+
+
+def start_for_closed(tx: Transaction, workspace_id: int, ticket_ids: Sequence[int]) -> None:
+    """Starts the flow of the most specific trigger for each ticket just closed; few statements for any number."""
+    triggers = [each for each in load_triggers(tx, workspace_id) if each.type == TICKET_TRIGGER]
+    if not triggers or not ticket_ids:
+        return
+    tickets = _load(tx, workspace_id, ticket_ids)
+    groups = _load_groups(tx, workspace_id, [each.contact_id for each in tickets])
+    chosen = {each.id: _choose(triggers, groups.get(each.contact_id, set())) for each in tickets}
+    flow_ids = _find_flows(tx, workspace_id, {each.flow_uuid for each in chosen.values() if each is not None})
+    starts: list[dict[str, Any]] = []
+    contacts: dict[str, int] = {}
+    for each in tickets:
+        found = chosen[each.id]
+        if found is not None:
+            starts.append(_describe_ticket_start(tx, workspace_id, flow_ids[found.flow_uuid], each))
+            contacts[starts[-1]["uuid"]] = each.contact_id
+    if starts:
+        tx.execute(insert(flow_start), starts)
+        made = tx.execute(
+            select(flow_start.c.id, flow_start.c.uuid).where(
+                flow_start.c.workspace_id == workspace_id, flow_start.c.uuid.in_(contacts)
+            )
+        )
+        named = [
+            {"workspace_id": workspace_id, "start_id": start_id, "contact_id": contacts[uuid], "is_named": True}
+            for start_id, uuid in made
+        ]
+        tx.execute(insert(flow_start_contact), named)
+        tx.wake(WAKE)
 
 
 def _is_due(tx: Transaction, workspace_id: int) -> ColumnElement[bool]:
@@ -91,30 +170,65 @@ def _describe_start(tx: Transaction, trigger_id: int, flow_id: int) -> NewStart:
     return NewStart(flow_id, TRIGGER, audience)
 
 
-def find_next_due(
-    due_on: datetime, repeat: str, days: str | None, zone: ZoneInfo, after: datetime, time_of_day: time | None = None
-) -> datetime | None:
-    """The first time after `after` when a schedule that was due at `due_on` is due again; None if never. The local time
-    of day stays the same: `time_of_day`, by default the one of `due_on`. They differ if clocks skip that hour on the
-    day of `due_on`. `days` are the letters of the weekdays of a weekly schedule, and the day of the month of a monthly
-    one, which in shorter months is the last day.
-    """
-    if repeat == NEVER:
-        return None
-    local = due_on.astimezone(zone)
-    clock = local.time() if time_of_day is None else time_of_day
-    start = max(local, after.astimezone(zone) - timedelta(days=1))
-    day = start.date()
-    while True:
-        moment = datetime.combine(day, clock, zone).astimezone(UTC)
-        if moment > after and moment > due_on and _is_its_day(day.year, day.month, day.day, repeat, days or ""):
-            return moment
-        day += timedelta(days=1)
-
-
 def _is_its_day(year: int, month: int, day: int, repeat: str, days: str) -> bool:
     if repeat == WEEKLY:
         return WEEKDAYS[calendar.weekday(year, month, day)] in days
     if repeat == MONTHLY:
         return day == min(int(days), calendar.monthrange(year, month)[1])
     return True
+
+
+def _choose(triggers: Sequence[Trigger], held: set[str]) -> Trigger | None:
+    """The trigger for a contact in these groups; of equally specific ones the newest."""
+
+    def weigh(each: Trigger) -> tuple[int, int]:
+        points = (GROUP_POINTS if each.group_uuids else 0) + (EXCLUSION_POINTS if each.excluded_group_uuids else 0)
+        return points, each.id
+
+    fitting = [
+        each
+        for each in triggers
+        if (not each.group_uuids or held & set(each.group_uuids)) and not held & set(each.excluded_group_uuids)
+    ]
+    return max(fitting, key=weigh, default=None)
+
+
+def _load(tx: Transaction, workspace_id: int, ticket_ids: Sequence[int]) -> list[_Closed]:
+    of_ticket = (ticket.c.id, ticket.c.uuid, ticket.c.contact_id)
+    mine = (ticket.c.workspace_id == workspace_id) & ticket.c.id.in_(ticket_ids)
+    found = select(*of_ticket, topic.c.uuid, topic.c.name, user.c.uuid, user.c.email, USER_NAME)
+    source = found.join(topic, topic.c.id == ticket.c.topic_id).outerjoin(user, user.c.id == ticket.c.assignee_id)
+    return [_Closed(*row) for row in tx.execute(source.where(mine).order_by(ticket.c.id))]
+
+
+def _load_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> dict[int, set[str]]:
+    links = group_membership.c
+    statement = select(links.contact_id, group.c.uuid).join(group, group.c.id == links.group_id)
+    mine = (group.c.workspace_id == workspace_id) & links.contact_id.in_(contact_ids)
+    found: dict[int, set[str]] = {}
+    for contact_id, uuid in tx.execute(statement.where(mine)):
+        found.setdefault(contact_id, set()).add(uuid)
+    return found
+
+
+def _find_flows(tx: Transaction, workspace_id: int, uuids: set[str]) -> Mapping[str, int]:
+    rows = tx.execute(select(flow.c.uuid, flow.c.id).where(flow.c.workspace_id == workspace_id, flow.c.uuid.in_(uuids)))
+    return {uuid: flow_id for uuid, flow_id in rows}
+
+
+def _describe_ticket_start(tx: Transaction, workspace_id: int, flow_id: int, each: _Closed) -> dict[str, Any]:
+    topic_ref = {"uuid": each.topic_uuid, "name": each.topic_name}
+    closed: dict[str, Any] = {"uuid": each.uuid, "status": "closed", "topic": topic_ref}
+    if each.email is not None:
+        closed["assignee"] = {"uuid": each.user_uuid, "email": each.email, "name": each.user_name.strip()}
+    event = {"uuid": new_uuid(), "type": "ticket_closed", "created_on": time_text(tx.now), "ticket": closed}
+    return {
+        "uuid": new_uuid(),
+        "workspace_id": workspace_id,
+        "flow_id": flow_id,
+        "status": PENDING,
+        "start_type": TICKET,
+        "parent": {"event": event},
+        "created_on": tx.now,
+        "modified_on": stamped(tx, flow_start, workspace_id),
+    }

@@ -15,8 +15,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Table, func, insert, select, text
 
-from persistence.accounts.addresses import email_key
-from persistence.accounts.unproven import end_unproven
+from persistence.accounts.accounts import email_key, end_unproven
 from persistence.backups.files import is_of_backup, read_sequences, set_sequences
 from persistence.database import Database, Transaction
 from persistence.errors import Refused

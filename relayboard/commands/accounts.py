@@ -4,11 +4,10 @@ import sys
 
 import click
 
-from persistence.accounts.accounts import forgive_account, set_password
+from persistence.accounts.accounts import end_unproven, forgive_account, set_password
 from persistence.accounts.passwords import Passwords, check_password
 from persistence.accounts.sign_ins import end_other_sign_ins
 from persistence.accounts.signing_in import clear_two_factor
-from persistence.accounts.unproven import end_unproven
 from relayboard.commands.output import opened_database, print_json
 from relayboard.commands.secret_input import STANDARD_INPUT, read_secret
 from relayboard.commands.sessions import account_named, tell_of_ended

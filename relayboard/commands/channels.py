@@ -12,9 +12,13 @@ from persistence.channels.channels import (
     list_channel_facts,
     read_claimed,
     rename_channel,
+    rotate_webhook_secret,
+    set_channel_webhook,
+    switch_on_webhook,
 )
 from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import (
+    add_gateway,
     callback_path,
     change_config,
     read_gateway_secret,
@@ -24,17 +28,13 @@ from persistence.channels.settings import (
 )
 from persistence.channels.types import GATEWAYS, TYPES
 from persistence.channels.types.declaration import Setting
-from persistence.channels.webhooks import (
-    rotate_webhook_secret,
-    set_channel_webhook,
-    switch_on_webhook,
-)
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_name
 from relayboard.base.settings import load_settings
+from relayboard.commands.countries import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.commands.secret_input import given_text, read_secret
 from relayboard.usage.parts import Options
@@ -153,6 +153,17 @@ def read_settings(options: Options, channel_type: str) -> dict[str, Any]:
             raise CommandFailed(f"{setting.flag} is not a setting of the type {channel_type}")
     given = {name: _given_setting(options, setting) for name, setting in own.items()}
     return {name: value for name, value in given.items() if value is not None}
+
+
+def run_create(options: Options) -> None:
+    new = {name: getattr(options, name) for name in ("type", "name", "address", "scheme", "messages_per_second")}
+    new |= {"country": read_country(options.country), "settings": read_settings(options, options.type)}
+    new |= {"allow_international": options.allow_international}
+    networks = load_settings().webhook_allowed_networks
+    with writing_in(options) as (tx, workspace):
+        uuid, secret = add_gateway(tx, workspace.id, new, networks)
+    path = callback_path(options.type, uuid, secret)
+    print_json({"uuid": uuid, "name": options.name.strip(), "receive_path": f"{path}receive", "callback_path": path})
 
 
 def _facts(tx: Transaction, uuid: str) -> dict[str, Any]:

@@ -34,12 +34,11 @@ from persistence.contact_imports.contact_imports import (
 from persistence.contact_imports.reading import BadFile, ReaderDied, Rows, opened_rows
 from persistence.contact_imports.running import CHUNK_ROWS, Looked, look_at, try_rows
 from persistence.contacts.bulk import REJECTED, Outcome
-from persistence.data_jobs import Held, take
+from persistence.data_jobs import Held, Performer, take
 from persistence.database import Database
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.media.media import place_of_import
 from persistence.media.store import MediaStore, open_store
-from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces import Workspace

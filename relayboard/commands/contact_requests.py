@@ -5,13 +5,12 @@ from typing import Any
 
 import orjson
 
-from persistence.data_jobs import take
+from persistence.data_jobs import Performer, take
 from persistence.data_requests.person import find_contact_of_person, find_person
 from persistence.data_requests.requests import DATA_REQUESTS, ERASE, create_request, write_copy
 from persistence.database import Database
 from persistence.lists import read_record
 from persistence.media.store import MediaStore, open_store
-from persistence.performing import Performer
 from persistence.tables.data_jobs import data_request
 from persistence.workspaces import Workspace
 from relayboard.base.private_files import writing_private

@@ -1,11 +1,13 @@
-"""`relayboard contact list|show`."""
+"""`relayboard contact list|show` and `relayboard field access`."""
 
 from persistence.contacts.owners import find_contacts
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
+from persistence.errors import RecordMissing
+from persistence.fields import FIELDS, require_field, set_agent_access
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.workspaces import Workspace
-from relayboard.commands.output import print_record, print_records, reading_in
+from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
 
 
@@ -25,3 +27,14 @@ def run_show(options: Options) -> None:
 
 def contact_named(tx: Transaction, workspace: Workspace, reference: str) -> int:
     return find_contacts(tx, workspace, [reference], field="contact")[0]
+
+
+def run_access(options: Options) -> None:
+    with writing_in(options) as (tx, workspace):
+        try:
+            field_id, _, _ = require_field(tx, workspace.id, options.key)
+        except RecordMissing as error:
+            raise CommandFailed(f"there is no field {options.key}") from error
+        set_agent_access(tx, workspace.id, field_id, options.agents)
+        record = read_record(tx, FIELDS, workspace, field_id)
+    print_record(record)

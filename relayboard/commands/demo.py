@@ -24,11 +24,10 @@ import requests
 
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
-from persistence.channels.channels import list_channel_facts
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import list_channel_facts, set_channel_webhook
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.sample import FLOW as EXAMPLE_FLOW

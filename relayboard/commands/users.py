@@ -4,8 +4,7 @@ from typing import Any
 
 import orjson
 
-from persistence.accounts.accounts import read_account
-from persistence.accounts.unproven import Ended
+from persistence.accounts.accounts import Ended, read_account
 from persistence.database import Transaction
 from persistence.lists import ListQuery, read_list
 from persistence.users import USERS, add_member, change_role, remove_member

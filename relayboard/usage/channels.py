@@ -6,10 +6,9 @@ import click
 
 from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from persistence.channels.types.declaration import Setting
-from relayboard.usage.choices import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY
 from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, this, workspace
 from relayboard.usage.people import IN
-from relayboard.usage.values import Number, WholeNumber
+from relayboard.usage.values import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY, Number, WholeNumber
 
 PACE = Number(SLOWEST_GATEWAY, FASTEST_GATEWAY)
 ID = "0c9f7d56-3f1e-4c0e-8a34-6f1f5e2b9a10"
@@ -106,7 +105,7 @@ CHANNEL = Noun(
     ),
     Action(
         "create",
-        "gateways.run_create",
+        "channels.run_create",
         "a gateway that sends by HTTP",
         workspace(),
         option("--type", f"default: {DEFAULT_GATEWAY}", choices=GATEWAYS, default=DEFAULT_GATEWAY),

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.choices import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, this, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.records import showing
-from relayboard.usage.values import FileOrOutput, Moment
+from relayboard.usage.values import DEPENDENCIES, KEYWORD_MATCHES, REPEATS, TRIGGER_TYPES, FileOrOutput, Moment
 
 FILE = click.Path(path_type=Path)
 THIS = f"{IN} --flow {ID}"

@@ -2,12 +2,11 @@
 
 import click
 
-from relayboard.usage.choices import DOUBLES
 from relayboard.usage.data import CONTACT_DATA, FOLDERS
 from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.records import record, showing
-from relayboard.usage.values import Moment
+from relayboard.usage.values import DOUBLES, Moment
 
 NUMBER = "tel:+250788000111"
 

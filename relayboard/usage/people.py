@@ -4,9 +4,20 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.choices import AREAS, AUDIT_ACTIONS, AUDIT_RESOURCES, DATE_STYLES, NUMBER_FORMATS, ROLES, SCOPES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, option, this, this_workspace, workspace
-from relayboard.usage.values import Given, Moment, NewFile, WholeNumber
+from relayboard.usage.values import (
+    AREAS,
+    AUDIT_ACTIONS,
+    AUDIT_RESOURCES,
+    DATE_STYLES,
+    NUMBER_FORMATS,
+    ROLES,
+    SCOPES,
+    Given,
+    Moment,
+    NewFile,
+    WholeNumber,
+)
 
 FILE = click.Path(path_type=Path)
 ID = "5d08d385-c3f4-42a8-9520-82bcd6019312"

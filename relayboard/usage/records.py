@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.choices import CLASSIFIERS, FIELD_ACCESSES, FIELD_TYPES, TEMPLATE_STATUSES, TICKETERS
 from relayboard.usage.parts import (
     Action,
     Noun,
@@ -19,7 +18,7 @@ from relayboard.usage.parts import (
     workspace,
 )
 from relayboard.usage.people import ID, IN
-from relayboard.usage.values import WholeNumber
+from relayboard.usage.values import CLASSIFIERS, FIELD_ACCESSES, FIELD_TYPES, TEMPLATE_STATUSES, TICKETERS, WholeNumber
 
 FILE = click.Path(path_type=Path)
 SUBSCRIBER = WholeNumber(1)
@@ -100,7 +99,7 @@ FIELD = Noun(
     ),
     Action(
         "access",
-        "contact_fields.run_access",
+        "contacts.run_access",
         "what agents may do with a field",
         workspace(),
         this("field", "--key", "the key or the name of the field", metavar="FIELD"),

@@ -4,10 +4,18 @@ from pathlib import Path
 
 import click
 
-from relayboard.usage.choices import DELIVERY_STATUSES, SIGNATURES
 from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, option, this, workspace
 from relayboard.usage.people import ID, IN
-from relayboard.usage.values import LONGEST_SECONDS, PORT, SECONDS, Moment, Number, WholeNumber
+from relayboard.usage.values import (
+    DELIVERY_STATUSES,
+    LONGEST_SECONDS,
+    PORT,
+    SECONDS,
+    SIGNATURES,
+    Moment,
+    Number,
+    WholeNumber,
+)
 
 STATES = ("CHA", "DIS", "FUL", "NOT", "UNK")
 CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "unk")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from relayboard.phone.phone import HttpTransport, NoReply, Phone, Transport, WireReply
 from testbed.running import Receiver, RunningService, forked_service, wait_until
 

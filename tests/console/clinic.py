@@ -9,7 +9,7 @@ import requests
 
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.relayers.relayers import claim_phone
 from persistence.users import add_member, find_member
 from relayboard.commands.demo import begin_work, fill_workspace

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, sign_in
 from tests.worker.receivers import Reply, receiving

@@ -2,9 +2,9 @@
 
 import pytest
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from persistence.database import Database
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.sample import CHANNEL
 from persistence.users import add_member
 from persistence.workspaces import Workspace

@@ -11,7 +11,7 @@ import pytest
 import requests
 from sqlalchemy import select
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from persistence.deliveries.outbox import count_deliveries
 from persistence.messages.states import INCOMING, OUTGOING
 from persistence.relayers.relayers import claim_phone

@@ -19,7 +19,7 @@ from persistence.accounts.invitations import invite
 from persistence.archives.writing import list_given_up
 from persistence.contact_imports.contact_imports import create_import, start_import
 from persistence.contacts.urns import ensure_owners
-from persistence.data_jobs import take_next
+from persistence.data_jobs import Performer, take_next
 from persistence.data_requests.requests import create_request
 from persistence.database import Database
 from persistence.deliveries.outbox import record_channel_event
@@ -29,7 +29,6 @@ from persistence.groups.smart_groups import create_query_group
 from persistence.lists import ListQuery, read_list
 from persistence.media.store import FolderStore
 from persistence.messages.incoming import Received, store_received
-from persistence.performing import Performer
 from persistence.tables.campaigns import campaign_event
 from persistence.tables.contacts import contact, field, group_membership
 from persistence.tables.flow_starts import flow_start

@@ -17,7 +17,7 @@ from persistence.migrations.large_tables import (
     change_in_batches,
     remove_index,
 )
-from persistence.migrations.turns import taking_turns
+from persistence.migrations.part_indexes import taking_turns
 from persistence.progress import listening
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until

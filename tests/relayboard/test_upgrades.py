@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 
 from persistence.database import Database
 from persistence.migrations import current_revision, newest_revision
-from persistence.migrations.turns import taking_turns
+from persistence.migrations.part_indexes import taking_turns
 from persistence.tables.channels import channel
 from persistence.tables.service import worker_heartbeat
 from persistence.workspace_setup import create_workspace

@@ -13,7 +13,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, FilePayload, Page, expect, sync_playwright
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from relayboard.commands.demo import People
 from testbed.gateways import add_gateway, queue_messages
 from testbed.running import wait_until

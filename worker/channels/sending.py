@@ -24,7 +24,7 @@ from persistence.channels.health import ACCEPTED, UNANSWERED, GatewayCall
 from persistence.channels.health import REFUSED_CALL as REFUSED
 from persistence.channels.types import TYPES
 from persistence.database import Transaction
-from persistence.deliveries.hiding import HIDDEN, hide_in_text, is_secret_name
+from persistence.deliveries.records import HIDDEN, hide_in_text, is_secret_name
 from worker.callers import Ask, Finished
 from worker.channels.senders import GatewayRequest, sender_of
 from worker.dispatcher import (

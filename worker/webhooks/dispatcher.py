@@ -16,7 +16,6 @@ import orjson
 from flows.urns import URN_LENGTH_MAX, UrnError, read_urn
 from persistence.channels.event_form import ALARM, CALL_EVENTS, FLOW, MESSAGE_EVENTS
 from persistence.database import Transaction
-from persistence.deliveries.hiding import hide_in_url
 from persistence.deliveries.leases import (
     AttemptOutcome,
     DueDelivery,
@@ -27,6 +26,7 @@ from persistence.deliveries.leases import (
     record_attempts,
 )
 from persistence.deliveries.receivers import Signer, find_signers
+from persistence.deliveries.records import hide_in_url
 from persistence.deliveries.settings import Endpoint, GivenUp, SwitchedOff, note_outcomes
 from persistence.messages.outgoing import send_event_reply
 from persistence.sql.columns import is_uuid

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 import pytest
 from sqlalchemy import select, update
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from persistence.tables.channels import channel, channel_event, sync_record
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import delivery

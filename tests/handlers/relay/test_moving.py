@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from persistence.deliveries.leases import DueDelivery
 from persistence.deliveries.receivers import Signer, find_signers, send_test
 from persistence.tables.channels import channel_alarm

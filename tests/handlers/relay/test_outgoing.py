@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import select, update
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from persistence.contacts.leases import LeasedContact
 from persistence.sessions.replies import ContactDelta, change_many
 from persistence.sql.columns import columns_for

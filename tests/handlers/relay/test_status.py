@@ -2,8 +2,8 @@
 
 from sqlalchemy import select
 
-from persistence.channels.alarms import check_alarms
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
+from persistence.channels.health import check_alarms
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.deliveries import delivery
 from persistence.workspaces import Workspace

@@ -9,9 +9,8 @@ from sqlalchemy import insert, select, update
 
 from persistence.backlog import read_backlog
 from persistence.channels import health
-from persistence.channels.alarms import check_alarms
 from persistence.channels.channels import Source
-from persistence.channels.health import GatewayCall, record_calls, trim_calls
+from persistence.channels.health import GatewayCall, check_alarms, record_calls, trim_calls
 from persistence.database import Database
 from persistence.relayers.commands import DeliveryReport
 from persistence.relayers.reports import record_delivery_reports

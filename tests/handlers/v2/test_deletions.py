@@ -8,7 +8,7 @@ from sqlalchemy import update
 
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
-from persistence.groups.editing import delete_group as delete_group_of
+from persistence.groups.groups import delete_group as delete_group_of
 from persistence.relayers.relayers import release_channels
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.tables.accounts import token

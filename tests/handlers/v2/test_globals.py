@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.global_writes import create_global
+from persistence.globals import create_global
 from persistence.tables.service import global_value
 from persistence.workspaces import Workspace
 from tests.api import Api

@@ -7,10 +7,9 @@ import pyotp
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.accounts.accounts import set_password
+from persistence.accounts.accounts import Ended, set_password
 from persistence.accounts.invitations import invite as invite_by_command
 from persistence.accounts.signing_in import make_link
-from persistence.accounts.unproven import Ended
 from persistence.database import Database
 from persistence.users import add_member, remove_member
 from persistence.workspaces import Workspace

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.channels.webhooks import PRIVATE
+from persistence.channels.channels import PRIVATE
 from persistence.database import Database
 from persistence.definitions.importing import import_definitions
 from persistence.resthooks.resthooks import ensure_resthook

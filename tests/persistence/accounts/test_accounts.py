@@ -1,10 +1,23 @@
-"""How often somebody may try to sign in."""
+"""How often somebody may try to sign in.
+
+E-mail addresses of people in their one form.
+"""
 
 from dataclasses import replace
 from datetime import timedelta
 
-from persistence.accounts.accounts import Visitor, count_attempt, forgive_attempts, remember_browser
+import pytest
+
+from persistence.accounts.accounts import (
+    Visitor,
+    check_email,
+    count_attempt,
+    email_key,
+    forgive_attempts,
+    remember_browser,
+)
 from persistence.database import Database
+from persistence.errors import InvalidInput
 from relayboard.base.settings import RateLimit, load_settings
 
 HERE = "192.0.2.1"
@@ -70,3 +83,25 @@ def test_a_browser_is_known_for_the_last_accounts_that_signed_in_there_and_for_n
 
     assert granted == [False, True, True, True, True]
     assert [each.is_granted for each in stranger] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        (" Ann@Example.org ", "Ann@Example.org"),
+        ("jose\u0301@example.org", "jos\u00e9@example.org"),
+        ("\u212ate@example.org", "Kte@example.org"),
+        ("\uff41nn\uff20example\uff0eorg", "ann@example.org"),
+    ],
+)
+def test_forms_of_unicode_are_one_address(typed: str, stored: str) -> None:
+    assert check_email(typed) == stored
+    assert email_key(typed) == email_key(stored) == stored.lower()
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "ann", "ann@example", "a b@example.org", "ann\uff0cben@example.org", "a\u200bn@e.org"]
+)
+def test_what_is_no_address_is_refused(typed: str) -> None:
+    with pytest.raises(InvalidInput):
+        check_email(typed)

@@ -10,7 +10,7 @@ from flows.contact_reference import write_contact_reference
 from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.broadcasts.expansion import Wording, Writer
 from persistence.database import Database
-from persistence.global_writes import create_global
+from persistence.globals import create_global
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace

@@ -17,18 +17,17 @@ from persistence.contact_imports.columns import Choice
 from persistence.contact_imports.contact_imports import CONTACT_IMPORTS, cancel_import, create_import, start_import
 from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange, create_contact
-from persistence.data_jobs import LEASE, take_next
+from persistence.data_jobs import LEASE, Performer, take_next
 from persistence.database import Database
 from persistence.errors import InvalidInput
 from persistence.exports.sheets import CSV, XLSX
 from persistence.exports.writing import write_records
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.media.media import place_of_import
 from persistence.media.store import FolderStore
-from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace
 from persistence.workspaces import Workspace

@@ -16,7 +16,7 @@ from persistence.contacts.writes import ContactChange, change_contact, create_co
 from persistence.data_jobs import KEPT_FOR, LEASE, remove_old_files
 from persistence.database import Database
 from persistence.errors import Refused
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.groups.groups import add_members, create_group, remove_members
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact, contact_note, contact_urn, field, group, group_membership

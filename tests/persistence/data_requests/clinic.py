@@ -9,14 +9,13 @@ import orjson
 from sqlalchemy import insert, text
 
 from persistence.archives.writing import archive_next_day, trim_archived
-from persistence.data_jobs import take_next
+from persistence.data_jobs import Performer, take_next
 from persistence.data_requests.person import find_contact_of_person
 from persistence.data_requests.requests import DATA_REQUESTS, create_request
 from persistence.database import Database
 from persistence.lists import ListQuery, read_list
 from persistence.media.media import add_media
 from persistence.media.store import FolderStore
-from persistence.performing import Performer
 from persistence.sql.columns import new_uuid
 from persistence.tables.audit import audit_event
 from persistence.tables.data_jobs import contact_import, export, imported_contact, rejected_row

@@ -21,7 +21,7 @@ import orjson
 import pytest
 from sqlalchemy import insert, make_url, select
 
-from persistence.data_jobs import take_next
+from persistence.data_jobs import Performer, take_next
 from persistence.data_requests import erasing
 from persistence.data_requests.erasing import (
     SIZE,
@@ -38,7 +38,6 @@ from persistence.data_requests.requests import COPY, ERASE
 from persistence.database import Database
 from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
-from persistence.performing import Performer
 from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.data_jobs import export
 from persistence.tables.deliveries import delivery

@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from persistence.database import Database
 from persistence.definitions.importing import ImportRefused
 from persistence.errors import LimitReached
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.flows.archiving import archive_flow
 from persistence.flows.records import find_flow
 from persistence.flows.writes import read_revision

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.definitions.importing import ImportRefused
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.sql.columns import new_uuid
 from persistence.tables.campaigns import campaign, campaign_event
 from persistence.tables.channels import channel

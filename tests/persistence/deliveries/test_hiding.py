@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from persistence.deliveries.hiding import hide_in_text, hide_in_url
+from persistence.deliveries.records import hide_in_text, hide_in_url
 
 
 @pytest.mark.parametrize(

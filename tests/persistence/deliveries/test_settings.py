@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import select
 
 from flows.asset_kinds import Resthook
-from persistence.channels.webhooks import set_channel_webhook, switch_on_webhook
+from persistence.channels.channels import set_channel_webhook, switch_on_webhook
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.receivers import send_test
 from persistence.deliveries.settings import (

@@ -9,7 +9,7 @@ from sqlalchemy import select
 from persistence.campaigns.records import create_campaign, find_any_group
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, Refused
-from persistence.groups.editing import delete_group
+from persistence.groups.groups import delete_group
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
 from persistence.workspaces import Workspace

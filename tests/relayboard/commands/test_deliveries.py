@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 import pytest
 from sqlalchemy import select, update
 
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
 from persistence.tables.channels import channel

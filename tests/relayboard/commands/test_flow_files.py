@@ -12,7 +12,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.flows.records import list_all_flows
-from persistence.global_writes import create_global
+from persistence.globals import create_global
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from relayboard.cli import main

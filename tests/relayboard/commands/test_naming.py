@@ -6,7 +6,7 @@ from sqlalchemy import select
 from persistence.channels.channels import find_channels_named
 from persistence.contacts.owners import find_contacts_called
 from persistence.database import Database
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.accounts import user

@@ -19,16 +19,15 @@ from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.broadcasts.form import read_form
 from persistence.broadcasts.records import BROADCASTS
 from persistence.broadcasts.writes import create_broadcast
-from persistence.channels.channels import create_gateway
+from persistence.channels.channels import create_gateway, set_channel_webhook
 from persistence.channels.settings import new_gateway_secret
-from persistence.channels.webhooks import set_channel_webhook
 from persistence.classifiers import CLASSIFIERS, create_classifier
 from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.flows.records import add_flow_label
-from persistence.global_writes import create_global
+from persistence.globals import create_global
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
 from persistence.media.store import FolderStore

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import update
 
-from persistence.channels.alarms import check_alarms
+from persistence.channels.health import check_alarms
 from persistence.messages.incoming import answer_again
 from persistence.messages.outgoing import Draft, create_outgoing, send_event_reply
 from persistence.tables.accounts import workspace

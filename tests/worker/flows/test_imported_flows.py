@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 
-from persistence.global_writes import change_global
+from persistence.globals import change_global
 from persistence.tables.contacts import contact, group, group_membership
 from persistence.tables.deliveries import resthook_event
 from persistence.tables.runs import flow_run

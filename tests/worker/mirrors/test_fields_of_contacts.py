@@ -10,8 +10,7 @@ from sqlalchemy import event
 from handlers import threads
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
-from persistence.field_editing import change_field, delete_field
-from persistence.field_writes import create_field
+from persistence.fields import change_field, create_field, delete_field
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field

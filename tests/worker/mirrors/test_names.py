@@ -11,8 +11,7 @@ from persistence.accounts.accounts import change_names
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
-from persistence.field_editing import delete_field
-from persistence.field_writes import create_field
+from persistence.fields import create_field, delete_field
 from persistence.relayers.relayers import claim_phone
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import user

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import insert, select, text, update
 from standardwebhooks.webhooks import Webhook
 
-from persistence.channels.webhooks import new_webhook_secret, rotate_webhook_secret
+from persistence.channels.channels import new_webhook_secret, rotate_webhook_secret
 from persistence.deliveries.outbox import Ledger, record_channel_event
 from persistence.deliveries.records import send_again
 from persistence.sql.columns import new_uuid

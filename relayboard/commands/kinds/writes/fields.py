@@ -4,8 +4,7 @@ import orjson
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.field_writes import create_field
-from persistence.fields import FIELDS
+from persistence.fields import FIELDS, create_field
 from persistence.lists import ListQuery, find_record
 from persistence.workspaces import Workspace
 from relayboard.commands.kinds.kind import Writes
@@ -17,7 +16,7 @@ def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
 
 
 def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    from persistence.field_editing import change_field  # noqa: PLC0415  # it loads all that names fields
+    from persistence.fields import change_field  # noqa: PLC0415  # it loads all that names fields
 
     record = find_record(ListQuery(tx, workspace), FIELDS, "key", given.key)
     if record is None:
@@ -27,7 +26,7 @@ def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
 
 
 def _delete(tx: Transaction, workspace: Workspace, key: str) -> None:
-    from persistence.field_editing import delete_field  # noqa: PLC0415  # it loads all that names fields
+    from persistence.fields import delete_field  # noqa: PLC0415  # it loads all that names fields
 
     delete_field(tx, workspace, key)
 

@@ -4,8 +4,7 @@ import orjson
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.global_writes import change_global, create_global, delete_global
-from persistence.globals import GLOBALS
+from persistence.globals import GLOBALS, change_global, create_global, delete_global
 from persistence.lists import ListQuery, find_record
 from persistence.workspaces import Workspace
 from relayboard.commands.kinds.kind import Writes, deleted

@@ -16,13 +16,13 @@ def _create(tx: Transaction, workspace: Workspace, given: Options) -> int:
 
 
 def _change(tx: Transaction, workspace: Workspace, given: Options) -> int:
-    from persistence.groups.editing import rename_group  # noqa: PLC0415  # it loads all that shows groups
+    from persistence.groups.groups import rename_group  # noqa: PLC0415  # it loads all that shows groups
 
     return rename_group(tx, workspace.id, given.uuid, given.name)
 
 
 def _delete(tx: Transaction, workspace: Workspace, uuid: str) -> None:
-    from persistence.groups.editing import delete_group  # noqa: PLC0415  # it loads all that shows groups
+    from persistence.groups.groups import delete_group  # noqa: PLC0415  # it loads all that shows groups
 
     delete_group(tx, workspace.id, uuid)
 

@@ -8,7 +8,7 @@ from sqlalchemy import select, text
 from flows.contact_reference import write_contact_reference
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
-from persistence.field_writes import create_field
+from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.resthooks.subscribers import record_resthook_event

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from flows.urns import Urn
-from persistence.channels.webhooks import set_channel_webhook
+from persistence.channels.channels import set_channel_webhook
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.incoming import Received, store_received

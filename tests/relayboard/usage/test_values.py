@@ -13,7 +13,7 @@ from persistence.policies import policy_of
 from persistence.tables import deliveries
 from persistence.tables.complete import metadata
 from persistence.triggers import schedules, triggers
-from relayboard.usage import choices
+from relayboard.usage import values
 
 AUDITED = [rule for each in metadata.sorted_tables if (rule := policy_of(each).audited) is not None]
 CONTRACT = bundle("v2")["components"]["schemas"]
@@ -44,10 +44,10 @@ SAME = {
 
 @pytest.mark.parametrize("name", SAME)
 def test_an_option_takes_the_words_that_its_room_knows(name: str) -> None:
-    assert getattr(choices, name) == tuple(SAME[name])
+    assert getattr(values, name) == tuple(SAME[name])
 
 
 def test_no_words_are_left_out_of_this_comparison() -> None:
-    words = {name for name, value in vars(choices).items() if isinstance(value, tuple)}
+    words = {name for name, value in vars(values).items() if isinstance(value, tuple)}
 
     assert words - set(SAME) == set()

@@ -2,7 +2,7 @@ import pytest
 from sqlalchemy import select
 from standardwebhooks.webhooks import Webhook
 
-from persistence.channels.webhooks import check_webhook_url, rotate_webhook_secret, set_channel_webhook
+from persistence.channels.channels import check_webhook_url, rotate_webhook_secret, set_channel_webhook
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.tables.channels import channel
 from tests.channel_rows import add_channel

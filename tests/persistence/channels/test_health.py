@@ -3,7 +3,7 @@ from urllib.parse import parse_qs
 import pytest
 from sqlalchemy import select
 
-from persistence.channels.alarms import check_alarms, note_power_report
+from persistence.channels.health import check_alarms, note_power_report
 from persistence.tables.channels import channel_alarm
 from persistence.tables.deliveries import delivery
 from tests.channel_rows import add_channel, add_contact, add_outgoing, change_channel
