@@ -5,21 +5,118 @@ committed, whatever other units do meanwhile.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import Table
+from sqlalchemy import ClauseElement, ColumnElement, Executable, Table, update
 
 from persistence.conversations.writes import INBOX, Unread
 from persistence.database import Transaction
 from persistence.messages.states import INCOMING
-from persistence.stamps import Beside, Stamps, Talk
+from persistence.policies import policy_of
+from persistence.sql.due_work import beside_index
+from persistence.stamps import Beside, Stamps, Talk, stamped
+from persistence.statements import Statement, among, param
+from persistence.tables.contacts import contact
 
 MESSAGE = "message"
 """The kind of messages: the name of their table."""
 CAME, WENT, ACTIVE, ERRORS = "came", "went", "active", "errors"
+
+NO_VALUES: Mapping[str, Any] = MappingProxyType({})
+NOT_SHOWN = {"handling_until", "handling_attempts", "merged_into_id", "open_ticket_count", "timezone"}
+"""Columns of contacts that no record shows: their time stays if nothing else changes."""
+
+Columns = tuple[ColumnElement[Any], ...]
+
+
+def change_contacts(
+    tx: Transaction,
+    workspace_id: int,
+    which: Collection[int] | ColumnElement[bool],
+    values: Mapping[str, Any] = NO_VALUES,
+    *,
+    only: ColumnElement[bool] | None = None,
+    returning: Columns = (contact.c.id,),
+) -> Sequence[Any]:
+    """Changes contacts, by id or by a condition, and `only` those that meet another one; without values only their
+    time. Returns rows with columns of those that it has changed. With ids, `only` and expressions among the values have
+    to be constants: the statement is kept for them.
+    """
+    return _change(tx, contact, workspace_id, which, _with_time(tx, workspace_id, values), only, returning)
+
+
+def change_each_contact(tx: Transaction, workspace_id: int, changes: Mapping[int, Mapping[str, Any]]) -> None:
+    """Gives each of these contacts values of its own, all of the same columns."""
+    _change_each(tx, contact, workspace_id, {one: _with_time(tx, workspace_id, new) for one, new in changes.items()})
+
+
+def differs(column: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether a row does not have the new value of this column yet; for `only`."""
+    return column.is_distinct_from(param(f"new_{column.key}", column.type))
+
+
+def _with_time(tx: Transaction, workspace_id: int, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    if values and values.keys() <= NOT_SHOWN:
+        return values
+    return {**values, "modified_on": stamped(tx, contact, workspace_id)}
+
+
+def _change(
+    tx: Transaction,
+    table: Table,
+    workspace_id: int,
+    which: Collection[int] | ColumnElement[bool],
+    values: Mapping[str, Any],
+    only: ColumnElement[bool] | None,
+    returning: Columns,
+) -> Sequence[Any]:
+    """The audit log hears of what it tells, which no kept statement does."""
+    rule = policy_of(table).audited
+    if not isinstance(which, ColumnElement):
+        if not which:
+            return ()
+        if tx.witness is None or rule is None or values.keys().isdisjoint(rule.columns):
+            given = {f"new_{name}": value for name, value in values.items() if not isinstance(value, ClauseElement)}
+            statement = _updating(table, _expressions(values), only, returning)
+            return statement.rows(tx, workspace_id=workspace_id, ids=sorted(which), **given)
+        which = table.c.id.in_(which)
+    changing = update(table).where(table.c.workspace_id == workspace_id, which, *([] if only is None else [only]))
+    return tx.execute(changing.values(**values).returning(*returning)).all()
+
+
+def _change_each(tx: Transaction, table: Table, workspace_id: int, changes: Mapping[int, Mapping[str, Any]]) -> None:
+    if changes:
+        statement = _updating(table, _expressions(next(iter(changes.values()))), None, ())
+        mine = {"workspace_id": workspace_id}
+        rows = [
+            {**mine, "ids": [one], **{f"new_{name}": value for name, value in values.items()}}
+            for one, values in sorted(changes.items())
+        ]
+        statement.run_each(tx, rows)
+
+
+def _expressions(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, value if isinstance(value, ClauseElement) else None) for name, value in values.items())
+
+
+@lru_cache(maxsize=500)
+def _updating(
+    table: Table, news: tuple[tuple[str, Any], ...], only: ColumnElement[bool] | None, returning: Columns
+) -> Statement[...]:
+    """The statement that gives rows, by id, new values; None stands for a parameter."""
+
+    def build(workspace_id: int, ids: Sequence[int]) -> Executable:
+        rows = table.c
+        theirs = (beside_index(rows.workspace_id) == workspace_id) & among(rows.id, ids)
+        values = {name: param(f"new_{name}", rows[name].type) if new is None else new for name, new in news}
+        return update(table).where(theirs if only is None else theirs & only).values(values).returning(*returning)
+
+    return Statement(build)
 
 
 class NewMessage(NamedTuple):

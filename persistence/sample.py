@@ -16,6 +16,7 @@ from flows.urns import Urn
 from persistence.broadcasts.form import read_form
 from persistence.broadcasts.writes import create_broadcast
 from persistence.campaigns.records import create_campaign
+from persistence.changes import change_contacts, change_each_contact
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.conversations.writes import mark_read
 from persistence.database import Transaction
@@ -97,14 +98,13 @@ def fill_sample(
     chance = random.Random(NOTES[0])
     helpers = create_group(tx, workspace.id, "Health workers")
     contacts = _make_contacts(tx, workspace, chance, (group_id, helpers), fields)
-    known = {"created_on": tx.now - timedelta(days=2 * DAYS)}
-    tx.execute(update(contact).where(contact.c.id.in_([contact_id for contact_id, _ in contacts])).values(known))
+    change_contacts(tx, workspace.id, [each for each, _ in contacts], {"created_on": tx.now - timedelta(days=2 * DAYS)})
     rows = [row for each in contacts for row in _make_messages(tx.now, chance, each)]
     for row in rows:
         row |= {"workspace_id": workspace.id, "uuid": new_uuid(), "channel_id": channel_id}
     rows.sort(key=lambda row: row["created_on"])
     note_stored(tx, workspace.id, tx.execute(insert(message).returning(message.c.id), rows).scalars().all())
-    _note_seen(tx, rows)
+    _note_seen(tx, workspace.id, rows)
     incoming = [row for row in rows if row["direction"] == INCOMING]
     asked = [row["uuid"] for row in chance.sample(incoming, 60)]
     mine = (message.c.workspace_id == workspace.id) & message.c.uuid.in_(asked)
@@ -197,10 +197,9 @@ def _message(owner: tuple[int, str], direction: str, status: str, text: str, on:
     }
 
 
-def _note_seen(tx: Transaction, rows: Sequence[dict[str, Any]]) -> None:
+def _note_seen(tx: Transaction, workspace_id: int, rows: Sequence[dict[str, Any]]) -> None:
     seen = {row["contact_id"]: row["created_on"] for row in rows if row["direction"] == INCOMING}
-    for contact_id, on in seen.items():
-        tx.execute(update(contact).where(contact.c.id == contact_id).values(last_seen_on=on))
+    change_each_contact(tx, workspace_id, {contact_id: {"last_seen_on": on} for contact_id, on in seen.items()})
 
 
 def _make_tickets(

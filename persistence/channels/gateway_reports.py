@@ -11,10 +11,11 @@ from email.utils import parseaddr
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Executable, select, update
+from sqlalchemy import Executable, literal, select
 
 from flows.typed import plain
 from flows.urns import PATH_LENGTH_MAX, URN_LENGTH_MAX, Urn, UrnError, from_parts
+from persistence.changes import change_contacts
 from persistence.channels.channels import Source
 from persistence.channels.settings import OVERLAP, is_one_of
 from persistence.contacts.actions import interrupt_contacts
@@ -28,7 +29,6 @@ from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
 from persistence.relayers.reports import SENDERS_KEPT, UNKNOWN_SENDER, announce_received, find_senders, sender_of
 from persistence.secrets.encryption import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.stamps import stamped
 from persistence.statements import statement
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
@@ -84,6 +84,9 @@ def _select_gateway(uuid: str, channel_type: str) -> Executable:
     return select(*columns, rows.schemes, *sealed, rows.secret_rotated_on).where(known)
 
 
+_IS_ACTIVE = contact.c.status == literal(ACTIVE)
+
+
 def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -> int | None:
     """Store an incoming message, whatever its sender; returns its id, or None if its sender is blocked."""
     urn = _sender(gateway, report.sender)
@@ -107,13 +110,7 @@ def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
     if urn in (UNKNOWN_SENDER, NOBODY) or urn.scheme != gateway.scheme:
         raise Refused("The sender is not a valid address.")
     owner = ensure_owners(tx, source.workspace_id, [urn], channel_id=source.id, changes=True)[urn.identity]
-    mine = (contact.c.workspace_id == source.workspace_id) & (contact.c.id == owner.contact_id)
-    stopped = (
-        update(contact)
-        .where(mine, contact.c.status == ACTIVE)
-        .values(status=STOPPED, modified_on=stamped(tx, contact, source.workspace_id))
-    )
-    if tx.execute(stopped).rowcount == 0:
+    if not change_contacts(tx, source.workspace_id, [owner.contact_id], {"status": STOPPED}, only=_IS_ACTIVE):
         return
     interrupt_contacts(tx, source.workspace_id, [owner.contact_id])
     fail_waiting(tx, source.workspace_id, [owner.contact_id])

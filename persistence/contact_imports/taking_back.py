@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, Text, bindparam, delete, select, tuple_, union, update
+from sqlalchemy import Executable, delete, select, tuple_, union, update
 
+from persistence.changes import change_contacts, change_each_contact
 from persistence.contact_imports.contact_imports import hold_import
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.writes import free_urns
 from persistence.data_jobs import PENDING_AGAIN, WAKE, Held, IsStopping, Stopped, finish, keep
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
-from persistence.groups.groups import lock_contacts, remove_members, touch_contacts
+from persistence.groups.groups import lock_contacts, remove_members
 from persistence.groups.smart_groups import follow_contacts
-from persistence.sql.columns import JsonIndexed, is_uuid
+from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import beside_index
 from persistence.sql.names import must_exist
 from persistence.statements import among, statement
@@ -333,24 +334,17 @@ def _carry_out(tx: Transaction, workspace: Workspace, plan: _Plan) -> None:
     if plan.removed:
         delete_contacts(tx, workspace.id, plan.removed)
     if plan.changed:
-        changes = [
-            {
-                "which": contact_id,
-                "new_name": values["name"],
-                "new_language": values["language"],
-                "new_fields": {
+        changes = {
+            contact_id: {
+                "name": values["name"],
+                "language": values["language"],
+                "fields": {
                     key: value for key, value in values.items() if key not in ("name", "language") and value is not None
                 },
             }
             for contact_id, values in plan.changed.items()
-        ]
-        mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == bindparam("which"))
-        new = {
-            "name": bindparam("new_name", type_=Text),
-            "language": bindparam("new_language", type_=Text),
-            "fields": bindparam("new_fields", type_=JsonIndexed),
         }
-        tx.execute(update(contact).where(mine).values(**new), changes)
+        change_each_contact(tx, workspace.id, changes)
     if plan.freed:
         named = [(contact_id, *address) for contact_id, some in plan.freed.items() for address in some]
         which = tuple_(urns.contact_id, urns.scheme, urns.path).in_(named)
@@ -358,5 +352,5 @@ def _carry_out(tx: Transaction, workspace: Workspace, plan: _Plan) -> None:
     if plan.leaving and plan.group_id is not None:
         remove_members(tx, workspace.id, plan.group_id, plan.leaving)
     touched = sorted({*plan.changed, *plan.freed})
-    touch_contacts(tx, workspace.id, touched)
+    change_contacts(tx, workspace.id, touched)
     follow_contacts(tx, workspace.id, touched)

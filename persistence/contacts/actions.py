@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import update
+from sqlalchemy import literal, update
 
-from persistence.changes import note_messages
+from persistence.changes import change_contacts, differs, note_messages
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, hold_contacts, leave_all_groups, remove_members
@@ -14,10 +14,12 @@ from persistence.messages.outgoing import fail_waiting
 from persistence.messages.states import INCOMING
 from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
-from persistence.stamps import later, stamped
+from persistence.stamps import later
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact
 from persistence.tables.messages import ARCHIVED, VISIBLE, message
 from persistence.workspaces import find_workspace
+
+_IS_NEW_STATUS, _IS_BLOCKED = differs(contact.c.status), contact.c.status == literal(BLOCKED)
 
 
 def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
@@ -37,17 +39,15 @@ def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int
     """Block contacts: they leave all groups and flows, their messages are dropped, and nothing is sent to them. Queued
     messages to them fail.
     """
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status != BLOCKED)
     interrupt_contacts(tx, workspace_id, contact_ids)
-    tx.execute(update(contact).where(mine).values(status=BLOCKED, modified_on=stamped(tx, contact, workspace_id)))
+    change_contacts(tx, workspace_id, contact_ids, {"status": BLOCKED}, only=_IS_NEW_STATUS)
     fail_waiting(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
 
 
 def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Make blocked contacts active again and add them to their smart groups; manual groups are not restored."""
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & (contact.c.status == BLOCKED)
-    tx.execute(update(contact).where(mine).values(status=ACTIVE, modified_on=stamped(tx, contact, workspace_id)))
+    change_contacts(tx, workspace_id, contact_ids, {"status": ACTIVE}, only=_IS_BLOCKED)
     workspace = find_workspace(tx, workspace_id)
     if workspace is not None:
         refresh_contacts(tx, workspace, contact_ids)

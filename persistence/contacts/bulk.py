@@ -7,19 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Text, bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
+from persistence.changes import change_contacts, change_each_contact
 from persistence.contacts.owners import explain_urn, find_urns, hold_owners, is_one_of
 from persistence.contacts.values import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.fields import find_fields
-from persistence.groups.groups import add_members, touch_contacts
+from persistence.groups.groups import add_members
 from persistence.groups.smart_groups import follow_contacts
-from persistence.sql.columns import JsonIndexed, is_uuid, new_uuid
+from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import find_ids
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
@@ -298,7 +299,7 @@ def _write(
     everybody = [each.contact_id for each in rows if each.contact_id is not None]
     for group_id in group_ids:
         joined |= set(add_members(tx, workspace.id, group_id, everybody))
-    touch_contacts(tx, workspace.id, sorted(changed))
+    change_contacts(tx, workspace.id, sorted(changed))
     follow_contacts(tx, workspace.id, sorted(changed | new_ids))
     for result, some in ((CREATED, created), (UPDATED, present)):
         for each in some:
@@ -346,31 +347,24 @@ def _change(
     tx: Transaction, workspace_id: int, rows: Sequence[_Read], stored: Mapping[int, Any]
 ) -> dict[int, dict[str, list[Any]]]:
     """Writes what differs; returns, by contact, the values that changed, each before and after."""
-    changes: list[dict[str, Any]] = []
+    changes: dict[int, dict[str, Any]] = {}
     told: dict[int, dict[str, list[Any]]] = {}
     for each in rows:
         assert each.contact_id is not None
         before = stored[each.contact_id]
         merged = {**before.fields, **each.values}
         wanted = {
-            "new_name": before.name if each.row.name is None else each.row.name or None,
-            "new_language": before.language if each.language is None else each.language or None,
-            "new_fields": {uuid: value for uuid, value in merged.items() if value is not None},
+            "name": before.name if each.row.name is None else each.row.name or None,
+            "language": before.language if each.language is None else each.language or None,
+            "fields": {uuid: value for uuid, value in merged.items() if value is not None},
         }
-        if wanted != {"new_name": before.name, "new_language": before.language, "new_fields": before.fields}:
-            changes.append({"which": each.contact_id, **wanted})
+        if wanted != {"name": before.name, "language": before.language, "fields": before.fields}:
+            changes[each.contact_id] = wanted
             old = {"name": before.name, "language": before.language, **before.fields}
-            new = {"name": wanted["new_name"], "language": wanted["new_language"], **merged}
+            new = {"name": wanted["name"], "language": wanted["language"], **merged}
             pairs = {key: [old.get(key), value] for key, value in new.items()}
             told[each.contact_id] = {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
-    if changes:
-        mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == bindparam("which"))
-        columns = {
-            "name": bindparam("new_name", type_=Text),
-            "language": bindparam("new_language", type_=Text),
-            "fields": bindparam("new_fields", type_=JsonIndexed),
-        }
-        tx.execute(update(contact).where(mine).values(**columns), changes)
+    change_each_contact(tx, workspace_id, changes)
     return told
 
 

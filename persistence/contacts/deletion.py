@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, case, delete, select, update
 
-from persistence.changes import note_messages
+from persistence.changes import change_contacts, note_messages
 from persistence.contacts.writes import free_urns
 from persistence.database import Transaction
 from persistence.deletions import CONTACT, NOTE, note_deleted
@@ -15,11 +15,13 @@ from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
 from persistence.relayers.reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
-from persistence.stamps import later, stamped
+from persistence.stamps import later
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.data_jobs import imported_contact
 from persistence.tables.messages import DELETED, VISIBLE, message, message_label
 from persistence.tickets.actions import delete_tickets_of
+
+_IS_THERE = ~contact.c.is_deleted
 
 
 def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -31,12 +33,10 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     free_urns(tx, (contact_urn.c.workspace_id == workspace_id) & contact_urn.c.contact_id.in_(contact_ids))
     delete_tickets_of(tx, workspace_id, contact_ids)
     leave_all_groups(tx, workspace_id, contact_ids)
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids) & ~contact.c.is_deleted
-    cleared: dict[str, Any] = {"fields": {}, "open_ticket_count": 0}
+    cleared: dict[str, Any] = {"is_deleted": True, "fields": {}, "open_ticket_count": 0}
     cleared |= dict.fromkeys(("name", "language", "current_flow_id", "handling_until"))
-    moment = stamped(tx, contact, workspace_id)
-    gone = update(contact).where(mine).values(is_deleted=True, modified_on=moment, **cleared)
-    note_deleted(tx, workspace_id, CONTACT, tx.execute(gone.returning(contact.c.uuid)).scalars())
+    gone = change_contacts(tx, workspace_id, contact_ids, cleared, only=_IS_THERE, returning=(contact.c.uuid,))
+    note_deleted(tx, workspace_id, CONTACT, [uuid for (uuid,) in gone])
     _delete_messages_of(tx, workspace_id, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
     kept = imported_contact.c

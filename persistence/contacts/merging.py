@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from flows.phones import MOBILE, OLD_FORMS, OldForm, country_of, is_possible
 from persistence.audit.witness import CHANGED, MERGED, tell_deed
-from persistence.changes import note_changed, note_messages
+from persistence.changes import change_contacts, note_changed, note_messages
 from persistence.contacts.actions import interrupt_contacts
 from persistence.contacts.urns import Move, find_moves, hold_in_order, move_numbers
 from persistence.contacts.v2 import MASKED_PATH
@@ -82,7 +82,6 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     move_tickets(tx, workspace, other_id, kept_id, user_id)
     group_ids = _manual_groups(tx, workspace, other_id)
     leave_all_groups(tx, workspace.id, [other_id])
-    moment = stamped(tx, contact, workspace.id)
     gained = {
         "name": kept.name or other.name,
         "language": kept.language or other.language,
@@ -97,11 +96,9 @@ def merge_contacts(tx: Transaction, workspace: Workspace, kept_id: int, other_id
     # Whoever was merged is not what an import made any more, and is not taken back.
     of_imports = _ours(imported_contact, workspace) & imported_contact.c.contact_id.in_([kept_id, other_id])
     tx.execute(delete(imported_contact).where(of_imports))
-    earlier = _ours(contact, workspace) & (contact.c.merged_into_id == other_id)
-    tx.execute(update(contact).where(earlier).values(merged_into_id=kept_id))
-    for contact_id, values in ((kept_id, gained), (other_id, emptied)):
-        mine = (contact.c.workspace_id == workspace.id) & (contact.c.id == contact_id)
-        tx.execute(update(contact).where(mine).values(modified_on=moment, **values))
+    change_contacts(tx, workspace.id, contact.c.merged_into_id == other_id, {"merged_into_id": kept_id})
+    change_contacts(tx, workspace.id, [kept_id], gained)
+    change_contacts(tx, workspace.id, [other_id], emptied)
     if kept.status == ACTIVE:
         for group_id in group_ids:
             add_members(tx, workspace.id, group_id, [kept_id])
@@ -408,7 +405,6 @@ def _move(tx: Transaction, workspace_id: int, moves: Sequence[Move]) -> None:
     owners = sorted({each.contact_id for each in moves})
     hold_in_order(tx, workspace_id, owners)
     move_numbers(tx, workspace_id, moves)
-    theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(owners)
     dependents = find_dependents(tx, workspace_id, owners)
-    tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
+    change_contacts(tx, workspace_id, owners)
     follow_contacts(tx, workspace_id, owners, dependents)

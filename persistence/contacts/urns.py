@@ -1,14 +1,13 @@
 """Contacts by URN: finds the owners of URNs, and creates contacts for new URNs."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, bindparam, case, select, update
 
 from flows.phones import normalize_number
 from flows.urns import Urn
-from persistence.changes import note_present
+from persistence.changes import change_contacts, note_present
 from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
 from persistence.errors import LostRace
@@ -22,6 +21,8 @@ from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
 FIRST_PRIORITY = 0
 FREED: dict[str, Any] = {"contact_id": None, "channel_id": None, "former_contact_id": contact_urn.c.contact_id}
 """What makes a URN free for others."""
+
+_REVIVED = {"status": case((contact.c.status == STOPPED, ACTIVE), else_=contact.c.status)}
 
 
 def ensure_owners(
@@ -130,8 +131,7 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
     if not (tx.sqlite or any(dependents)):
         note_present(tx, workspace_id, dict.fromkeys(contact_ids, revives))
         return
-    moment = stamped(tx, contact, workspace_id)
-    _see.run(tx, workspace_id, contact_ids, tx.now, moment, revives=revives)
+    change_contacts(tx, workspace_id, contact_ids, {"last_seen_on": tx.now, **(_REVIVED if revives else {})})
     follow_contacts(tx, workspace_id, contact_ids, dependents)
 
 
@@ -146,15 +146,6 @@ def _prefer_channel(workspace_id: int, urn_ids: Sequence[int], channel_id: int) 
     rows = contact_urn.c
     mine = (beside_index(rows.workspace_id) == workspace_id) & among(rows.id, urn_ids)
     return update(contact_urn).where(mine, rows.channel_id.is_distinct_from(channel_id)).values(channel_id=channel_id)
-
-
-@statement
-def _see(workspace_id: int, ids: Sequence[int], now: datetime, moment: datetime, *, revives: bool) -> Executable:
-    theirs = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, ids)
-    seen: dict[str, Any] = {"last_seen_on": now, "modified_on": moment}
-    if revives:
-        seen["status"] = case((contact.c.status == STOPPED, ACTIVE), else_=contact.c.status)
-    return update(contact).where(theirs).values(**seen)
 
 
 class Move(NamedTuple):
@@ -249,7 +240,5 @@ def normalize_numbers(tx: Transaction, workspace_id: int, country: str) -> int:
     )
     if moves:
         move_numbers(tx, workspace_id, moves)
-        for some in split(sorted({each.contact_id for each in moves})):
-            theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
-            tx.execute(update(contact).where(theirs).values(modified_on=stamped(tx, contact, workspace_id)))
+        change_contacts(tx, workspace_id, {each.contact_id for each in moves})
     return len(moves)

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, literal_column, select, update
 
 from flows.urns import Urn
+from persistence.changes import change_contacts
 from persistence.contacts.owners import find_owners
 from persistence.contacts.urns import FREED
 from persistence.database import Transaction
@@ -86,8 +86,7 @@ def change_contact(
     if change.group_ids is not None:
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
     if changed:
-        moment = stamped(tx, contact, workspace.id)
-        _update_contact.run(tx, workspace.id, contact_id, moment, **wanted)
+        change_contacts(tx, workspace.id, [contact_id], wanted)
         follow_contacts(tx, workspace.id, [contact_id])
 
 
@@ -96,14 +95,6 @@ def _lock_contact(workspace_id: int, contact_id: int) -> Executable:
     columns = (contact.c.name, contact.c.language, contact.c.fields, contact.c.status, contact.c.is_deleted)
     mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
     return select(*columns).where(mine).with_for_update(key_share=True)
-
-
-@statement
-def _update_contact(
-    workspace_id: int, contact_id: int, moment: datetime, name: str | None, language: str | None, fields: Any
-) -> Executable:
-    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
-    return update(contact).where(mine).values(modified_on=moment, name=name, language=language, fields=fields)
 
 
 def _read_language(change: ContactChange) -> ContactChange:

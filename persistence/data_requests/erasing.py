@@ -38,7 +38,7 @@ from persistence.archives.archives import MESSAGE, ArchiveGone, read_lines
 from persistence.archives.writing import Measured
 from persistence.audience_tables import OF_BROADCAST, OF_START, AudienceTables
 from persistence.broadcasts.states import IS_UNFINISHED
-from persistence.changes import note_changed
+from persistence.changes import change_contacts, note_changed
 from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
 from persistence.data_requests.person import Person, redact
@@ -100,7 +100,7 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
     mine = (contact.c.workspace_id == person.workspace_id) & (contact.c.id == person.contact_id)
     if not tx.execute(select(contact.c.is_deleted).where(mine).with_for_update()).scalar_one():
         delete_contacts(tx, person.workspace_id, [person.contact_id])
-    tx.execute(update(contact).where(mine).values(timezone=None))
+    change_contacts(tx, person.workspace_id, [person.contact_id], {"timezone": None})
     _empty_lone_broadcasts(tx, person)
     _empty_lone_starts(tx, person)
     to, of = broadcast_contact.c, flow_start_contact.c

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, select, update
 
 from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
-from persistence.changes import note_changed
+from persistence.changes import change_contacts, note_changed
 from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
 from persistence.errors import InUse, InvalidInput, LostRace
@@ -16,7 +16,7 @@ from persistence.new_records import NewRecord, insert_new
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_all_called, name_key, name_some, rename_record, require_editable
 from persistence.sql.pages import Order
-from persistence.stamps import stamped, touch
+from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
 from persistence.tables.flow_starts import flow_start, flow_start_group
@@ -86,7 +86,7 @@ def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: 
     statement = tx.upsert(group_membership).on_conflict_do_nothing()
     added = list(tx.execute(statement.returning(group_membership.c.contact_id), rows).scalars())
     _count(tx, workspace_id, group_id, len(added))
-    touch_contacts(tx, workspace_id, added)
+    change_contacts(tx, workspace_id, added)
     schedule_contacts(tx, workspace_id, added)
     return added
 
@@ -97,7 +97,7 @@ def remove_members(tx: Transaction, workspace_id: int, group_id: int, contact_id
     statement = delete(group_membership).where(rows.group_id == group_id, rows.contact_id.in_(contact_ids))
     removed = list(tx.execute(statement.returning(rows.contact_id)).scalars())
     _count(tx, workspace_id, group_id, -len(removed))
-    touch_contacts(tx, workspace_id, removed)
+    change_contacts(tx, workspace_id, removed)
     unschedule_contacts(tx, workspace_id, removed, group_id=group_id)
     return removed
 
@@ -107,7 +107,7 @@ def leave_all_groups(tx: Transaction, workspace_id: int, contact_ids: Sequence[i
     rows = group_membership.c
     statement = delete(group_membership).where(rows.contact_id.in_(contact_ids))
     removed = tx.execute(statement.returning(rows.group_id, rows.contact_id)).all()
-    touch_contacts(tx, workspace_id, sorted({contact_id for _, contact_id in removed}))
+    change_contacts(tx, workspace_id, sorted({contact_id for _, contact_id in removed}))
     for group_id, left in sorted(Counter(group_id for group_id, _ in removed).items()):
         _count(tx, workspace_id, group_id, -left)
     unschedule_contacts(tx, workspace_id, contact_ids)
@@ -149,13 +149,6 @@ def lock_contacts(
     columns = (contact.c.status, contact.c.is_deleted)
     locking = select(*columns).where(mine).order_by(contact.c.id).with_for_update(key_share=not for_deletion)
     return tx.execute(locking).all()
-
-
-def touch_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Update `modified_on` of these contacts."""
-    if contact_ids:
-        mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(contact_ids)
-        tx.execute(update(contact).where(mine).values(modified_on=stamped(tx, contact, workspace_id)))
 
 
 def rename_group(tx: Transaction, workspace_id: int, uuid: str, name: str) -> int:

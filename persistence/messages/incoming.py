@@ -17,12 +17,11 @@ from typing import Any
 
 from sqlalchemy import Executable, literal_column, select, true, update
 
-from persistence.changes import NewMessage, note_new_messages
+from persistence.changes import NewMessage, change_contacts, note_new_messages
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import CIRCLE, INCOMING, OUTGOING, QUEUED
 from persistence.sql.columns import new_uuid, split
-from persistence.stamps import stamped
 from persistence.statements import among, insert_rows, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.contacts import contact
@@ -201,10 +200,9 @@ def mark(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, is_s
     if not contact_ids:
         return
     rows = contact.c
-    mine = (rows.workspace_id == workspace_id) & rows.id.in_(sorted(contact_ids))
     others = rows.answers_stopped_on.is_(None) if is_stopped else rows.answers_stopped_on.is_not(None)
-    values: Mapping[str, Any] = {"answers_stopped_on": tx.now if is_stopped else None}
-    tx.execute(update(contact).where(mine, others).values(**values, modified_on=stamped(tx, contact, workspace_id)))
+    theirs = rows.id.in_(sorted(contact_ids)) & others
+    change_contacts(tx, workspace_id, theirs, {"answers_stopped_on": tx.now if is_stopped else None})
 
 
 def answer_again(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -9,11 +9,11 @@ from sqlalchemy import and_, bindparam, delete, insert, or_, select, update
 
 from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.campaigns.fires import schedule_contacts
+from persistence.changes import change_contacts, change_each_contact
 from persistence.contacts.owners import is_one_of
 from persistence.contacts.urns import FREED
 from persistence.contacts.values import LEVELS, read_place_values, read_value
 from persistence.database import Transaction
-from persistence.groups.groups import touch_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved
 from persistence.sql.columns import is_uuid, split
@@ -68,7 +68,7 @@ def write_contacts(tx: Transaction, move: Move, records: Sequence[Record], *, is
     )
     new_ids = {chunk.ids[uuid] for uuid in chunk.new}
     for some in split(sorted(chunk.changed - new_ids)):
-        touch_contacts(tx, move.workspace.id, some)
+        change_contacts(tx, move.workspace.id, some)
     if chunk.changed and not is_first:
         refresh_contacts(tx, move.workspace, sorted(chunk.changed))
         schedule_contacts(tx, move.workspace.id, sorted(chunk.changed))
@@ -197,7 +197,7 @@ def _row(tx: Transaction, record: Record, values: dict[str, Any]) -> dict[str, A
 def _change(tx: Transaction, chunk: _Chunk, wanted: Mapping[int, dict[str, Any]]) -> None:
     workspace_id = chunk.move.workspace.id
     columns = [contact.c[name] for name in KEPT]
-    rows = []
+    rows = {}
     for some in split(sorted(wanted)):
         mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
         held = select(contact.c.id, *columns).where(mine).order_by(contact.c.id).with_for_update()
@@ -206,12 +206,9 @@ def _change(tx: Transaction, chunk: _Chunk, wanted: Mapping[int, dict[str, Any]]
             if row.last_seen_on is not None and (new["last_seen_on"] is None or row.last_seen_on > new["last_seen_on"]):
                 new = {**new, "last_seen_on": row.last_seen_on}
             if any(getattr(row, name) != new[name] for name in KEPT):
-                rows.append({"wanted_id": row.id, "owner": workspace_id, **{f"new_{name}": new[name] for name in KEPT}})
-    if rows:
-        mine = (contact.c.workspace_id == bindparam("owner")) & (contact.c.id == bindparam("wanted_id"))
-        values = {name: bindparam(f"new_{name}", type_=contact.c[name].type) for name in KEPT}
-        tx.execute(update(contact).where(mine).values(**values), rows)
-        chunk.changed.update(row["wanted_id"] for row in rows)
+                rows[row.id] = {name: new[name] for name in KEPT}
+    change_each_contact(tx, workspace_id, rows)
+    chunk.changed.update(rows)
 
 
 def _store_urns(tx: Transaction, chunk: _Chunk, owners: Mapping[Address, tuple[int, int | None]]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, insert, select, update
 
+from persistence.changes import change_contacts
 from persistence.database import Transaction
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.history import NO_CONTACT, NO_FLOW, free_uuids, insert_rows, lacking
@@ -271,7 +272,7 @@ def _note_opening(
 def _count_open(tx: Transaction, move: Move, opened: Counter[int]) -> None:
     changed = {contact_id: change for contact_id, change in opened.items() if change}
     for contact_id, change in sorted(changed.items()):
-        mine = (contact.c.workspace_id == move.workspace.id) & (contact.c.id == contact_id)
-        tx.execute(update(contact).where(mine).values(open_ticket_count=contact.c.open_ticket_count + change))
+        news = {"open_ticket_count": contact.c.open_ticket_count + change}
+        change_contacts(tx, move.workspace.id, contact.c.id == contact_id, news)
     if changed:
         refresh_contacts(tx, move.workspace, sorted(changed))

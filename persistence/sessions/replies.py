@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, bindparam, select, update
+from sqlalchemy import Executable, select, update
 
 from flows.urns import Urn, UrnError, parse
+from persistence.changes import change_contacts, change_each_contact
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.actions import block_contacts, interrupt_contacts, unblock_contacts
 from persistence.contacts.leases import LeasedContact
 from persistence.contacts.owners import find_owners
 from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
-from persistence.groups.groups import add_members, leave_all_groups, remove_members, touch_contacts
+from persistence.groups.groups import add_members, leave_all_groups, remove_members
 from persistence.messages.incoming import NEUTRAL
 from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting
-from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.channels import channel
-from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact, contact_urn, field, group
+from persistence.tables.contacts import ACTIVE, ARCHIVED, BLOCKED, STOPPED, contact_urn, field, group
 
 REASONS = {
     "no_route": "no_route",
@@ -100,11 +100,7 @@ def change_many(
     if attributes:
         keys = {key for row in attributes for key in deltas[row.id].fields}
         uuids = _find_field_uuids(tx, workspace_id, keys)
-        statement = update(contact).where(contact.c.workspace_id == workspace_id, contact.c.id == bindparam("its_id"))
-        names = ("name", "language", "timezone", "fields")
-        changed: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
-        parameters = [_merge(row, deltas[row.id], uuids) for row in attributes]
-        tx.execute(statement.values(modified_on=stamped(tx, contact, workspace_id), **changed), parameters)
+        change_each_contact(tx, workspace_id, {row.id: _merge(row, deltas[row.id], uuids) for row in attributes})
     for row in changing:
         delta = deltas[row.id]
         if delta.urns is not None:
@@ -182,7 +178,7 @@ def _merge(row: LeasedContact, delta: ContactDelta, uuids: Mapping[str, str]) ->
         else:
             fields[uuids[key]] = value
     values = {name: delta.values.get(name, getattr(row, name)) or None for name in ("name", "language", "timezone")}
-    return {"its_id": row.id, "new_fields": fields, **{f"new_{name}": value for name, value in values.items()}}
+    return {"fields": fields, **values}
 
 
 def _find_field_uuids(tx: Transaction, workspace_id: int, keys: set[str]) -> dict[str, str]:
@@ -198,7 +194,7 @@ def _change_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequ
     # Another contact may have got a URN since the flow checked it.
     free = [urn for urn in urns if urn.identity not in owners or owners[urn.identity].contact_id == contact_id]
     if set_urns(tx, workspace_id, contact_id, free):
-        touch_contacts(tx, workspace_id, [contact_id])
+        change_contacts(tx, workspace_id, [contact_id])
     chosen = {urn.identity: urn.query_values.get("channel", [""])[0] for urn in free if urn.query}
     for urn in free:
         uuid = chosen.get(urn.identity)
@@ -214,8 +210,7 @@ def _change_status(tx: Transaction, workspace_id: int, contact_id: int, status: 
         return
     if status == ACTIVE:
         unblock_contacts(tx, workspace_id, [contact_id])
-    mine = (contact.c.workspace_id == workspace_id) & (contact.c.id == contact_id)
-    tx.execute(update(contact).where(mine).values(status=status, modified_on=stamped(tx, contact, workspace_id)))
+    change_contacts(tx, workspace_id, [contact_id], {"status": status})
     if status in (STOPPED, ARCHIVED):
         interrupt_contacts(tx, workspace_id, [contact_id])
         fail_waiting(tx, workspace_id, [contact_id])

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Executable, bindparam, delete, null, select, update
+from sqlalchemy import Executable, bindparam, delete, select, update
 
-from persistence.changes import note_moves
+from persistence.changes import change_contacts, differs, note_moves
 from persistence.database import Transaction
 from persistence.messages.states import ERRORED, OUTGOING, QUEUED
 from persistence.runs.runs import EXPIRED, FAILED, INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
@@ -40,6 +40,8 @@ _insert_sessions = insert_rows(
 
 LONGEST_PAUSE = timedelta(minutes=1)
 """How late a wait may end whose question waited for ten minutes and more, so that lost phones cost little."""
+
+_COMES_INTO_FLOW, _IS_LEASED = differs(contact.c.current_flow_id), contact.c.handling_until.is_not(None)
 
 
 class SessionState(NamedTuple):
@@ -116,9 +118,10 @@ def move_contacts(tx: Transaction, workspace_id: int, sessions: Sequence[Session
         waiting.setdefault(one.current_flow_id if one.status == WAITING else None, []).append(one.contact_id)
     for flow_id, contact_ids in waiting.items():
         # One statement per flow, because most batches have one flow. The caller has locked the contacts, in order.
-        moment = stamped(tx, contact, workspace_id)
-        for some in split(sorted(contact_ids)):
-            _move_contacts.run(tx, workspace_id, some, flow_id, moment)
+        # Each version of a contact's row is written into all of its indexes. So the lease ends with the same one: the
+        # rows stay locked up to the end of the unit of work.
+        news = {"current_flow_id": flow_id, "handling_until": None}
+        change_contacts(tx, workspace_id, contact_ids, news, only=_COMES_INTO_FLOW)
 
 
 def move_contacts_at_end(tx: Transaction, workspace_id: int, sessions: Sequence[SessionState]) -> set[int]:
@@ -127,20 +130,6 @@ def move_contacts_at_end(tx: Transaction, workspace_id: int, sessions: Sequence[
     moves = {one.contact_id: one.current_flow_id for one in sessions if one.status == WAITING}
     note_moves(tx, workspace_id, moves)
     return set(moves)
-
-
-@statement
-def _move_contacts(workspace_id: int, ids: Sequence[int], flow_id: int | None, moment: datetime) -> Executable:
-    rows = contact.c
-    mine = (beside_index(rows.workspace_id) == workspace_id) & among(rows.id, ids)
-    # Each version of a contact's row is written into all of its indexes. So the lease ends with the same one: the rows
-    # stay locked up to the end of the unit of work.
-    news = {"modified_on": moment, "handling_until": null()}
-    return (
-        update(contact)
-        .where(mine, rows.current_flow_id.is_distinct_from(flow_id))
-        .values(current_flow_id=flow_id, **news)
-    )
 
 
 @statement
@@ -170,9 +159,7 @@ def interrupt_contacts(
         for some in split(contact_ids):
             made = flow_run.c.contact_id.in_(some) & flow_run.c.session_id.is_(None)
             close_runs(tx, workspace_id, made, status)
-            mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(some)
-            held = contact.c.handling_until.is_not(None)
-            tx.execute(update(contact).where(mine, held).values(handling_until=None))
+            change_contacts(tx, workspace_id, some, {"handling_until": None}, only=_IS_LEASED)
 
 
 def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
@@ -399,10 +386,7 @@ def _end_sessions(tx: Transaction, workspace_id: int, session_ids: Sequence[int]
     rows = tx.execute(ended.returning(flow_session.c.id, flow_session.c.contact_id)).all()
     if rows:
         close_runs(tx, workspace_id, flow_run.c.session_id.in_([row.id for row in rows]), status)
-        left = (contact.c.workspace_id == workspace_id) & contact.c.id.in_([row.contact_id for row in rows])
-        tx.execute(
-            update(contact).where(left).values(current_flow_id=None, modified_on=stamped(tx, contact, workspace_id))
-        )
+        change_contacts(tx, workspace_id, [row.contact_id for row in rows], {"current_flow_id": None})
 
 
 def _count_anew(session: WaitingSession, asked: Sequence[tuple[str, datetime]], now: datetime) -> WaitingSession:

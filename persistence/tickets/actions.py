@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 
+from persistence.changes import change_contacts
 from persistence.database import Transaction
 from persistence.deletions import TICKET, note_deleted
 from persistence.errors import NothingFound
@@ -220,13 +221,14 @@ def _note_down(
         tx.execute(insert(ticket_event), [{**shared, "ticket_id": ticket_id} for ticket_id in ticket_ids])
 
 
+_OPEN_TICKETS = (
+    select(func.count()).where(ticket.c.contact_id == contact.c.id, ticket.c.status == OPEN).scalar_subquery()
+)
+
+
 def _count_open(tx: Transaction, workspace: Workspace, contact_ids: Sequence[int]) -> None:
     """Recounts the open tickets of contacts and updates the groups that depend on it."""
-    theirs = (contact.c.workspace_id == workspace.id) & contact.c.id.in_(contact_ids)
-    open_tickets = (
-        select(func.count()).where(ticket.c.contact_id == contact.c.id, ticket.c.status == OPEN).scalar_subquery()
-    )
-    tx.execute(update(contact).where(theirs).values(open_ticket_count=open_tickets))
+    change_contacts(tx, workspace.id, contact_ids, {"open_ticket_count": _OPEN_TICKETS})
     refresh_contacts(tx, workspace, contact_ids)
 
 

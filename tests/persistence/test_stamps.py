@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from persistence.changes import change_contacts
 from persistence.database import Database
-from persistence.groups.groups import touch_contacts
 from persistence.stamps import QUICK, later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -38,9 +38,9 @@ class TestMoments:
         slow, quick = (id_of(database, make_contact(database, workspace)) for _ in range(2))
 
         with database.writing() as tx:
-            touch_contacts(tx, workspace.id, [slow])
+            change_contacts(tx, workspace.id, [slow])
             with database.writing() as other:
-                touch_contacts(other, workspace.id, [quick])
+                change_contacts(other, workspace.id, [quick])
 
         assert modified_on(database, slow) > modified_on(database, quick)
 
@@ -52,7 +52,7 @@ class TestMoments:
         clock.advance(hours=-1)
         for _ in range(3):
             with database.writing() as tx:
-                touch_contacts(tx, workspace.id, [contact_id])
+                change_contacts(tx, workspace.id, [contact_id])
             moments.append(modified_on(database, contact_id))
 
         assert moments == sorted(set(moments))
@@ -77,7 +77,7 @@ class TestMoments:
     ) -> None:
         contact_id = id_of(database, make_contact(database, workspace))
         with database.writing() as tx:
-            touch_contacts(tx, workspace.id, [contact_id])
+            change_contacts(tx, workspace.id, [contact_id])
             clock.advance(seconds=QUICK.total_seconds() * 10)
             present = clock.moment
 
@@ -91,10 +91,10 @@ class TestMoments:
         theirs = id_of(database, make_contact(database, other_workspace))
 
         with database.writing() as tx:
-            touch_contacts(tx, workspace.id, [ours])
+            change_contacts(tx, workspace.id, [ours])
             tx.flush()
             with database.writing() as other:
-                touch_contacts(other, other_workspace.id, [theirs])
+                change_contacts(other, other_workspace.id, [theirs])
 
         assert modified_on(database, theirs)
 
