@@ -13,12 +13,26 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, delete, func, literal, null, select, true, union, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Select,
+    case,
+    delete,
+    func,
+    literal,
+    null,
+    select,
+    true,
+    union,
+    update,
+)
 
 from flows.moments import parse_moment
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, begin_attempt
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime, split
+from persistence.statements import among, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
 from persistence.tables.contacts import ACTIVE, contact, field, group_membership
@@ -50,13 +64,6 @@ _TIMINGS: Select[*tuple[Any, ...]] = (
     )
     .order_by(campaign_event.c.id)
 )
-_THEIR_GROUPS = select(group_membership.c.group_id).where(
-    group_membership.c.contact_id.in_(bindparam("theirs", expanding=True))
-)
-_OF_CONTACTS = _TIMINGS.where(
-    campaign_event.c.workspace_id == bindparam("owner"), LIVING_EVENT, campaign.c.group_id.in_(_THEIR_GROUPS)
-)
-"""Asked at each change of contacts, so it is built once."""
 
 logger = logging.getLogger("relayboard.worker")
 
@@ -117,12 +124,19 @@ def read_timings(tx: Transaction, *conditions: ColumnElement[bool]) -> list[Timi
     return [Timing(*row) for row in tx.execute(_TIMINGS.where(*conditions))]
 
 
+@statement
+def _select_timings_of(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
+    theirs = select(group_membership.c.group_id).where(among(group_membership.c.contact_id, contact_ids))
+    mine = campaign_event.c.workspace_id == workspace_id
+    return _TIMINGS.where(mine, LIVING_EVENT, campaign.c.group_id.in_(theirs))
+
+
 def schedule_contacts(tx: Transaction, workspace_id: int, contact_ids: Iterable[int]) -> None:
     """Update the fires of contacts after a change, for the groups of these contacts. Call it in the transaction that
     changes contacts. One statement if none of them is in a campaign's group.
     """
     for some in split(sorted(set(contact_ids)), CONTACTS_PER_STATEMENT):
-        timings = [Timing(*row) for row in tx.execute(_OF_CONTACTS, {"owner": workspace_id, "theirs": some})]
+        timings = [Timing(*row) for row in _select_timings_of.rows(tx, workspace_id, some)]
         if timings:
             update_fires(tx, workspace_id, timings, some, since=tx.now)
 

@@ -27,7 +27,7 @@ TYPES = {
 DEFAULT_EXPIRY_MINUTES = {MESSAGE: 3 * 24 * 60, VOICE: 5}
 NO_REVISION = 0
 
-_MAKING, _ADDING = insert(flow).returning(flow.c.id), insert(flow_revision)
+_INSERT_FLOW, _INSERT_REVISION = insert(flow).returning(flow.c.id), insert(flow_revision)
 
 STEPS_PER_FLOW = 1000
 OPEN, CHOICE, KEYPAD, MENU, RECORDING = "O", "C", "K", "M", "R"
@@ -49,7 +49,7 @@ def create_flow(tx: Transaction, workspace_id: int, uuid: str, definition: Flow)
     values = {"uuid": uuid, "definition_revision": NO_REVISION, **_describe(definition), **empty}
     times = {"created_on": tx.now, "modified_on": stamped(tx, flow, workspace_id)}
     # As parameters, not as parts of the statement: a file has hundreds of flows.
-    return tx.execute(_MAKING, {"workspace_id": workspace_id, **values, **times}).scalar_one()
+    return tx.execute(_INSERT_FLOW, {"workspace_id": workspace_id, **values, **times}).scalar_one()
 
 
 def save_definition(
@@ -146,7 +146,7 @@ def list_revisions(tx: Transaction, workspace_id: int, flow_id: int) -> list[dic
 def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow) -> None:
     text = orjson.dumps({**definition.raw, "revision": number}).decode()
     values = {"number": number, "spec_version": definition.spec_version, "definition": text, "created_on": tx.now}
-    tx.execute(_ADDING, {"workspace_id": workspace_id, "flow_id": flow_id, **values})
+    tx.execute(_INSERT_REVISION, {"workspace_id": workspace_id, "flow_id": flow_id, **values})
 
 
 def _read_newest(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> Mapping[str, Any] | None:

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Executable, Table, and_, bindparam, delete, select, tuple_, update
-from sqlalchemy.sql.selectable import TypedReturnsRows
+from sqlalchemy import Executable, Table, and_, delete, literal, select, tuple_, update
 
 from persistence.database import Transaction, upsert
 from persistence.errors import Clash
+from persistence.statements import Statement, parameters_of, statement
 from persistence.tables.channels import ADDRESS_LENGTH, registration_window
 from persistence.tables.service import kept_answer, rate_window
 
@@ -76,14 +76,13 @@ def take_window(
     tx: Transaction, window: Table, key: Mapping[str, int | str], limit: int, period: timedelta, wanted: int
 ) -> tuple[int, int, datetime]:
     """Takes from the row of a table of windows that has this key; see `take_allowance`."""
-    opening, holding, taking = _statements(window, tuple(key), tx.sqlite)
-    mine = {f"its_{name}": value for name, value in key.items()}
-    tx.execute(opening, {"began_on": tx.now, "taken": 0, **key})
-    began_on, taken = tx.execute(holding, mine).one()
+    begin, lock, take = _statements(window, tuple(key))
+    begin.run(tx, tx.now, **key)
+    ((began_on, taken),) = lock.rows(tx, **key)
     if tx.now >= began_on + period:
         began_on, taken = tx.now, 0
     granted = max(0, min(wanted, limit - taken))
-    tx.execute(taking, {**mine, "new_began_on": began_on, "new_taken": taken + granted})
+    take.run(tx, began_on, taken + granted, **key)
     return granted, limit - taken - granted, began_on + period
 
 
@@ -129,13 +128,18 @@ def trim_answers(tx: Transaction, limit: int) -> int:
 
 
 @cache
-def _statements(
-    window: Table, names: tuple[str, ...], is_sqlite: bool
-) -> tuple[Executable, TypedReturnsRows[datetime, int], Executable]:
+def _statements(window: Table, names: tuple[str, ...]) -> tuple[Statement[...], Statement[...], Statement[...]]:
     """The statements that begin a window if there is none, lock it and write it; most requests need them."""
-    rows = window.c
-    mine = and_(*(rows[name] == bindparam(f"its_{name}") for name in names))
-    news: dict[str, Any] = {name: bindparam(f"new_{name}") for name in ("began_on", "taken")}
-    opening = upsert(window, is_sqlite=is_sqlite).on_conflict_do_nothing()
-    holding = select(rows.began_on, rows.taken).where(mine).with_for_update()
-    return opening, holding, update(window).where(mine).values(news)
+    rows, key = window.c, parameters_of(window, names)
+    mine = and_(*(rows[name] == value for name, value in key.items()))
+
+    @statement
+    def begin(now: datetime, *, is_sqlite: bool = False, **_key: Any) -> Executable:
+        beginning = upsert(window, is_sqlite=is_sqlite).values(**key, began_on=now, taken=literal(0))
+        return beginning.on_conflict_do_nothing()
+
+    @statement
+    def take(began_on: datetime, taken: int, **_key: Any) -> Executable:
+        return update(window).where(mine).values(began_on=began_on, taken=taken)
+
+    return begin, Statement(lambda: select(rows.began_on, rows.taken).where(mine).with_for_update()), take

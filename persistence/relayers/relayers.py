@@ -257,12 +257,12 @@ def lock_phones_of(tx: Transaction, channel_id: int) -> list[Phone]:
     """The active phones that sync with an id, the phone of the id first; locked until the transaction ends, so that
     the syncs of a phone run one after another, while messages may be created for them. There are several if
     registrations with other push tokens were claimed elsewhere."""
-    return [Phone(*row) for row in tx.execute(_SYNCING, {"named": channel_id})]
+    return [Phone(*row) for row in tx.execute(_LOCK_NAMED, {"named": channel_id})]
 
 
 _PHONES = select(*columns_for(Phone, channel)).where(channel.c.is_active, IS_RELAYER).order_by(channel.c.id)
-_SYNCING = _PHONES.where(_NAMED).with_for_update(key_share=True)
-"""Built once, because each sync begins with it; secrets keep it from being a fixed statement."""
+_LOCK_NAMED = _PHONES.where(_NAMED).with_for_update(key_share=True)
+"""Built once, because each sync begins with it; secrets keep it from being declared as one."""
 
 
 def lock_waiting(tx: Transaction, condition: ColumnElement[bool]) -> list[WaitingRegistration]:
