@@ -9,7 +9,7 @@ from persistence.resthooks.subscribers import SUBSCRIBERS
 from persistence.sql.columns import is_uuid
 from persistence.users import find_members_called
 from persistence.workspaces import Workspace, list_workspaces
-from relayboard.commands.kinds.kind import kind_of
+from relayboard.commands.kinds import KINDS
 from relayboard.commands.output import CommandFailed, opened_database, workspace_named
 from relayboard.usage.parts import LISTS, Options
 
@@ -81,7 +81,7 @@ def _is_there(tx: Transaction, workspace: Workspace, noun: str, uuid: str) -> bo
     """Whether the workspace has the record; a channel stays one of its channels when it is released."""
     if noun in ("channel", RECEIVER):
         return find_channel_workspace(tx, uuid) == workspace.id
-    return find_record(ListQuery(tx, workspace), kind_of(noun).spec, "uuid", uuid) is not None
+    return find_record(ListQuery(tx, workspace), KINDS[noun].spec, "uuid", uuid) is not None
 
 
 def _find(tx: Transaction, workspace: Workspace, noun: str, text: str) -> list[str]:
@@ -92,7 +92,7 @@ def _find(tx: Transaction, workspace: Workspace, noun: str, text: str) -> list[s
         return [text] if known else []
     if noun in ("channel", RECEIVER):
         return find_channels_named(tx, workspace.id, text)
-    kind = kind_of(noun)
+    kind = KINDS[noun]
     if kind.key != "uuid" and find_record(ListQuery(tx, workspace), kind.spec, kind.key, text) is not None:
         return [text.lower()]
     if "name_key" not in kind.spec.table.c:

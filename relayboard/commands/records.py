@@ -1,6 +1,5 @@
-"""`relayboard NOUN list|show|create|change|delete`, for records of the kinds in `kinds/`."""
+"""`relayboard NOUN list|show|create|change|delete`, for records of the kinds in `kinds.py`."""
 
-from importlib import import_module
 from typing import Any
 
 import orjson
@@ -10,27 +9,21 @@ from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_list, find_named, find_record, read_record
 from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
-from relayboard.commands.kinds.kind import Kind, Write, Writes, kind_of
+from relayboard.commands.kinds import KINDS, Kind, Write
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.commands.printing import print_json
 from relayboard.usage.parts import Options
 
 
-def writes_of(noun: str) -> Writes:
-    """How the records of a noun are created, changed and deleted."""
-    writes: Writes = import_module(f"relayboard.commands.kinds.writes.{noun}s").WRITES
-    return writes
-
-
 def run_list(options: Options) -> None:
-    kind = kind_of(options.noun)
+    kind = KINDS[options.noun]
     with reading_in(options) as (tx, workspace):
         page = fetch_list(ListQuery(tx, workspace), kind.spec, None, options.limit)
     print_records(page.records)
 
 
 def run_show(options: Options) -> None:
-    kind = kind_of(options.noun)
+    kind = KINDS[options.noun]
     with reading_in(options) as (tx, workspace):
         key = _key(tx, workspace, options, kind)
         record = find_record(ListQuery(tx, workspace), kind.spec, kind.key, key)
@@ -41,12 +34,13 @@ def run_show(options: Options) -> None:
 
 
 def run_create(options: Options) -> None:
-    _write(options, kind_of(options.noun), writes_of(options.noun).create)
+    kind = KINDS[options.noun]
+    _write(options, kind, kind.create)
 
 
 def run_change(options: Options) -> None:
-    kind = kind_of(options.noun)
-    _write(options, kind, writes_of(options.noun).change, is_there=True)
+    kind = KINDS[options.noun]
+    _write(options, kind, kind.change, is_there=True)
 
 
 def _write(options: Options, kind: Kind, write: Write | None, *, is_there: bool = False) -> None:
@@ -61,8 +55,8 @@ def _write(options: Options, kind: Kind, write: Write | None, *, is_there: bool 
 
 
 def run_delete(options: Options) -> None:
-    kind = kind_of(options.noun)
-    delete = writes_of(options.noun).delete
+    kind = KINDS[options.noun]
+    delete = kind.delete
     assert delete is not None
     with writing_in(options) as (tx, workspace):
         key = _key(tx, workspace, options, kind)

@@ -1,1 +1,0 @@
-"""How records are created, changed and deleted, apart from their kinds: reading needs none of it."""
