@@ -28,9 +28,7 @@ from persistence.sessions.sessions import (
 from persistence.sql.columns import new_uuid
 from persistence.workspaces import Workspace
 from worker.flows.asset_cache import DatabaseAssets
-from worker.flows.effects.effect import Recording
-from worker.flows.effects.table import TYPES, carry_out, has_messages_alone
-from worker.flows.effects.waits import read_ends
+from worker.flows.effects import TYPES, Recording, carry_out, has_messages_alone, read_ends
 from worker.flows.sprints import Outcome, SprintEvent, first_flow, flows_of_events
 
 BACKGROUND = "messaging_background"

@@ -14,8 +14,7 @@ from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.deliveries import delivery, resthook, resthook_event, resthook_subscriber
 from persistence.workspaces import Workspace
 from tests.flows.engine.playing import as_read, node, play
-from worker.flows.effects.effect import Recording
-from worker.flows.effects.resthooks import carry_out
+from worker.flows.effects import Recording, trigger_resthooks
 from worker.flows.sprints import SprintEvent
 
 CLINIC, MINISTRY = "https://127.0.0.1/clinic", "https://127.0.0.1/ministry"
@@ -42,7 +41,7 @@ class Hooks:
             for event in sprint
         ]
         with self.database.writing() as tx:
-            carry_out(Recording(tx, self.workspace, {}, []), events)
+            trigger_resthooks(Recording(tx, self.workspace, {}, []), events)
 
     def read(self, column: Any, table: Any) -> list[tuple[str, Any]]:
         """The slugs of resthooks with this column of their rows."""

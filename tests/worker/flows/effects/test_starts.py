@@ -7,8 +7,7 @@ from persistence.tables.flow_starts import flow_start
 from testbed.flow_rows import definition, node, say, store_flow
 from tests.flows.engine import playing
 from tests.worker.flows.conftest import Stage
-from worker.flows.effects.effect import Recording
-from worker.flows.effects.starts import carry_out
+from worker.flows.effects import Recording, create_starts
 from worker.flows.sprints import SprintEvent
 
 
@@ -29,6 +28,6 @@ def test_a_start_of_a_flow_that_is_not_here_keeps_no_other_from_starting(stage: 
         for each in (new_uuid(), uuid)
     ]
     with stage.database.writing() as tx:
-        carry_out(Recording(tx, stage.workspace, {uuid: 1}, []), events)
+        create_starts(Recording(tx, stage.workspace, {uuid: 1}, []), events)
 
     assert [row.flow_id for row in stage.rows(flow_start)] == [1]

@@ -9,8 +9,7 @@ from persistence.users import add_member
 from persistence.workspace_setup import create_workspace
 from tests.flows.engine.playing import node, play
 from tests.worker.flows.conftest import Stage
-from worker.flows.effects.effect import Recording
-from worker.flows.effects.tickets import carry_out
+from worker.flows.effects import Recording, open_tickets
 from worker.flows.sprints import SprintEvent
 
 
@@ -30,7 +29,7 @@ def test_each_contact_gets_its_ticket_with_the_note_of_that_ticket(stage: Stage)
     ]
 
     with stage.database.writing() as tx:
-        carry_out(Recording(tx, stage.workspace, {}, []), events)
+        open_tickets(Recording(tx, stage.workspace, {}, []), events)
 
     with stage.database.reading() as tx:
         found = select(ticket.c.contact_id, ticket.c.uuid, ticket_event.c.note).join(ticket_event)
@@ -55,5 +54,5 @@ def test_a_ticket_goes_to_the_user_of_the_flow_who_can_act_on_it_here(
     ]
 
     with stage.database.writing() as tx:
-        carry_out(Recording(tx, stage.workspace, {}, []), events)
+        open_tickets(Recording(tx, stage.workspace, {}, []), events)
         assert tx.execute(select(ticket.c.assignee_id)).scalar_one() == (added.id if is_assigned else None)
