@@ -45,8 +45,7 @@ from sqlalchemy.types import TypeEngine
 
 from persistence.database import Transaction, upsert
 from persistence.errors import translated
-from persistence.secrets.encryption import Sealed
-from persistence.sql.columns import BigId, NumberedColumns, UtcDateTime, time_text
+from persistence.sql.columns import BigId, UtcDateTime, time_text
 
 PREPARED_AFTER = 5
 """Uses of a statement by a connection."""
@@ -381,17 +380,6 @@ def json_text(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Values) -> int:
-    """Inserts a row; returns its id. The audit log is told."""
-    if _is_sealed(table):  # what is sealed depends on the engine
-        number: int = tx.execute(insert(table).returning(table.c.id), values).scalar_one()
-        return number
-    row = complete_row(table, values)
-    ((number,),) = _inserting(table, tuple(sorted(row))).rows(tx, **row)
-    tell_created(tx, table, row)
-    return number
-
-
 def param(name: str, kind: type[TypeEngine[Any]] | TypeEngine[Any] = Integer) -> BindParameter[Any]:
     """A parameter of a statement; by default a whole number."""
     return bindparam(name, None, type_=kind, required=False)
@@ -401,17 +389,6 @@ def parameters_of(table: Table, names: Iterable[str] | None = None) -> dict[str,
     """For each of these columns, or all that the database does not compute, a parameter with its name."""
     kept = [each for each in table.c if each.computed is None and (names is None or each.key in names)]
     return {each.key: param(each.key, each.type) for each in kept}
-
-
-def complete_row(table: Table, values: Values) -> dict[str, Any]:
-    """The values of a new row, with those that the table declares for columns that are not given."""
-    return {**_defaults_of(table, values), **values}
-
-
-def tell_created(tx: Transaction, table: Table, row: Values) -> None:
-    """Tells the audit log of a row that a statement has inserted."""
-    if tx.witness is not None:
-        tx.witness.note_created(tx, table, row)
 
 
 def _execute(connection: Connection, text: str, parameters: Any, *, as_texts: bool = False) -> tuple[Rows, int]:
@@ -537,30 +514,3 @@ def _as_text(value: object) -> str:
     if isinstance(value, date):
         return value.isoformat()
     raise TypeError(f"a row cannot have {value!r}")
-
-
-@cache
-def _inserting(table: Table[NumberedColumns], names: tuple[str, ...]) -> Statement[...]:
-    def build() -> Executable:
-        return insert(table).values(parameters_of(table, names)).returning(table.c.id)
-
-    return Statement(build, is_told=True)
-
-
-@cache
-def _is_sealed(table: Table) -> bool:
-    return any(isinstance(each.type, Sealed) for each in table.c)
-
-
-def _defaults_of(table: Table, values: Values) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for each in _defaulting(table):
-        if each.key not in values:
-            default: Any = each.default
-            found[each.key] = default.arg(None) if default.is_callable else default.arg
-    return found
-
-
-@cache
-def _defaulting(table: Table) -> tuple[Column[Any], ...]:
-    return tuple(each for each in table.c if each.default is not None)
