@@ -21,11 +21,10 @@ from flows.environment import Environment
 from persistence.audience import Audience
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import COMPLETED, NewStart, create_start
-from persistence.flow_starts.states import MANUAL
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start
+from persistence.tables.flow_starts import MANUAL, flow_start
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run

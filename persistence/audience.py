@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import Select, Table, func, select, union
 
 from flows.urns import UrnError, parse
-from persistence.audience_tables import AudienceTables
 from persistence.contacts.owners import find_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
@@ -19,6 +18,7 @@ from persistence.errors import InvalidInput
 from persistence.sql.names import find_all_called, find_ids
 from persistence.statements import Statement, Values, insert_rows
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
+from persistence.tables.flow_starts import AudienceTables
 from persistence.workspaces import Workspace
 
 

@@ -15,7 +15,6 @@ from persistence.channels.states import IS_REFUSED, IS_RELAYER, LOST_AFTER
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
-from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.messages.states import ERRORED, IS_UNCERTAIN, IS_UNHANDLED, IS_UNSENT, QUEUED
 from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import UtcDateTime
@@ -24,7 +23,7 @@ from persistence.tables.campaigns import IS_UNFIRED, campaign_fire
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import READY, contact, group
 from persistence.tables.deliveries import PENDING, delivery
-from persistence.tables.flow_starts import flow_start, flow_start_batch
+from persistence.tables.flow_starts import IS_PENDING_BATCH, IS_UNFINISHED, flow_start, flow_start_batch
 from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast, gateway_send, message
 from persistence.tables.runs import flow_session, parked_sprint

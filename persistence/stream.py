@@ -15,7 +15,6 @@ from persistence.channels.channels import CHANNELS
 from persistence.contacts.v2 import CONTACTS
 from persistence.database import Transaction
 from persistence.deletions import DELETIONS
-from persistence.flow_starts.states import IS_BY_USER
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.v2 import MESSAGES
@@ -24,6 +23,7 @@ from persistence.sql.json_sql import as_text
 from persistence.stamps import found_by
 from persistence.tables.changes import deletion
 from persistence.tables.channels import channel
+from persistence.tables.flow_starts import IS_BY_USER
 from persistence.tables.service import workspace_clock
 from persistence.tables.stamps import record_stamp
 from persistence.tickets.tickets import TICKETS

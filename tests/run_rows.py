@@ -9,12 +9,12 @@ from sqlalchemy import insert, select, update
 from persistence.audience import Audience
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import NewStart, create_start
-from persistence.flow_starts.states import API
 from persistence.runs.runs import ACTIVE, COMPLETED, WAITING, RunState, save_runs
 from persistence.sessions.sessions import SessionState, save_sessions
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key
 from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import API
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
 from persistence.workspaces import Workspace

@@ -29,13 +29,13 @@ from persistence.backups.files import Reference, put_references_aside, restore_r
 from persistence.backups.writing import check_no_worker, check_unused, clear_own_rows
 from persistence.database import Database
 from persistence.migrations import check_schema, current_revision, upgrade
-from persistence.progress import report
 from persistence.secrets.encryption import sealed_text
 from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
 from persistence.sql.engines import IMPATIENT, WRITING, Busy, create_patient_engine, database_name
 from persistence.tables.accounts import workspace
 from persistence.tables.complete import metadata
 from persistence.tables.service import secret_key_check
+from relayboard.base.progress import report
 from relayboard.base.settings import is_postgres, sqlite_file
 
 BOOKMARKS = "database_copy"

@@ -22,10 +22,10 @@ from sqlalchemy import Connection, Table, text
 
 from persistence.backups.errors import BackupError
 from persistence.media.store import MediaStore, StoredFile
-from persistence.progress import copy_reporting, report
 from persistence.tables.complete import metadata
 from persistence.workspace_files.writing import FORMAT as WORKSPACE_FORMAT
 from relayboard.base.private_files import make_file, name_draft, open_new, remove_abandoned
+from relayboard.base.progress import copy_reporting, report
 
 PIECE_BYTES = 1 << 20
 COMPRESSION_LEVEL = 1

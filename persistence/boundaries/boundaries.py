@@ -19,7 +19,6 @@ from sqlalchemy import ColumnElement, String, cast, delete, func, insert, null, 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec
-from persistence.progress import report
 from persistence.sql.columns import split
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_text_list
 from persistence.sql.names import check_name, name_key
@@ -27,6 +26,7 @@ from persistence.sql.pages import Order
 from persistence.tables.service import BOUNDARY_NAME_LENGTH, boundary, boundary_alias
 from persistence.tables.service import BOUNDARY_NAME_LENGTH as NAME_LENGTH
 from persistence.workspaces import Workspace
+from relayboard.base.progress import report
 
 parent = boundary.alias("parent")
 

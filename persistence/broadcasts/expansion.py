@@ -15,7 +15,6 @@ from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from flows.queries import QueryError
 from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import SavedAudience
-from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.states import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS
 from persistence.changes import note_changed
 from persistence.contacts.values import FixedClock, environment_of
@@ -26,6 +25,7 @@ from persistence.messages.outgoing import Draft, add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow, complete_contacts
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import OF_BROADCAST
 from persistence.tables.messages import broadcast
 from persistence.workspaces import Workspace, find_workspace
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column
 
-from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.states import COMPLETED, HAS_BEGUN, IS_SCHEDULED, PENDING, QUEUED, STARTED
 from persistence.lists import (
     Condition,
@@ -22,6 +21,7 @@ from persistence.messages.states import IS_UNDELIVERED
 from persistence.sql.json_sql import declare_record, json_list, json_record, json_text_list
 from persistence.sql.pages import Order
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
+from persistence.tables.flow_starts import OF_BROADCAST
 from persistence.tables.messages import broadcast, message
 
 WAKE = "broadcasts"

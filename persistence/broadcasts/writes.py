@@ -8,7 +8,6 @@ from typing import Any
 from sqlalchemy import func, select, update
 
 from persistence.audience import Audience, save_audience
-from persistence.audience_tables import OF_BROADCAST
 from persistence.broadcasts.records import WAKE
 from persistence.broadcasts.states import INTERRUPTED, IS_UNFINISHED, PENDING
 from persistence.changes import note_changed
@@ -18,6 +17,7 @@ from persistence.messages.outgoing import give_up
 from persistence.messages.states import ERRORED, QUEUED
 from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.sql.names import must_exist
+from persistence.tables.flow_starts import OF_BROADCAST
 from persistence.tables.messages import broadcast, message
 
 STOPPED = "stopped"

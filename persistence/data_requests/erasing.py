@@ -36,7 +36,6 @@ from sqlalchemy.exc import DBAPIError
 
 from persistence.archives.archives import MESSAGE, ArchiveGone, read_lines
 from persistence.archives.writing import Measured
-from persistence.audience_tables import OF_BROADCAST, OF_START, AudienceTables
 from persistence.broadcasts.states import IS_UNFINISHED
 from persistence.changes import change_contacts, note_changed
 from persistence.contacts.deletion import delete_contacts
@@ -52,7 +51,7 @@ from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.data_jobs import FAILED, contact_import, export, imported_contact, rejected_row
 from persistence.tables.deliveries import delivery
-from persistence.tables.flow_starts import flow_start, flow_start_contact
+from persistence.tables.flow_starts import OF_BROADCAST, OF_START, AudienceTables, flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, media, message
 from persistence.tables.moves import moved_record
 from persistence.tables.runs import flow_run

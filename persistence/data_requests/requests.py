@@ -11,7 +11,6 @@ from typing import BinaryIO
 from sqlalchemy import select, update
 
 from persistence.archives.archives import MESSAGE, RUN
-from persistence.audience_tables import OF_START
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.contacts.timeline import CONTACT_NOTES
 from persistence.contacts.v2 import CONTACTS
@@ -31,7 +30,6 @@ from persistence.data_requests.person import Person, find_person
 from persistence.database import Database, Transaction
 from persistence.deliveries.records import DELIVERIES
 from persistence.exports.writing import read_records
-from persistence.flow_starts.states import IS_BY_USER
 from persistence.flow_starts.v2 import STARTS
 from persistence.lists import ListQuery, ListSpec, equals
 from persistence.media.media import place_in_store
@@ -44,7 +42,7 @@ from persistence.sql.names import check_room
 from persistence.sql.pages import Order
 from persistence.tables.contacts import contact
 from persistence.tables.data_jobs import PENDING, data_request
-from persistence.tables.flow_starts import flow_start
+from persistence.tables.flow_starts import IS_BY_USER, OF_START, flow_start
 from persistence.tables.messages import media
 from persistence.tables.service import archive
 from persistence.tickets.tickets import TICKETS

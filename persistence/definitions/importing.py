@@ -43,7 +43,6 @@ from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets, adopt_uuid, import_triggers, read_problem
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.flows.writes import create_flow, make_flow_uuid, save_definition
-from persistence.progress import report
 from persistence.resthooks.resthooks import ensure_resthook
 from persistence.sql.names import find_id, name_key, require_id
 from persistence.tables.campaigns import campaign, campaign_event
@@ -53,6 +52,7 @@ from persistence.tables.flows import flow
 from persistence.tables.flows import flow as flow_table
 from persistence.workspaces import Workspace, hold_workspace
 from relayboard.base.addresses import Network, may_be_called
+from relayboard.base.progress import report
 
 NUL_ESCAPE = rb"\u0000"
 NUL = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")

@@ -32,13 +32,12 @@ from persistence.flow_starts.flow_starts import (
     StartRow,
     list_wishes,
 )
-from persistence.flow_starts.states import IS_PENDING_BATCH, IS_UNFINISHED
 from persistence.runs.runs import IS_OPEN, close_runs
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start, flow_start_batch
+from persistence.tables.flow_starts import IS_PENDING_BATCH, IS_UNFINISHED, flow_start, flow_start_batch
 from persistence.tables.runs import flow_run
 
 LEASE = timedelta(minutes=2)

@@ -13,19 +13,26 @@ from sqlalchemy import Executable, Select, insert, literal, literal_column, sele
 from flows.queries import QueryError
 from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import SavedAudience
-from persistence.audience_tables import OF_START
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.flow_starts.batches import end_start, has_pending
 from persistence.flow_starts.flow_starts import COMPLETED, FAILED, START_COLUMNS, WAKE, StartRow, take_contacts
-from persistence.flow_starts.states import IS_UNFINISHED
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
 from persistence.statements import statement
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import PENDING, QUEUED, STARTED, flow_start, flow_start_batch, flow_start_contact
+from persistence.tables.flow_starts import (
+    IS_UNFINISHED,
+    OF_START,
+    PENDING,
+    QUEUED,
+    STARTED,
+    flow_start,
+    flow_start_batch,
+    flow_start_contact,
+)
 from persistence.tables.flows import flow
 from persistence.workspaces import find_workspace
 

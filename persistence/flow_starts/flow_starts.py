@@ -11,12 +11,10 @@ from sqlalchemy import ColumnElement, Executable, exists, literal, select
 
 from flows.phones import PhoneError, parse_number
 from persistence.audience import Audience, check_audience, find_groups, read_audience, save_audience
-from persistence.audience_tables import OF_START
 from persistence.contacts.owners import explain_phone, find_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
-from persistence.flow_starts.states import API, API_V1
 from persistence.flows.records import require_active_flow
 from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import columns_for, new_uuid
@@ -25,7 +23,7 @@ from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, contact
-from persistence.tables.flow_starts import PENDING, flow_start
+from persistence.tables.flow_starts import API, API_V1, OF_START, PENDING, flow_start
 from persistence.tables.runs import flow_run, flow_session
 from persistence.workspaces import Workspace
 

@@ -4,13 +4,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement
 
-from persistence.audience_tables import OF_START
-from persistence.flow_starts.states import IS_BY_USER
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
 from persistence.sql.columns import is_uuid, read_id
 from persistence.sql.json_sql import declare_record, json_list, json_record
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF
-from persistence.tables.flow_starts import flow_start
+from persistence.tables.flow_starts import IS_BY_USER, OF_START, flow_start
 from persistence.tables.flows import FLOW_REF, flow
 
 _FIELDS: dict[str, ColumnElement[Any]] = {

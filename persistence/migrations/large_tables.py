@@ -17,7 +17,7 @@ from persistence.migrations.part_indexes import (
     list_partitions,
     quote,
 )
-from persistence.progress import report
+from relayboard.base.progress import report
 
 BATCH = 10_000
 BOOKMARKS = "migration_bookmark"

@@ -1,7 +1,24 @@
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    Named,
+    Select,
+    String,
+    Table,
+    Text,
+    bindparam,
+    select,
+)
 
 from persistence.policies import Audited, policy
 from persistence.sql.columns import (
@@ -16,10 +33,16 @@ from persistence.sql.columns import (
     partial_index,
     table_of,
 )
+from persistence.tables.contacts import contact, group
+from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group
 
 PENDING, QUEUED, STARTED = "pending", "queued", "started"
 
 IS_PASSIVE = "is_passive"
+
+UNFINISHED = (PENDING, QUEUED, STARTED)
+MANUAL, API, API_V1 = "manual", "api", "api_v1"
+BY_USERS = (MANUAL, API, API_V1)
 
 
 class FlowStartColumns(RecordColumns):
@@ -125,3 +148,44 @@ flow_start_batch = numbered_table(
 )
 """At most 100 contacts to start together. First batches come before second ones, so that a small start does not wait
 for a large one. Batches are deleted when their start ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class AudienceTables:
+    """The tables of the audiences of broadcasts or of starts: the main table, and those that link it to contacts and
+    groups. `link` is the column of both that refers to the main table.
+    """
+
+    thing: Table
+    contacts: Table
+    groups: Table
+    link: str
+
+    def list_contacts(self, shown: ColumnElement[Any]) -> Select[Any]:
+        """The contacts of a broadcast or start, for its record."""
+        links = self.contacts.c
+        named = select(shown.label("item")).join(self.contacts, links.contact_id == contact.c.id)
+        mine = named.where(links[self.link] == self.thing.c.id, links.is_named)
+        return mine.order_by(contact.c.id).correlate(self.thing)
+
+    def list_groups(self, shown: ColumnElement[Any]) -> Select[Any]:
+        """The groups of a broadcast or start, for its record."""
+        links = self.groups.c
+        chosen = select(shown.label("item")).join(self.groups, links.group_id == group.c.id)
+        mine = chosen.where(links[self.link] == self.thing.c.id, ~links.is_excluded)
+        return mine.order_by(group.c.id).correlate(self.thing)
+
+
+OF_BROADCAST = AudienceTables(broadcast, broadcast_contact, broadcast_group, "broadcast_id")
+OF_START: AudienceTables = AudienceTables(flow_start, flow_start_contact, flow_start_group, "start_id")
+
+
+def is_one_of(column: ColumnElement[str], words: Sequence[str]) -> ColumnElement[bool]:
+    """Whether a column has one of these values, written as literals as partial indexes need it."""
+    listed: BindParameter[Any] = bindparam(None, tuple(words), expanding=True, literal_execute=True)
+    return column.in_(listed)
+
+
+IS_UNFINISHED = is_one_of(flow_start.c.status, UNFINISHED)
+IS_BY_USER = is_one_of(flow_start.c.start_type, BY_USERS)
+IS_PENDING_BATCH = is_one_of(flow_start_batch.c.status, (PENDING,))

@@ -5,15 +5,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from persistence.progress import listening, report
+from relayboard.base.progress import listening, report
 
 Note = Callable[[int, int], None]
 
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Note]:
-    """Shows what work within the block reports (`persistence.progress`), with the time that is left. Without any report
-    the bar only shows that work goes on, and for how long. Gives a function that reports how much of this is done.
+    """Shows what work within the block reports (`relayboard.base.progress`), with the time that is left. Without any
+    report the bar only shows that work goes on, and for how long. Gives a function that reports how much of this is
+    done.
     """
     note: Note = partial(report, what)
     if not sys.stderr.isatty():

@@ -18,7 +18,7 @@ from persistence.migrations.large_tables import (
     remove_index,
 )
 from persistence.migrations.part_indexes import taking_turns
-from persistence.progress import listening
+from relayboard.base.progress import listening
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 

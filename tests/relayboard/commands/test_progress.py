@@ -14,8 +14,8 @@ from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.database import Database
 from persistence.definitions.importing import import_definitions
 from persistence.media.store import open_store
-from persistence.progress import listening, report
 from persistence.workspaces import Workspace
+from relayboard.base.progress import listening, report
 from relayboard.base.settings import Settings
 from relayboard.commands.progress import show_progress
 from testbed.servers import postgres_database

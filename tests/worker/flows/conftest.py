@@ -11,12 +11,12 @@ from persistence.audience import Audience
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import NewStart, create_start
-from persistence.flow_starts.states import API
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.states import OUTGOING, QUEUED, SENT
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
+from persistence.tables.flow_starts import API
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace

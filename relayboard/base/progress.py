@@ -11,14 +11,13 @@ PIECE_BYTES = 1024 * 1024
 Listener = Callable[[str, int, int], None]
 """Called with what is worked on, how much of it is done, and how much there is (0 if nobody knows)."""
 
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
 
 class Writing(Protocol):
     """A file that is written."""
 
     def write(self, data: bytes, /) -> int: ...
-
-
-_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 @contextmanager
