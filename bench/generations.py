@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from bench.load import Request
 from persistence.database import Database
-from persistence.messages.v2 import CREATED_ORDER
+from persistence.messages.records import CREATED_ORDER
 from persistence.sql.columns import time_text
 from persistence.sql.pages import Position, encode_cursor
 from persistence.tables.messages import message

@@ -14,8 +14,8 @@ from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast
 from persistence.tables.triggers import trigger
 from persistence.tokens import Areas, covers
+from persistence.triggers.records import SCHEDULE
 from persistence.triggers.schedules import NEVER, find_next_due
-from persistence.triggers.triggers import SCHEDULE
 from persistence.workspaces import Workspace
 
 MOST_SCHEDULES = 250

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from flows.typed import clean
-from persistence.campaign_events.v2 import campaigns_with
+from persistence.campaigns.records import campaigns_with
 from persistence.database import Transaction
 from persistence.deletions import FIELD, note_deleted
 from persistence.errors import InUse, InvalidInput, RecordMissing

@@ -26,7 +26,7 @@ from persistence.messages.actions import add_label
 from persistence.messages.incoming import note_stored
 from persistence.messages.states import HANDLED, INCOMING, OUTGOING
 from persistence.relayers.reports import PHONE_FAILED
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.accounts import user
 from persistence.tables.campaigns import campaign

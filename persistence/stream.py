@@ -12,12 +12,12 @@ from sqlalchemy import ColumnElement, FromClause, Row, Table, TextClause, select
 
 from persistence.broadcasts.records import BROADCASTS
 from persistence.channels.channels import CHANNELS
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
 from persistence.deletions import DELETIONS
-from persistence.flow_starts.v2 import STARTS
+from persistence.flow_starts.records import STARTS
 from persistence.lists import ListQuery, ListSpec
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
 from persistence.sql.json_sql import as_text
 from persistence.stamps import found_by
@@ -26,7 +26,7 @@ from persistence.tables.channels import channel
 from persistence.tables.flow_starts import IS_BY_USER
 from persistence.tables.service import workspace_clock
 from persistence.tables.stamps import record_stamp
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from persistence.workspaces import Workspace
 
 

@@ -16,7 +16,7 @@ WIDTH, BOX_WIDTH, BOX_HEIGHT, GAP, FLOOR_GAP = 1180, 128, 36, 10, 34
 
 
 def room_of(module: str) -> str:
-    """`persistence.contacts.v2` is in `persistence.contacts`, `persistence.labels` in `persistence`."""
+    """`persistence.contacts.records` is in `persistence.contacts`, `persistence.labels` in `persistence`."""
     parts = module.split(".")
     return ".".join(parts[:2]) if len(parts) > 2 else parts[0]
 

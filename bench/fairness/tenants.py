@@ -19,7 +19,7 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
-from persistence.triggers.triggers import KEYWORD
+from persistence.triggers.records import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace

@@ -8,7 +8,7 @@ from handlers.answers import Answer, NumberedListAnswer, created_record, no_cont
 from handlers.request import Request
 from persistence.contacts import actions as contact_actions
 from persistence.contacts import deletion
-from persistence.contacts import v1 as contacts
+from persistence.contacts import records as contacts
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.owners import find_contact, find_contacts, hold_owners, read_urns
 from persistence.contacts.writes import ContactChange
@@ -43,7 +43,7 @@ def write_contact(request: Request) -> Answer:
 
 
 def delete_contacts(request: Request, **values: Any) -> Answer:
-    contacts.delete_matching_contacts(ListQuery(request.tx, request.workspace, values))
+    deletion.delete_matching_contacts(ListQuery(request.tx, request.workspace, values))
     return no_content()
 
 

@@ -6,7 +6,7 @@ from handlers.v1.labels import refuse_signs
 from persistence import labels
 from persistence.errors import InvalidInput
 from persistence.messages import actions as message_actions
-from persistence.messages.v1 import MESSAGES_V1
+from persistence.messages.records import MESSAGES_V1
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
 

@@ -2,10 +2,10 @@
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
-from persistence.campaign_events import v2 as campaign_events
-from persistence.campaign_events.v1 import change_from_form, create_from_form, delete_campaign_events, require_event
+from persistence.campaigns import records as campaign_events
 from persistence.campaigns import records as campaign_writes
 from persistence.campaigns import records as campaigns
+from persistence.campaigns.events import change_from_form, create_from_form, delete_campaign_events, require_event
 from persistence.errors import RecordMissing
 
 list_campaigns = ListAnswer(campaigns.CAMPAIGNS)

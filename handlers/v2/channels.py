@@ -9,7 +9,7 @@ from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import add_gateway, describe_types
 from persistence.contacts.owners import read_recipient
 from persistence.messages.outgoing import send_test
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.relayers import relayers
 
 list_channels = ListAnswer(CHANNELS)

@@ -32,9 +32,9 @@ from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.merging import DOUBLES, EXAMPLES, Renumbering, count_doubles, merge_doubles, renumber_some
 from persistence.contacts.merging import merge_contacts as merge
 from persistence.contacts.owners import find_contact, find_contacts, hold_owners, read_lookup, read_urns
+from persistence.contacts.records import CONTACTS
 from persistence.contacts.timeline import CONTACT_NOTES, delete_note, write_note
 from persistence.contacts.timeline import read_timeline as read_page
-from persistence.contacts.v2 import CONTACTS
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.groups.groups import find_manual_groups, hold_contacts

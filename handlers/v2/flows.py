@@ -6,7 +6,7 @@ from handlers.request import Request
 from persistence import figures
 from persistence.errors import RecordMissing
 from persistence.flow_starts.flow_starts import create_start, read_form
-from persistence.flow_starts.v2 import STARTS
+from persistence.flow_starts.records import STARTS
 from persistence.flows.records import FLOWS, find_flow
 from persistence.flows.writes import list_revisions, read_revision
 

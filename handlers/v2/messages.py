@@ -8,7 +8,7 @@ from persistence.errors import InvalidInput
 from persistence.media.media import find_attachments
 from persistence.messages import actions as message_actions
 from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.sql.names import must_exist
 
 list_messages = ListAnswer(MESSAGES)

@@ -3,7 +3,7 @@
 from handlers.answers import Answer, ListAnswer, created_record, no_content
 from handlers.request import Request
 from persistence.resthooks import subscribers as resthook_subscribers
-from persistence.resthooks.resthooks import RESTHOOKS
+from persistence.resthooks.records import RESTHOOKS
 from persistence.resthooks.subscribers import RESTHOOK_EVENTS
 
 list_resthooks = ListAnswer(RESTHOOKS)

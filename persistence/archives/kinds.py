@@ -11,8 +11,8 @@ from persistence.archives.archives import MESSAGE, RUN
 from persistence.change_effects import forget_messages
 from persistence.database import Transaction
 from persistence.labels import recount_after
-from persistence.messages.v2 import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
-from persistence.messages.v2 import SOURCE as MESSAGES_WITH_NAMES
+from persistence.messages.records import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
+from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
 from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD, show_numbers
 from persistence.runs.records import SOURCE as RUNS_WITH_NAMES
 from persistence.runs.runs import WAITING

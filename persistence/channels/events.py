@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, case, exists, func, null, select, update
 
 from flows.phones import normalize_number
 from persistence.channels.states import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
-from persistence.contacts.v2 import refuse_addresses
+from persistence.contacts.records import refuse_addresses
 from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, one_of, within
 from persistence.relayers.relayers import as_e164
@@ -22,7 +22,7 @@ from persistence.sql.pages import Order
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
 from persistence.tables.triggers import trigger
-from persistence.triggers.triggers import INCOMING_CALL, MISSED_CALL
+from persistence.triggers.records import INCOMING_CALL, MISSED_CALL
 
 CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
 """The call types of phones, webhooks and v1, and those of v2, which are stored."""

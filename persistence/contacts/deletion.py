@@ -6,15 +6,19 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, delete, select, update
 
 from persistence.changes import change_contacts, note_messages
+from persistence.contacts.records import CONTACTS_V1
 from persistence.contacts.writes import free_urns
 from persistence.database import Transaction
 from persistence.deletions import CONTACT, NOTE, note_deleted
+from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.groups.groups import hold_contacts, leave_all_groups
 from persistence.labels import hold_messages, recount_after
+from persistence.lists import ListQuery
 from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
 from persistence.relayers.reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
+from persistence.sql.columns import split
 from persistence.stamps import later
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.data_jobs import imported_contact
@@ -41,6 +45,23 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     forget_calls_of(tx, workspace_id, contact_ids)
     kept = imported_contact.c
     tx.execute(delete(imported_contact).where(kept.workspace_id == workspace_id, kept.contact_id.in_(contact_ids)))
+
+
+def delete_matching_contacts(query: ListQuery) -> None:
+    """Delete all contacts that match the query. Raises Refused for a query without filters, so that a mistake cannot
+    delete all contacts, RecordMissing if no contact matches, and LostRace if other contacts match once they are locked.
+    """
+    if not query.values:
+        raise Refused("One of these parameters is required: group_uuids, urns, uuid.")
+    wanted = CONTACTS_V1.select_ids(query)
+    held = query.tx.execute(wanted.with_for_update()).scalars().all()
+    contact_ids = query.tx.execute(wanted).scalars().all()
+    if contact_ids != held:
+        raise LostRace
+    if not contact_ids:
+        raise RecordMissing
+    for some in split(contact_ids):
+        delete_contacts(query.tx, query.workspace.id, some)
 
 
 def _delete_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

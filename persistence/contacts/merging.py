@@ -30,8 +30,8 @@ from flows.phones import MOBILE, OLD_FORMS, OldForm, country_of, is_possible
 from persistence.audit.witness import CHANGED, MERGED, tell_deed
 from persistence.changes import change_contacts, note_changed, note_messages
 from persistence.contacts.actions import interrupt_contacts
+from persistence.contacts.records import MASKED_PATH
 from persistence.contacts.urns import Move, find_moves, hold_in_order, move_numbers
-from persistence.contacts.v2 import MASKED_PATH
 from persistence.database import Database, Transaction
 from persistence.deletions import CONTACT, note_deleted
 from persistence.errors import InvalidInput

@@ -13,7 +13,7 @@ from persistence.deletions import NOTE, note_deleted
 from persistence.errors import NotAllowed, RecordMissing
 from persistence.groups.groups import hold_contacts
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.sql.columns import time_text
 from persistence.sql.due_work import beside_index
 from persistence.sql.json_sql import as_text, declare_record, json_record, json_record_or_null

@@ -12,8 +12,8 @@ from sqlalchemy import select, update
 
 from persistence.archives.archives import MESSAGE, RUN
 from persistence.channels.events import CHANNEL_EVENTS
+from persistence.contacts.records import CONTACTS
 from persistence.contacts.timeline import CONTACT_NOTES
-from persistence.contacts.v2 import CONTACTS
 from persistence.data_jobs import WAKE, Held, finish, keep, kept
 from persistence.data_requests.erasing import (
     Counts,
@@ -30,11 +30,11 @@ from persistence.data_requests.person import Person, find_person
 from persistence.database import Database, Transaction
 from persistence.deliveries.records import DELIVERIES
 from persistence.exports.writing import read_records
-from persistence.flow_starts.v2 import STARTS
+from persistence.flow_starts.records import STARTS
 from persistence.lists import ListQuery, ListSpec, equals
 from persistence.media.media import place_in_store
 from persistence.media.store import MediaStore
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
 from persistence.sql.columns import new_uuid
 from persistence.sql.json_sql import declare_record
@@ -45,7 +45,7 @@ from persistence.tables.data_jobs import PENDING, data_request
 from persistence.tables.flow_starts import IS_BY_USER, OF_START, flow_start
 from persistence.tables.messages import media
 from persistence.tables.service import archive
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from persistence.workspaces import Workspace, hold_workspace
 
 COPY, ERASE = "copy", "erase"

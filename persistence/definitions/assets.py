@@ -32,7 +32,7 @@ from persistence.tables.flows import flow
 from persistence.tables.service import global_value
 from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_group
 from persistence.triggers.form import find_flow_to_start, read_keywords
-from persistence.triggers.triggers import CATCH_ALL, INCOMING_CALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION, TICKET
+from persistence.triggers.records import CATCH_ALL, INCOMING_CALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION, TICKET
 from persistence.triggers.writes import NewTrigger, create_trigger, find_rivals, find_same, set_archived
 from persistence.workspaces import Workspace
 

@@ -26,7 +26,7 @@ from flows.definition.exports import (
 )
 from flows.definition.references import find_references
 from flows.languages import is_language
-from persistence.campaign_events.v1 import (
+from persistence.campaigns.events import (
     DATE_TYPE,
     UNIT_LETTERS,
     UNITS,
@@ -36,14 +36,20 @@ from persistence.campaign_events.v1 import (
     delete_campaign_events,
     find_date,
 )
-from persistence.campaign_events.v2 import CAMPAIGN_EVENT_SOURCE, RELATIVE_NAME, SYSTEM_DATES
-from persistence.campaigns.records import CAMPAIGN_SOURCE, change_campaign, create_campaign
+from persistence.campaigns.records import (
+    CAMPAIGN_EVENT_SOURCE,
+    CAMPAIGN_SOURCE,
+    RELATIVE_NAME,
+    SYSTEM_DATES,
+    change_campaign,
+    create_campaign,
+)
 from persistence.channels.channels import PRIVATE, Networks
 from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets, adopt_uuid, import_triggers, read_problem
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.flows.writes import create_flow, make_flow_uuid, save_definition
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.sql.names import find_id, name_key, require_id
 from persistence.tables.campaigns import campaign, campaign_event
 from persistence.tables.contacts import group

@@ -8,17 +8,17 @@ from typing import Any
 import orjson
 from sqlalchemy import func, select
 
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.exports.sheets import Cells
 from persistence.lists import ListQuery, ListSpec
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
 from persistence.sql.columns import is_uuid
 from persistence.tables.contacts import contact_urn, field
 from persistence.tables.flows import flow
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from persistence.workspaces import Workspace
 
 Record = Mapping[str, Any]

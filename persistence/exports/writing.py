@@ -15,7 +15,7 @@ import orjson
 from sqlalchemy import select
 
 from persistence.archives.archives import DAILY, MESSAGE, RUN, ArchiveGone, read_lines
-from persistence.contacts.v2 import MASKED_PATH
+from persistence.contacts.records import MASKED_PATH
 from persistence.data_jobs import Stopped
 from persistence.database import Database, Transaction
 from persistence.errors import Refused

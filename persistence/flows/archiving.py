@@ -2,7 +2,7 @@
 
 from sqlalchemy import select, update
 
-from persistence.campaign_events.v2 import campaigns_with
+from persistence.campaigns.records import campaigns_with
 from persistence.database import Database, Transaction
 from persistence.errors import InUse
 from persistence.sessions.sessions import interrupt_flow

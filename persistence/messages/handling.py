@@ -19,7 +19,7 @@ from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_session
 from persistence.tables.triggers import trigger
-from persistence.triggers.triggers import IS_MESSAGE_TRIGGER
+from persistence.triggers.records import IS_MESSAGE_TRIGGER
 
 HANDLING_FAILED = "handling_failed"
 

@@ -13,26 +13,25 @@ import orjson
 from sqlalchemy import Table, select
 
 from persistence.broadcasts.records import BROADCASTS
-from persistence.campaign_events.v2 import CAMPAIGN_EVENTS
-from persistence.campaigns.records import CAMPAIGNS
+from persistence.campaigns.records import CAMPAIGN_EVENTS, CAMPAIGNS
 from persistence.channels.channels import CHANNELS
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.channels.types import RELAYER
 from persistence.classifiers import CLASSIFIERS
 from persistence.contacts.deletion import delete_contacts, empty_messages
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused, SystemRecord
 from persistence.fields import FIELDS, delete_field
-from persistence.flow_starts.v2 import STARTS
+from persistence.flow_starts.records import STARTS
 from persistence.flows.records import FLOWS
 from persistence.globals import GLOBALS, delete_global
 from persistence.groups.groups import delete_group
+from persistence.groups.records import GROUPS
 from persistence.groups.smart_groups import check_group_query
-from persistence.groups.v2 import GROUPS
 from persistence.labels import LABELS, delete_label
 from persistence.lists import ListQuery, ListSpec
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.move import moves
 from persistence.move.moves import (
     CONTACT,
@@ -53,7 +52,7 @@ from persistence.move.moves import (
     keep_moved,
 )
 from persistence.optins import OPTINS
-from persistence.resthooks.resthooks import RESTHOOKS
+from persistence.resthooks.records import RESTHOOKS
 from persistence.resthooks.subscribers import SUBSCRIBERS, end_subscriptions
 from persistence.runs.records import RUNS
 from persistence.sql.columns import split
@@ -64,7 +63,7 @@ from persistence.tables.messages import DELETED, label, message
 from persistence.tables.moves import moved_record, workspace_move
 from persistence.tables.service import archive, global_value
 from persistence.templates import TEMPLATES
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from persistence.topics import TOPICS
 
 SPECS: Mapping[str, tuple[ListSpec, str]] = {

@@ -38,7 +38,7 @@ from persistence.move.moves import (
     keep_moved,
 )
 from persistence.optins import create_optin
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import check_name, free_name, name_key

@@ -24,7 +24,7 @@ from persistence.deliveries.settings import (
 )
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals
-from persistence.resthooks.resthooks import ensure_resthook, find_resthook, touch_resthooks
+from persistence.resthooks.records import ensure_resthook, find_resthook, touch_resthooks
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import must_exist
 from persistence.sql.pages import Order

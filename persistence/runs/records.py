@@ -25,7 +25,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.selectable import LateralFromClause, NamedFromClause
 
 from flows.phones import national_format
-from persistence.contacts.v2 import MASKED_PATH, in_groups
+from persistence.contacts.records import MASKED_PATH, in_groups
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.lists import (

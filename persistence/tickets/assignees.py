@@ -10,7 +10,7 @@ from persistence.errors import InvalidInput, NothingFound
 from persistence.stamps import stamped
 from persistence.tables.accounts import membership, user
 from persistence.tables.tickets import OPEN, ticket, ticket_event
-from persistence.tickets.tickets import ASSIGNED
+from persistence.tickets.records import ASSIGNED
 
 TICKET_ROLES = ("administrator", "editor", "agent")
 

@@ -18,8 +18,8 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow
 from persistence.tables.triggers import FIRST_WORD
+from persistence.triggers.records import INCOMING_CALL, KEYWORD, SCHEDULE
 from persistence.triggers.schedules import MONTHLY, NEVER, REPEATS, WEEKDAYS, WEEKLY
-from persistence.triggers.triggers import INCOMING_CALL, KEYWORD, SCHEDULE
 from persistence.triggers.writes import NewTrigger
 from persistence.workspaces import Workspace, hold_workspace
 

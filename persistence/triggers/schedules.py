@@ -26,8 +26,8 @@ from persistence.tables.flow_starts import PENDING, flow_start, flow_start_conta
 from persistence.tables.flows import flow
 from persistence.tables.tickets import ticket, topic
 from persistence.tables.triggers import trigger, trigger_contact, trigger_group
-from persistence.triggers.triggers import SCHEDULE, Trigger, load_triggers
-from persistence.triggers.triggers import TICKET as TICKET_TRIGGER
+from persistence.triggers.records import SCHEDULE, Trigger, load_triggers
+from persistence.triggers.records import TICKET as TICKET_TRIGGER
 from persistence.users import USER_NAME
 
 logger = logging.getLogger("relayboard.worker")

@@ -11,7 +11,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.sql.names import find_id
 from persistence.tables.triggers import FIRST_WORD, trigger, trigger_contact, trigger_group
-from persistence.triggers.triggers import KEYWORD, SCHEDULE, TICKET
+from persistence.triggers.records import KEYWORD, SCHEDULE, TICKET
 from persistence.workspaces import hold_workspace
 
 UNRIVALLED = (SCHEDULE, TICKET)

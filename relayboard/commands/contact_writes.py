@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from persistence.contacts.owners import find_contacts, read_urns
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Transaction
 from persistence.groups.groups import find_manual_groups

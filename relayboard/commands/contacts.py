@@ -1,7 +1,7 @@
 """`relayboard contact list|show` and `relayboard field access`."""
 
 from persistence.contacts.owners import find_contacts
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.fields import FIELDS, require_field, set_agent_access

@@ -182,7 +182,7 @@ KINDS = {
     "broadcast": Kind("persistence.broadcasts.records.BROADCASTS"),
     "campaign": Kind("persistence.campaigns.records.CAMPAIGNS", create=_create_campaign, change=_change_campaign),
     "classifier": Kind("persistence.classifiers.CLASSIFIERS", create=_create_classifier, change=_change_classifier),
-    "contact": Kind("persistence.contacts.v2.CONTACTS"),
+    "contact": Kind("persistence.contacts.records.CONTACTS"),
     "field": Kind("persistence.fields.FIELDS", "key", create=_create_field, change=_change_field, delete=_delete_field),
     "flow": Kind("persistence.flows.records.FLOWS"),
     "global": Kind(
@@ -193,7 +193,7 @@ KINDS = {
         delete=_deleted("persistence.globals.delete_global"),
     ),
     "group": Kind(
-        "persistence.groups.v2.GROUPS",
+        "persistence.groups.records.GROUPS",
         create=_create_group,
         change=_renamed("persistence.groups.groups.rename_group"),
         delete=_deleted("persistence.groups.groups.delete_group"),
@@ -204,25 +204,25 @@ KINDS = {
         change=_renamed("persistence.labels.rename_label"),
         delete=_deleted("persistence.labels.delete_label"),
     ),
-    "message": Kind("persistence.messages.v2.MESSAGES"),
+    "message": Kind("persistence.messages.records.MESSAGES"),
     "optin": Kind(
         "persistence.optins.OPTINS",
         create=_created("persistence.optins.create_optin"),
         change=_renamed("persistence.optins.rename_optin"),
     ),
-    "resthook": Kind("persistence.resthooks.resthooks.RESTHOOKS", "slug"),
-    "start": Kind("persistence.flow_starts.v2.STARTS"),
+    "resthook": Kind("persistence.resthooks.records.RESTHOOKS", "slug"),
+    "start": Kind("persistence.flow_starts.records.STARTS"),
     "template": Kind("persistence.templates.TEMPLATES", create=_create_template),
     "ticketer": Kind(
         "persistence.ticketers.TICKETERS",
         create=_create_ticketer,
         change=_renamed("persistence.ticketers.rename_ticketer"),
     ),
-    "ticket": Kind("persistence.tickets.tickets.TICKETS", change=_change_ticket),
+    "ticket": Kind("persistence.tickets.records.TICKETS", change=_change_ticket),
     "topic": Kind(
         "persistence.topics.TOPICS",
         create=_created("persistence.topics.create_topic"),
         change=_renamed("persistence.topics.rename_topic"),
     ),
-    "trigger": Kind("persistence.triggers.triggers.TRIGGERS"),
+    "trigger": Kind("persistence.triggers.records.TRIGGERS"),
 }

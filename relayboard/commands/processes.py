@@ -116,7 +116,7 @@ def run_migrate(options: Options) -> None:
         with show_progress("Migrating the schema"):
             done: dict[str, object] = {"revision": move_to(database.engine, options.to)}
         if options.distribute:
-            from persistence.migrations.distribution import distribute  # noqa: PLC0415  # it loads Alembic
+            from persistence.migrations.large_tables import distribute  # noqa: PLC0415  # it loads Alembic
 
             spread = distribute(database.engine)
             done |= {"copied": spread.copied, "spread": spread.spread}

@@ -10,14 +10,14 @@ from persistence.broadcasts.records import BROADCASTS
 from persistence.broadcasts.states import COMPLETED, FAILED
 from persistence.broadcasts.writes import create_broadcast
 from persistence.contacts.owners import find_contacts
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.database import Database
 from persistence.errors import InvalidInput
 from persistence.lists import ListQuery, fetch_list, find_record, read_record
 from persistence.media.media import find_attachments
 from persistence.messages.actions import resend_messages
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.workspaces import Workspace
 from relayboard.commands.output import (
     CommandFailed,

@@ -1,7 +1,7 @@
 """`relayboard trigger create|list|archive`."""
 
 from persistence.lists import ListQuery, read_list, read_record
-from persistence.triggers.triggers import TRIGGERS
+from persistence.triggers.records import TRIGGERS
 from relayboard.commands.output import print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
 

@@ -12,7 +12,7 @@ from tests.contract.documents import Operation, all_operations
 ROOT = Path(__file__).parents[2]
 ROOMS = {
     "calls": "channels",
-    "events": "campaign_events",
+    "events": "campaigns",
     "invitations": "accounts",
     "org": "workspaces",
     "sessions": "accounts",

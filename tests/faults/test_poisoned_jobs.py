@@ -36,7 +36,7 @@ from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from persistence.tables.service import archive
-from persistence.triggers.triggers import CATCH_ALL, SCHEDULE, TRIGGERS
+from persistence.triggers.records import CATCH_ALL, SCHEDULE, TRIGGERS
 from persistence.triggers.writes import NewTrigger, create_trigger
 from persistence.workspaces import Workspace
 from relayboard.base.mail_server import read_mail_server

@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Engine, create_engine, inspect, text
 
 from persistence.migrations import MigrationError
-from persistence.migrations.distribution import distribute
 from persistence.migrations.keys import OWNER, SHARED
+from persistence.migrations.large_tables import distribute
 from persistence.tables.complete import metadata
 from testbed.servers import postgres_database
 from tests.spreading_extension import STAND_IN

@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import select, update
 
 from persistence.attempts import PAUSES
-from persistence.campaign_events.v1 import delete_campaign_events
 from persistence.campaigns import firing as campaign_firing
+from persistence.campaigns.events import delete_campaign_events
 from persistence.campaigns.records import archive_campaign
 from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Database, Transaction

@@ -14,7 +14,7 @@ from persistence.flows.archiving import archive_flow
 from persistence.groups.groups import create_group
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.triggers import trigger
-from persistence.triggers.triggers import SCHEDULE
+from persistence.triggers.records import SCHEDULE
 from persistence.triggers.writes import NewTrigger, create_trigger, set_archived
 from persistence.workspaces import Workspace
 from tests.conftest import Clock

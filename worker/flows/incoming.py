@@ -27,7 +27,7 @@ from persistence.messages.handling import (
 )
 from persistence.sessions.sessions import WaitingSession, load_waiting
 from persistence.tables.triggers import FIRST_WORD
-from persistence.triggers.triggers import (
+from persistence.triggers.records import (
     CATCH_ALL,
     KEYWORD,
     KEYWORD_MATCHES,

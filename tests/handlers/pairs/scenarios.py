@@ -5,9 +5,9 @@ from typing import Any
 from persistence.errors import RuleBroken
 from persistence.flows.archiving import archive_flow
 from persistence.flows.records import add_flow_label, find_flow, remove_flow_label
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.tokens import create_token, public_part
-from persistence.triggers.triggers import KEYWORD
+from persistence.triggers.records import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
 from persistence.users import add_member, find_member
 from tests.api import Api

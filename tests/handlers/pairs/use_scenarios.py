@@ -11,7 +11,7 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.templates import Translation, set_translation
 from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.triggers import MISSED_CALL, SCHEDULE, TRIGGERS
+from persistence.triggers.records import MISSED_CALL, SCHEDULE, TRIGGERS
 from persistence.triggers.writes import create_trigger
 from tests.api import Api
 from tests.campaign_rows import make_flow

@@ -12,7 +12,7 @@ from persistence.tables.channels import channel_alarm
 from persistence.tables.deliveries import delivery, webhook_trouble
 from persistence.tables.flows import flow
 from persistence.tables.triggers import trigger
-from persistence.triggers.triggers import CATCH_ALL
+from persistence.triggers.records import CATCH_ALL
 from persistence.triggers.writes import NewTrigger, create_trigger
 from relayboard.phone.phone import NoReply, Phone
 from testbed.flow_rows import definition, store_flow

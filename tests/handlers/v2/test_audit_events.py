@@ -17,7 +17,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.media.media import delete_media
 from persistence.policies import policy_of
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.tables.audit import audit_event
 from persistence.tables.complete import metadata
 from persistence.tables.flows import flow

@@ -8,7 +8,7 @@ import pytest
 from persistence.database import Database
 from persistence.tables.contacts import group as contact_group
 from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.triggers import SCHEDULE
+from persistence.triggers.records import SCHEDULE
 from persistence.triggers.writes import create_trigger
 from persistence.workspaces import Workspace
 from tests.api import Api

@@ -10,7 +10,7 @@ from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.groups.groups import delete_group as delete_group_of
 from persistence.relayers.relayers import release_channels
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.tables.accounts import token
 from persistence.tables.channels import channel
 from persistence.tokens import public_part

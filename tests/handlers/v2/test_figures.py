@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from persistence.database import Database
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.runs.runs import RunState, save_runs
 from persistence.tables.deliveries import webhook_trouble
 from persistence.tables.runs import flow_run

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from persistence.channels.channels import PRIVATE
 from persistence.database import Database
 from persistence.definitions.importing import import_definitions
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.tables.channels import channel
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.deliveries.outbox import count_deliveries
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import record_resthook_event
 from persistence.tables.deliveries import FAILED, PENDING
 from persistence.workspaces import Workspace

@@ -4,7 +4,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.errors import InvalidInput
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.workspaces import Workspace
 from tests.api import Api
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.deliveries.outbox import record_channel_event
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from tests.api import Api
 from tests.channel_rows import add_channel

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from flows.urns import Urn
-from persistence.campaign_events.v1 import delete_campaign_events
+from persistence.campaigns.events import delete_campaign_events
 from persistence.campaigns.fires import BATCH, run_next_pass
 from persistence.campaigns.records import archive_campaign
 from persistence.channels.channels import Source

@@ -15,7 +15,7 @@ from openapi.bundle import bundle
 from persistence.contact_imports import running
 from persistence.contact_imports.columns import Choice
 from persistence.contact_imports.contact_imports import CONTACT_IMPORTS, cancel_import, create_import, start_import
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.data_jobs import LEASE, Performer, take_next
 from persistence.database import Database

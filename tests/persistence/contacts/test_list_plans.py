@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert, text
 
-from persistence.contacts.v1 import CONTACTS_V1
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS, CONTACTS_V1
 from persistence.database import Database
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list
 from persistence.sql import pages

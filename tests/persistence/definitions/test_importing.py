@@ -14,7 +14,7 @@ from persistence.flows.records import find_flow
 from persistence.flows.writes import read_revision
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
-from persistence.resthooks.resthooks import find_resthook
+from persistence.resthooks.records import find_resthook
 from persistence.sql.columns import new_uuid
 from persistence.tables.campaigns import campaign_event
 from persistence.tables.contacts import field, group

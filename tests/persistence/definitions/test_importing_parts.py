@@ -14,7 +14,7 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
 from persistence.tables.triggers import trigger, trigger_group
-from persistence.triggers.triggers import CATCH_ALL, load_triggers
+from persistence.triggers.records import CATCH_ALL, load_triggers
 from persistence.triggers.writes import NewTrigger, create_trigger
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel

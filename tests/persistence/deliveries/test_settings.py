@@ -17,7 +17,7 @@ from persistence.deliveries.settings import (
 )
 from persistence.errors import RecordMissing
 from persistence.flows.assets import load_asset_rows
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import (
     create_subscriber,
     delete_subscriber,

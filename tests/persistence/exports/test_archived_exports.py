@@ -18,7 +18,7 @@ from persistence.database import Database
 from persistence.errors import Refused
 from persistence.exports.writing import ArchivesChanged, write_records
 from persistence.media.store import FolderStore
-from persistence.messages.v2 import FOLDERS
+from persistence.messages.records import FOLDERS
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
 from persistence.tables.service import archive

@@ -10,7 +10,7 @@ from persistence.flows.records import find_flow
 from persistence.tables.campaigns import campaign
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run, flow_session
-from persistence.triggers.triggers import CATCH_ALL, load_triggers
+from persistence.triggers.records import CATCH_ALL, load_triggers
 from persistence.triggers.writes import NewTrigger, create_trigger
 from persistence.workspaces import Workspace
 from tests.api import Api

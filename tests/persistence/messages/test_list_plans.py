@@ -10,8 +10,7 @@ from sqlalchemy import event, insert, text
 
 from persistence.database import Database
 from persistence.lists import ListQuery, fetch_list, fetch_numbered_list
-from persistence.messages.v1 import MESSAGES_V1
-from persistence.messages.v2 import APART, MESSAGES
+from persistence.messages.records import APART, MESSAGES, MESSAGES_V1
 from persistence.sql.columns import new_uuid
 from persistence.statements import PREPARED_AFTER
 from persistence.tables.messages import message

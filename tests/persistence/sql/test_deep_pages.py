@@ -12,7 +12,7 @@ from sqlalchemy import event, select, update
 from persistence.database import Database
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_numbered_list
-from persistence.messages.v1 import MESSAGES_V1
+from persistence.messages.records import MESSAGES_V1
 from persistence.sql import numbered_pages
 from persistence.tables.messages import DELETED, message
 from persistence.workspaces import Workspace

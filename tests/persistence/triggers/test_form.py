@@ -9,7 +9,7 @@ from persistence.errors import InvalidInput
 from persistence.tables.channels import channel
 from persistence.tables.contacts import group
 from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.triggers import CATCH_ALL, SCHEDULE
+from persistence.triggers.records import CATCH_ALL, SCHEDULE
 from persistence.workspaces import Workspace
 from tests.campaign_rows import make_flow, make_group
 from tests.channel_rows import add_channel

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from persistence.database import Database
 from persistence.errors import InvalidInput
 from persistence.tables.triggers import trigger
-from persistence.triggers.triggers import CATCH_ALL, KEYWORD, NEW_CONVERSATION
+from persistence.triggers.records import CATCH_ALL, KEYWORD, NEW_CONVERSATION
 from persistence.triggers.writes import (
     NewTrigger,
     archive_triggers_of_flow,

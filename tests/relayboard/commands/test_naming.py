@@ -7,7 +7,7 @@ from persistence.channels.channels import find_channels_named
 from persistence.contacts.owners import find_contacts_called
 from persistence.database import Database
 from persistence.fields import create_field
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.accounts import user
 from persistence.users import add_member, remove_member

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble

@@ -32,9 +32,9 @@ from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
 from persistence.media.store import FolderStore
 from persistence.messages.outgoing import NO_ROUTE, Draft, Route, create_outgoing
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.optins import OPTINS, create_optin
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
@@ -49,7 +49,7 @@ from persistence.tables.triggers import trigger
 from persistence.templates import TEMPLATES, Translation, set_translation
 from persistence.ticketers import TICKETERS, create_ticketer
 from persistence.tickets.actions import NewTicket, open_ticket
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from persistence.tokens import create_token, public_part
 from persistence.topics import create_topic
 from persistence.triggers.form import TriggerForm, read_trigger_form

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import insert, select
 
 from persistence.archives.archives import ARCHIVES
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.flows.records import FLOWS
 from persistence.lists import ListSpec
 from persistence.messages.actions import add_label
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow

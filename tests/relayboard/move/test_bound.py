@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.campaign_events.v2 import CAMPAIGN_EVENTS
-from persistence.campaigns.records import CAMPAIGNS
-from persistence.groups.v2 import GROUPS
+from persistence.campaigns.records import CAMPAIGN_EVENTS, CAMPAIGNS
+from persistence.groups.records import GROUPS
 from persistence.move.moves import find_move, list_notes
 from persistence.tables.triggers import trigger
 from persistence.templates import TEMPLATES

@@ -7,17 +7,17 @@ from sqlalchemy import func, select
 from persistence.broadcasts.records import BROADCASTS
 from persistence.campaigns.records import CAMPAIGNS
 from persistence.channels.events import CHANNEL_EVENTS
-from persistence.contacts.v2 import CONTACTS
-from persistence.flow_starts.v2 import STARTS
+from persistence.contacts.records import CONTACTS
+from persistence.flow_starts.records import STARTS
 from persistence.flows.records import FLOWS
-from persistence.groups.v2 import GROUPS
+from persistence.groups.records import GROUPS
 from persistence.labels import LABELS
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
 from persistence.tables.changes import conversation
 from persistence.tables.deliveries import delivery
 from persistence.tables.runs import flow_session
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from tests.relayboard.move.listing import listed
 from tests.relayboard.move.other_workspace import FLOW, contact, message, run, time, uid
 

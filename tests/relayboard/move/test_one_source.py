@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.groups.v2 import GROUPS
+from persistence.groups.records import GROUPS
 from persistence.move.moves import TRIGGER, find_move, list_notes
 from persistence.tables.channels import channel
 from persistence.tables.moves import workspace_move

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from persistence.contacts.v2 import CONTACTS
-from persistence.messages.v2 import MESSAGES
+from persistence.contacts.records import CONTACTS
+from persistence.messages.records import MESSAGES
 from persistence.move.moves import CONTACT, MESSAGE, find_moved, list_notes
 from relayboard.move.source import ATTEMPTS, Source, SourceFailed
 from relayboard.refusal import CommandFailed

@@ -8,17 +8,17 @@ import pytest
 
 from persistence.broadcasts.records import BROADCASTS
 from persistence.campaigns.records import CAMPAIGNS
-from persistence.contacts.v2 import CONTACTS
-from persistence.flow_starts.v2 import STARTS
+from persistence.contacts.records import CONTACTS
+from persistence.flow_starts.records import STARTS
 from persistence.flows.records import FLOWS
-from persistence.groups.v2 import GROUPS
+from persistence.groups.records import GROUPS
 from persistence.labels import LABELS
 from persistence.lists import ListQuery, read_list
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.move.moves import CONTACT, list_notes
 from persistence.runs.records import RUNS
 from persistence.tables.flows import flow
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from tests.factories import make_contact
 from tests.relayboard.move.listing import listed
 from tests.relayboard.move.other_workspace import CAMPAIGN, IMPORTANT, contact, definition, fill, message, time, uid

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.relayers.relayers import claim_phone
 from relayboard.phone.phone import HttpTransport, Phone
 from testbed.running import RunningService

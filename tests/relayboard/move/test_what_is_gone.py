@@ -6,21 +6,21 @@ import pytest
 from sqlalchemy import insert
 
 from persistence.broadcasts.records import BROADCASTS
-from persistence.campaign_events.v2 import CAMPAIGN_EVENTS as EVENTS
-from persistence.contacts.v2 import CONTACTS
+from persistence.campaigns.records import CAMPAIGN_EVENTS as EVENTS
+from persistence.contacts.records import CONTACTS
 from persistence.fields import FIELDS
-from persistence.flow_starts.v2 import STARTS
+from persistence.flow_starts.records import STARTS
 from persistence.flows.records import FLOWS
 from persistence.globals import GLOBALS
 from persistence.groups.groups import create_group
-from persistence.groups.v2 import GROUPS
+from persistence.groups.records import GROUPS
 from persistence.labels import LABELS
-from persistence.messages.v2 import MESSAGES
+from persistence.messages.records import MESSAGES
 from persistence.move.moves import find_move, list_notes
-from persistence.resthooks.resthooks import RESTHOOKS
+from persistence.resthooks.records import RESTHOOKS
 from persistence.runs.records import RUNS
 from persistence.tables.service import boundary
-from persistence.tickets.tickets import TICKETS
+from persistence.tickets.records import TICKETS
 from persistence.users import add_member
 from relayboard.move.verifying import Verifier
 from tests.factories import make_contact

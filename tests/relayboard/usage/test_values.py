@@ -12,7 +12,7 @@ from persistence.contacts import merging
 from persistence.policies import policy_of
 from persistence.tables import deliveries
 from persistence.tables.complete import metadata
-from persistence.triggers import schedules, triggers
+from persistence.triggers import records, schedules
 from relayboard.usage import values
 
 AUDITED = [rule for each in metadata.sorted_tables if (rule := policy_of(each).audited) is not None]
@@ -29,8 +29,8 @@ SAME = {
     "TEMPLATE_STATUSES": templates.STATUSES,
     "FIELD_TYPES": fields.TYPES,
     "FIELD_ACCESSES": CONTRACT["AgentAccess"]["enum"],
-    "TRIGGER_TYPES": triggers.TYPES,
-    "KEYWORD_MATCHES": triggers.KEYWORD_MATCHES,
+    "TRIGGER_TYPES": records.TYPES,
+    "KEYWORD_MATCHES": records.KEYWORD_MATCHES,
     "REPEATS": schedules.REPEATS,
     "CALL_OUTCOMES": (health.ACCEPTED, health.REFUSED_CALL, health.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,

@@ -16,7 +16,7 @@ from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow, flow_revision
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, flow_session
-from persistence.triggers.triggers import KEYWORD
+from persistence.triggers.records import KEYWORD
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.conftest import Clock
 from tests.worker.flows.conftest import Stage

@@ -10,7 +10,7 @@ from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel_alarm
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.triggers.triggers import CATCH_ALL, MISSED_CALL
+from persistence.triggers.records import CATCH_ALL, MISSED_CALL
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_triggers import AMINA, add_trigger

@@ -13,14 +13,14 @@ import pytest
 from sqlalchemy import update
 
 from persistence.archives.archives import read_lines
-from persistence.contacts.v2 import CONTACTS
+from persistence.contacts.records import CONTACTS
 from persistence.data_jobs import Performer, take_next
 from persistence.data_requests.requests import COPY, create_request
 from persistence.database import Database
 from persistence.lists import ListQuery, read_list
 from persistence.media.store import open_store
 from persistence.relayers.relayers import release_channels
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.channels import channel

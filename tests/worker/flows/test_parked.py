@@ -16,7 +16,7 @@ from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, parked_sprint
-from persistence.triggers.triggers import KEYWORD
+from persistence.triggers.records import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace

@@ -13,7 +13,7 @@ from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.tables.runs import flow_run
 from persistence.tables.triggers import trigger, trigger_group
-from persistence.triggers.triggers import CATCH_ALL, INCOMING_CALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION
+from persistence.triggers.records import CATCH_ALL, INCOMING_CALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION
 from persistence.workspaces import Workspace
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage

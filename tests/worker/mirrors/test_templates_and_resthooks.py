@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.templates import Translation, set_translation
 from persistence.workspaces import Workspace

@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from flows.engine import Session
 from persistence.database import Database
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.deliveries import delivery, resthook, resthook_event, resthook_subscriber
 from persistence.workspaces import Workspace

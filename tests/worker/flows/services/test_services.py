@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from flows.urns import Urn
-from persistence.resthooks.resthooks import ensure_resthook
+from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact

@@ -1,4 +1,6 @@
-"""Contacts as v2 shows them: the record, the list with its filters, and the filters of other lists by contacts."""
+"""Contacts as both generations show them: the records, the lists with their filters, and the filters of other lists by
+contacts.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,19 +11,24 @@ import orjson
 from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_column, null, select, type_coerce
 
 from flows.moments import in_whole_minutes
+from flows.urns import Urn
 from persistence.contacts.owners import find_urns, is_one_of, read_lookup
+from persistence.database import Transaction
 from persistence.errors import Refused
-from persistence.lists import Condition, ListQuery, ListSpec, Rule, equals, never, reversible, within
+from persistence.lists import Condition, ListQuery, ListSpec, Rule, equals, never, one_of, reversible, within
 from persistence.sql.columns import BigId, is_uuid
 from persistence.sql.json_sql import (
+    JsonDocument,
     declare_record,
     json_record,
     json_record_or_null,
     json_related,
     json_shared,
     json_shown,
+    json_text_list,
 )
-from persistence.sql.names import find_called, find_ids
+from persistence.sql.names import find_called, find_ids, name_key
+from persistence.sql.pages import Order
 from persistence.sql.record_forms import Gathered, read_pairs
 from persistence.statements import execute_kept
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
@@ -46,6 +53,15 @@ SIGNS = ("+", "-")
 """They stand there in `+00:44:30`, as offsets before standard time were stored once."""
 Known = dict[str, tuple[str, str]]
 """The fields of a workspace by UUID: their key and type."""
+NOTHING = JsonDocument(literal_column("'[]'"))
+FIRST_PHONE = (
+    select(contact_urn.c.path)
+    .where(contact_urn.c.contact_id == contact.c.id, contact_urn.c.scheme == "tel")
+    .order_by(contact_urn.c.priority, contact_urn.c.id)
+    .limit(1)
+    .correlate(contact)
+    .scalar_subquery()
+)
 
 
 def unless_deleted(value: ColumnElement[Any]) -> ColumnElement[Any]:
@@ -268,3 +284,77 @@ def _of_one(column: ColumnElement[Any], workspace_id: int, group_id: int) -> Con
 
 def _select_members(workspace_id: int, is_theirs: ColumnElement[bool]) -> Select[int]:
     return select(group_membership.c.contact_id).where(group_membership.c.workspace_id == workspace_id, is_theirs)
+
+
+def _groups_of_contact(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    return json_text_list(
+        select(column.label("item"))
+        .join(group_membership, group_membership.c.group_id == group.c.id)
+        .where(group_membership.c.contact_id == contact.c.id)
+        .order_by(group.c.created_on, group.c.id)
+        .correlate(contact)
+    )
+
+
+def _build_record_v1(*, masked: bool) -> ColumnElement[Any]:
+    return declare_record(
+        {
+            "uuid": contact.c.uuid,
+            "name": contact.c.name,
+            "language": contact.c.language,
+            "group_uuids": _groups_of_contact(group.c.uuid),
+            "urns": NOTHING if masked else urns_of_contact(masked=False),
+            "fields": fields_of_contact(),
+            "blocked": status_flag(BLOCKED),
+            "failed": status_flag(STOPPED),
+            "modified_on": contact.c.modified_on,
+            "phone": null() if masked else FIRST_PHONE,
+            "groups": _groups_of_contact(group.c.name),
+        }
+    )
+
+
+def _of_addresses(query: ListQuery, texts: Sequence[str]) -> Condition:
+    return contact.c.id.in_(select_owners(query, texts, "urns"))
+
+
+CONTACTS_V1 = ListSpec(
+    contact,
+    _build_record_v1(masked=False),
+    Order(contact.c.modified_on, contact.c.id),
+    masked=_build_record_v1(masked=True),
+    finish=show_fields,
+    standing=only_deleted,
+    options=frozenset({"deleted"}),
+    is_read_at_once=True,
+    filters={
+        "uuid": one_of(contact.c.uuid),
+        "urns": _of_addresses,
+        "group_uuids": in_groups(contact.c.id),
+        **within(contact.c.modified_on),
+    },
+)
+
+
+def list_urns(tx: Transaction, workspace_id: int, contact_id: int) -> list[Urn]:
+    """The URNs of a contact, the preferred one first."""
+    rows = contact_urn.c
+    statement = select(rows.scheme, rows.path, rows.display).where(
+        rows.workspace_id == workspace_id, rows.contact_id == contact_id
+    )
+    found = tx.execute(statement.order_by(rows.priority, rows.id))
+    return [Urn(row.scheme, row.path, display=row.display or "") for row in found]
+
+
+def find_field_keys(tx: Transaction, workspace_id: int, names: Sequence[str]) -> dict[str, str]:
+    """Field keys by the names in the request, each a key or, for older clients, a label in any case."""
+    labels = {name: name_key(name.strip()) for name in names}
+    statement = select(field.c.key, field.c.name_key).where(
+        field.c.workspace_id == workspace_id,
+        field.c.key.in_([name.lower() for name in names]) | field.c.name_key.in_(labels.values()),
+    )
+    rows = tx.execute(statement).all()
+    by_key, by_label = {row.key for row in rows}, {row.name_key: row.key for row in rows}
+    return {
+        name: name.lower() if name.lower() in by_key else by_label.get(label, name) for name, label in labels.items()
+    }

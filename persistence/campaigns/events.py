@@ -8,9 +8,8 @@ from typing import Any
 
 from sqlalchemy import Row, String, case, select, update
 
-from persistence.campaign_events.v2 import CAMPAIGN_EVENTS, RELATIVE_NAME, SYSTEM_DATES, living_events_of
 from persistence.campaigns.fires import request_passes
-from persistence.campaigns.records import find_campaign
+from persistence.campaigns.records import CAMPAIGN_EVENTS, RELATIVE_NAME, SYSTEM_DATES, find_campaign, living_events_of
 from persistence.database import Transaction
 from persistence.deletions import CAMPAIGN_EVENT, note_deleted
 from persistence.errors import InvalidInput, RecordMissing, Refused

@@ -17,7 +17,6 @@ RESTHOOK_RECORD = declare_record(
     {"resthook": resthook.c.slug, "created_on": resthook.c.created_on, "modified_on": resthook.c.modified_on}
 )
 
-
 RESTHOOKS = ListSpec(
     resthook,
     RESTHOOK_RECORD,

@@ -27,7 +27,6 @@ _MESSAGE_TYPES: BindParameter[Any] = bindparam(
 )
 IS_MESSAGE_TRIGGER: ColumnElement[bool] = trigger.c.type.in_(_MESSAGE_TYPES) & ~trigger.c.is_archived
 
-
 _GROUPS = (
     select(json_record(GROUP_REF).label("item"))
     .join(trigger_group, trigger_group.c.group_id == group.c.id)

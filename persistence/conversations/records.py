@@ -5,11 +5,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, literal, null, select
 
 from persistence.contacts.queries import match_query
-from persistence.contacts.v2 import CURRENT_FLOW
+from persistence.contacts.records import CURRENT_FLOW
 from persistence.labels import find_label
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
-from persistence.messages.v2 import FOLDERS, MESSAGE_FIELDS
-from persistence.messages.v2 import SOURCE as MESSAGES_WITH_NAMES
+from persistence.messages.records import FOLDERS, MESSAGE_FIELDS
+from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
 from persistence.runs.records import first_urn
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.pages import Order
@@ -19,6 +19,11 @@ from persistence.tables.messages import message, message_label
 from persistence.tokens import check_area
 
 URN = first_urn(contact_urn.c.scheme + literal(":", literal_execute=True) + contact_urn.c.path)
+
+SOURCE = MESSAGES_WITH_NAMES.join(
+    conversation,
+    (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
+)
 
 
 def _record(*, masked: bool = False) -> ColumnElement[Any]:
@@ -35,12 +40,6 @@ def _record(*, masked: bool = False) -> ColumnElement[Any]:
             "last_on": conversation.c.last_on,
         }
     )
-
-
-SOURCE = MESSAGES_WITH_NAMES.join(
-    conversation,
-    (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
-)
 
 
 def _in_folder(_query: ListQuery, folder: str) -> Condition:
