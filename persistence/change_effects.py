@@ -9,7 +9,6 @@ from sqlalchemy import Executable, delete, func, literal, select
 from persistence.changes import ACTIVE, MESSAGE, Noted
 from persistence.conversations.writes import (
     end_conversations,
-    find_contacts_of,
     write_conversations,
 )
 from persistence.database import Transaction, upsert
@@ -22,13 +21,6 @@ from persistence.tables.messages import message
 from persistence.tables.stamps import record_stamp
 
 DAY = timedelta(days=1)
-
-
-def find_seen(tx: Transaction, workspace_id: int, noted: Noted) -> None:
-    """Finds the contacts of the messages that changed. This unit of work has locked the messages."""
-    for contact_id, unread in find_contacts_of(tx, workspace_id, sorted(noted.moved)).items():
-        noted.see(contact_id, unread)
-        noted.ended.add(contact_id)
 
 
 def write_effects(tx: Transaction, workspace_id: int, noted: Noted) -> None:

@@ -10,34 +10,59 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
-from sqlalchemy import ClauseElement, ColumnElement, Executable, Table, update
+from sqlalchemy import (
+    ClauseElement,
+    ColumnElement,
+    Executable,
+    Select,
+    Table,
+    delete,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    type_coerce,
+    update,
+)
 
 from persistence.conversations.writes import INBOX, Unread
 from persistence.database import Transaction
-from persistence.messages.states import INCOMING
+from persistence.errors import LostRace
+from persistence.messages.states import HANDLED, INCOMING, OUTGOING
 from persistence.policies import policy_of
+from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index
-from persistence.stamps import Beside, Stamps, Talk, stamped
-from persistence.statements import Statement, among, param
+from persistence.stamps import Beside, Stamps, Talk, later, stamped
+from persistence.statements import RowsOf, Statement, among, param, select_rows, statement
 from persistence.tables.contacts import contact
+from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
 
 MESSAGE = "message"
 """The kind of messages: the name of their table."""
 CAME, WENT, ACTIVE, ERRORS = "came", "went", "active", "errors"
 
 NO_VALUES: Mapping[str, Any] = MappingProxyType({})
-NOT_SHOWN = {"handling_until", "handling_attempts", "merged_into_id", "open_ticket_count", "timezone"}
-"""Columns of contacts that no record shows: their time stays if nothing else changes."""
+NOT_SHOWN = {
+    contact.name: {"handling_until", "handling_attempts", "merged_into_id", "open_ticket_count", "timezone"},
+    message.name: {"offered_on", "automatic"},
+}
+"""Columns that no record shows: its time stays if nothing else changes."""
+IN_CONVERSATIONS = {"visibility", "status", "flow_id", "contact_id"}
+"""Columns of messages on which conversations depend."""
+_OF_CONVERSATION = (message.c.id, message.c.contact_id, message.c.direction, message.c.folder)
+IS_LIVING = (message.c.direction == literal(INCOMING)) & (message.c.visibility != literal(DELETED))
 
 Columns = tuple[ColumnElement[Any], ...]
+Which = Collection[int] | ColumnElement[bool]
 
 
 def change_contacts(
     tx: Transaction,
     workspace_id: int,
-    which: Collection[int] | ColumnElement[bool],
+    which: Which,
     values: Mapping[str, Any] = NO_VALUES,
     *,
     only: ColumnElement[bool] | None = None,
@@ -47,12 +72,54 @@ def change_contacts(
     time. Returns rows with columns of those that it has changed. With ids, `only` and expressions among the values have
     to be constants: the statement is kept for them.
     """
-    return _change(tx, contact, workspace_id, which, _with_time(tx, workspace_id, values), only, returning)
+    return _change(tx, contact, workspace_id, which, values, only, returning)
 
 
 def change_each_contact(tx: Transaction, workspace_id: int, changes: Mapping[int, Mapping[str, Any]]) -> None:
     """Gives each of these contacts values of its own, all of the same columns."""
-    _change_each(tx, contact, workspace_id, {one: _with_time(tx, workspace_id, new) for one, new in changes.items()})
+    _change_each(tx, contact, workspace_id, changes, (contact.c.id,))
+
+
+def change_messages(
+    tx: Transaction,
+    workspace_id: int,
+    which: Which,
+    values: Mapping[str, Any] = NO_VALUES,
+    *,
+    only: ColumnElement[bool] | None = None,
+) -> list[int]:
+    """The same for messages; returns the ids of those that it has changed. Their conversations follow. Labels no longer
+    count messages that are not visible any more, and deleted ones have none: the caller has locked those.
+    """
+    if "visibility" in values:
+        leave_labels(tx, workspace_id, _condition(message, which), are_deleted=values["visibility"] == DELETED)
+    rows = _change(tx, message, workspace_id, which, values, only, _OF_CONVERSATION)
+    _follow_messages(tx, workspace_id, rows, values)
+    return [row[0] for row in rows]
+
+
+def change_each_message(tx: Transaction, workspace_id: int, changes: Mapping[int, Mapping[str, Any]]) -> None:
+    """Gives each of these messages values of its own, all of the same columns. Labels are the caller's."""
+    if changes:
+        rows = _change_each(tx, message, workspace_id, changes, _OF_CONVERSATION)
+        _follow_messages(tx, workspace_id, rows, dict.fromkeys(next(iter(changes.values()))))
+
+
+def move_messages(
+    tx: Transaction, workspace_id: int, ids: Sequence[int], uuids: Sequence[str] | None, old: str, new: str
+) -> list[int]:
+    """Incoming messages with one visibility get another one, and labels count them or do not any more; returns their
+    ids. With UUIDs, or none of them, this locks them too (PostgreSQL); without, the caller has locked them.
+    """
+    if uuids is None:
+        rows = _move_held.rows(tx, workspace_id, ids, old, new, tx.now)
+    else:
+        rows = _move_named.rows(tx, workspace_id, ids, uuids, old, new, tx.now, by_uuid=bool(uuids))
+    labels = Counter(int(label_id) for *_, listed in rows if listed for label_id in listed.split(","))
+    for label_id, number in sorted(labels.items()):
+        change_count(tx, workspace_id, label_id, number if new == VISIBLE else -number)
+    _follow_messages(tx, workspace_id, [row[:-1] for row in rows], {"visibility": new})
+    return [row[0] for row in rows]
 
 
 def differs(column: ColumnElement[Any]) -> ColumnElement[bool]:
@@ -60,48 +127,122 @@ def differs(column: ColumnElement[Any]) -> ColumnElement[bool]:
     return column.is_distinct_from(param(f"new_{column.key}", column.type))
 
 
-def _with_time(tx: Transaction, workspace_id: int, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    if values and values.keys() <= NOT_SHOWN:
-        return values
-    return {**values, "modified_on": stamped(tx, contact, workspace_id)}
+def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int) -> None:
+    """Add to a label's count of visible messages."""
+    if change and not _add_to_count.run(tx, workspace_id, label_id, change):
+        raise LostRace
+
+
+@statement
+def _add_to_count(workspace_id: int, label_id: int, change: int) -> Executable:
+    mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
+    return update(label).where(mine).values(message_count=label.c.message_count + change)
+
+
+def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
+    """Lock these messages against labeling and archiving until this transaction ends, so that each is counted once.
+    Returns how many there are.
+    """
+    held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update(key_share=True).subquery()
+    return tx.execute(select(func.count()).select_from(held)).scalar_one()
+
+
+def leave_labels(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], *, are_deleted: bool) -> None:
+    """Labels no longer count these messages, of which the visible ones were counted; deleted ones lose them. The caller
+    has locked the messages.
+    """
+    mine = (message.c.workspace_id == workspace_id) & messages
+    counted = (
+        select(message_label.c.label_id, func.count().label("n"))
+        .join(message, message.c.id == message_label.c.message_id)
+        .where(mine, message.c.visibility == VISIBLE)
+        .group_by(message_label.c.label_id)
+        .order_by(message_label.c.label_id)
+    )
+    for label_id, count in tx.execute(counted).all():
+        change_count(tx, workspace_id, label_id, -count)
+    if are_deleted:
+        tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(mine))))
+
+
+def _follow_messages(
+    tx: Transaction, workspace_id: int, rows: Sequence[Sequence[Any]], values: Mapping[str, Any]
+) -> None:
+    """What follows from new values of messages, whose rows are given as they are now (`_OF_CONVERSATION`)."""
+    if not rows or (values and values.keys() <= NOT_SHOWN[message.name]):
+        return
+    noted = tx.before_commit(Changes).of(tx, workspace_id)
+    noted.ids.setdefault(MESSAGE, set()).update([row[0] for row in rows])
+    if values.keys().isdisjoint(IN_CONVERSATIONS):
+        return
+    status, visibility = values.get("status"), values.get("visibility", VISIBLE)
+    is_handled = isinstance(status, str) and status == HANDLED
+    for _, contact_id, direction, folder in rows:
+        came = int(is_handled and folder == INBOX)
+        if direction == OUTGOING or (is_handled and not came):
+            unread = Unread.SAME
+        elif is_handled:
+            unread = Unread.MORE
+        else:
+            unread = Unread.FEWER if visibility == ARCHIVED else Unread.CHANGED
+        noted.see(contact_id, unread, came)
+    if visibility in (DELETED, None):
+        noted.ended.update([row[1] for row in rows])
 
 
 def _change(
     tx: Transaction,
     table: Table,
     workspace_id: int,
-    which: Collection[int] | ColumnElement[bool],
+    which: Which,
     values: Mapping[str, Any],
     only: ColumnElement[bool] | None,
     returning: Columns,
 ) -> Sequence[Any]:
     """The audit log hears of what it tells, which no kept statement does."""
+    values = {**values, **_time(tx, table, workspace_id, values)}
     rule = policy_of(table).audited
     if not isinstance(which, ColumnElement):
         if not which:
             return ()
         if tx.witness is None or rule is None or values.keys().isdisjoint(rule.columns):
             given = {f"new_{name}": value for name, value in values.items() if not isinstance(value, ClauseElement)}
-            statement = _updating(table, _expressions(values), only, returning)
-            return statement.rows(tx, workspace_id=workspace_id, ids=sorted(which), **given)
-        which = table.c.id.in_(which)
-    changing = update(table).where(table.c.workspace_id == workspace_id, which, *([] if only is None else [only]))
+            news = tuple((name, value if isinstance(value, ClauseElement) else None) for name, value in values.items())
+            kept = _updating(table, news, only, returning)
+            return kept.rows(tx, workspace_id=workspace_id, ids=sorted(which), **given)
+    if "modified_on" in values:
+        values["modified_on"] = _moment(table, values["modified_on"], is_sqlite=tx.sqlite)
+    mine = (table.c.workspace_id == workspace_id, _condition(table, which), *([] if only is None else [only]))
+    changing = update(table).where(*mine)
     return tx.execute(changing.values(**values).returning(*returning)).all()
 
 
-def _change_each(tx: Transaction, table: Table, workspace_id: int, changes: Mapping[int, Mapping[str, Any]]) -> None:
-    if changes:
-        statement = _updating(table, _expressions(next(iter(changes.values()))), None, ())
-        mine = {"workspace_id": workspace_id}
-        rows = [
-            {**mine, "ids": [one], **{f"new_{name}": value for name, value in values.items()}}
-            for one, values in sorted(changes.items())
-        ]
-        statement.run_each(tx, rows)
+def _condition(table: Table, which: Which) -> ColumnElement[bool]:
+    return which if isinstance(which, ColumnElement) else table.c.id.in_(which)
 
 
-def _expressions(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, value if isinstance(value, ClauseElement) else None) for name, value in values.items())
+def _change_each(
+    tx: Transaction, table: Table, workspace_id: int, changes: Mapping[int, Mapping[str, Any]], returning: Columns
+) -> Sequence[Any]:
+    if not changes:
+        return ()
+    names = tuple(next(iter(changes.values())))
+    moment = _time(tx, table, workspace_id, changes[next(iter(changes))])
+    rows = [{"id": one, **values} for one, values in sorted(changes.items())]
+    return _updating_each(table, names, returning).rows(
+        tx, workspace_id=workspace_id, rows=rows, new_modified_on=moment.get("modified_on")
+    )
+
+
+def _time(tx: Transaction, table: Table, workspace_id: int, values: Mapping[str, Any]) -> dict[str, datetime]:
+    if values and values.keys() <= NOT_SHOWN[table.name]:
+        return {}
+    return {"modified_on": tx.now if table is message else stamped(tx, table, workspace_id)}
+
+
+def _moment(table: Table, given: Any, *, is_sqlite: bool) -> Any:
+    """No list filters messages by their own time."""
+    return later(table, given, is_sqlite=is_sqlite) if table is message else given
 
 
 @lru_cache(maxsize=500)
@@ -110,13 +251,86 @@ def _updating(
 ) -> Statement[...]:
     """The statement that gives rows, by id, new values; None stands for a parameter."""
 
-    def build(workspace_id: int, ids: Sequence[int]) -> Executable:
+    def build(workspace_id: int, ids: Sequence[int], *, is_sqlite: bool = False) -> Executable:
         rows = table.c
         theirs = (beside_index(rows.workspace_id) == workspace_id) & among(rows.id, ids)
         values = {name: param(f"new_{name}", rows[name].type) if new is None else new for name, new in news}
+        if "modified_on" in values:
+            values["modified_on"] = _moment(table, values["modified_on"], is_sqlite=is_sqlite)
         return update(table).where(theirs if only is None else theirs & only).values(values).returning(*returning)
 
     return Statement(build)
+
+
+@lru_cache(maxsize=500)
+def _updating_each(table: Table, names: tuple[str, ...], returning: Columns) -> Statement[...]:
+    """The statement that gives each row values of its own."""
+
+    def build(
+        workspace_id: int, rows: Annotated[Sequence[Mapping[str, Any]], RowsOf()], *, is_sqlite: bool = False
+    ) -> Executable:
+        given = select_rows(table, ("id", *names), rows, is_sqlite=is_sqlite).subquery("given")
+        mine = (beside_index(table.c.workspace_id) == workspace_id) & (table.c.id == given.c.id)
+        moment = _moment(table, param("new_modified_on", UtcDateTime), is_sqlite=is_sqlite)
+        values = {name: type_coerce(given.c[name], table.c[name].type) for name in names}
+        return update(table).where(mine).values({**values, "modified_on": moment}).returning(*returning)
+
+    return Statement(build)
+
+
+def are_these(workspace_id: int, ids: Sequence[int], uuids: Sequence[str] | None = None) -> ColumnElement[bool]:
+    """Messages of a workspace by id, or also by UUID."""
+    named: ColumnElement[bool] = among(message.c.id, ids)
+    either = named if uuids is None else or_(named, among(message.c.uuid, uuids, "UUID"))
+    return (beside_index(message.c.workspace_id) == workspace_id) & either
+
+
+def holding(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
+    """Locks messages in the order of ids."""
+    return select(*columns).where(*conditions).order_by(message.c.id).with_for_update(key_share=True)
+
+
+def _moving(new: str, now: datetime, *conditions: ColumnElement[bool], is_sqlite: bool) -> Executable:
+    """Also returns the labels of the messages: they are locked, so nobody adds one meanwhile."""
+    theirs = message_label.c.message_id == message.c.id
+    label_ids = select(func.group_concat(message_label.c.label_id) if is_sqlite else message_label.c.label_id)
+    listed = label_ids.where(theirs).correlate(message).scalar_subquery()
+    labels = listed if is_sqlite else func.array_to_string(func.array(listed), literal_column("','"))
+    news = {"visibility": new, "modified_on": later(message, now, is_sqlite=is_sqlite)}
+    return update(message).where(*conditions).values(news).returning(*_OF_CONVERSATION, labels)
+
+
+@statement
+def _move_named(
+    workspace_id: int,
+    ids: Sequence[int],
+    uuids: Sequence[str],
+    old: str,
+    new: str,
+    now: datetime,
+    *,
+    by_uuid: bool,
+    is_sqlite: bool = False,
+) -> Executable:
+    """Locks messages in the order of ids and moves those that can be moved, on PostgreSQL. Messages that another
+    transaction changed after the statement began are left to `_move_held`: the other may have changed their labels,
+    which this statement sees as they were. Whoever changes labels of a message moves its time.
+    """
+    columns = (message.c.id, message.c.direction, message.c.visibility, message.c.modified_on)
+    these = are_these(workspace_id, ids, uuids if by_uuid else None)
+    held = holding(columns, these, message.c.visibility != DELETED).cte("held")
+    is_mine = beside_index(message.c.workspace_id) == workspace_id
+    can_move = (held.c.direction == INCOMING) & (held.c.visibility == old)
+    is_same = (message.c.id == held.c.id) & (message.c.modified_on == held.c.modified_on)
+    return _moving(new, now, is_mine, is_same, can_move, is_sqlite=is_sqlite)
+
+
+@statement
+def _move_held(
+    workspace_id: int, ids: Sequence[int], old: str, new: str, now: datetime, *, is_sqlite: bool = False
+) -> Executable:
+    is_old = message.c.visibility == old
+    return _moving(new, now, are_these(workspace_id, ids), IS_LIVING, is_old, is_sqlite=is_sqlite)
 
 
 class NewMessage(NamedTuple):
@@ -134,17 +348,9 @@ class NewMessage(NamedTuple):
     is_of_new: bool = False
 
 
-class Handled(NamedTuple):
-    """An incoming message that waits no longer: whose, and the folder in which lists show it now."""
-
-    id: int
-    contact_id: int
-    folder: str | None
-
-
 @dataclass(slots=True)
 class Noted:
-    """Changed records of a workspace: ids by kind, new messages, messages that change conversations. `seen` are
+    """Changed records of a workspace: ids by kind, new messages. `seen` are
     contacts whose conversations change, `came` how many messages came into the inbox of each, `ended` those who may
     have no conversation any more. Also what runs did, by flow, kind, key and value, failed attempts to send, by
     channel, rows of new runs, the flows into which contacts came, by contact, and the contacts who are present: who
@@ -153,7 +359,6 @@ class Noted:
 
     ids: dict[str, set[int]] = field(default_factory=dict)
     new_messages: list[NewMessage] = field(default_factory=list)
-    moved: set[int] = field(default_factory=set)
     seen: dict[int, Unread] = field(default_factory=dict)
     came: Counter[int] = field(default_factory=Counter)
     ended: set[int] = field(default_factory=set)
@@ -230,9 +435,6 @@ class Changes:
             told = noted
 
             def tell() -> Beside:
-                from persistence.change_effects import find_seen  # noqa: PLC0415  # see below
-
-                find_seen(tx, workspace_id, told)
                 return told.beside(tx.now.date())
 
             tx.before_commit(Stamps).carry(workspace_id, tell)
@@ -255,36 +457,6 @@ def note_changed(tx: Transaction, table: Table, workspace_id: int, ids: Iterable
     found = set(ids)
     if found:
         tx.before_commit(Changes).of(tx, workspace_id).ids.setdefault(table.name, set()).update(found)
-
-
-def note_messages(tx: Transaction, workspace_id: int, ids: Iterable[int]) -> None:
-    """These messages changed their status or visibility, so that their conversations may look different or end."""
-    found = set(ids)
-    if found:
-        noted = tx.before_commit(Changes).of(tx, workspace_id)
-        noted.ids.setdefault(MESSAGE, set()).update(found)
-        noted.moved.update(found)
-
-
-def note_handled(tx: Transaction, workspace_id: int, done: Collection[Handled]) -> None:
-    """Like `note_messages` for messages that this unit of work has handled: they are in the inbox, or went to a
-    flow.
-    """
-    if done:
-        noted = tx.before_commit(Changes).of(tx, workspace_id)
-        noted.ids.setdefault(MESSAGE, set()).update(each.id for each in done)
-        for each in done:
-            came = int(each.folder == INBOX)
-            noted.see(each.contact_id, Unread.MORE if came else Unread.SAME, came)
-
-
-def note_moved(tx: Transaction, workspace_id: int, contacts: Mapping[int, int], unread: Unread) -> None:
-    """Like `note_messages` for messages that are not deleted, with their contacts by message id."""
-    if contacts:
-        noted = tx.before_commit(Changes).of(tx, workspace_id)
-        noted.ids.setdefault(MESSAGE, set()).update(contacts)
-        for contact_id in contacts.values():
-            noted.see(contact_id, unread)
 
 
 def note_new_messages(tx: Transaction, workspace_id: int, made: Collection[NewMessage]) -> None:

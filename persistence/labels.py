@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, Executable, delete, func, select, update
+from sqlalchemy import delete, func, select
 
-from persistence.changes import note_changed
+from persistence.changes import change_messages
 from persistence.database import Transaction
 from persistence.deletions import LABEL, note_deleted
 from persistence.errors import LostRace
@@ -13,8 +13,6 @@ from persistence.new_records import NewRecord, insert_new
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.sql.pages import Order
-from persistence.stamps import later
-from persistence.statements import statement
 from persistence.tables.messages import label, message, message_label
 from persistence.workspaces import hold_workspace
 
@@ -85,45 +83,8 @@ def _touch_messages(tx: Transaction, workspace_id: int, label_id: int) -> None:
     labeled = select(message_label.c.message_id).where(message_label.c.label_id == label_id)
     theirs = (message.c.workspace_id == workspace_id) & message.c.id.in_(labeled)
     held = select(message.c.id).where(theirs).order_by(message.c.id).with_for_update()
-    touching = update(message).where(message.c.id.in_(held)).values(modified_on=later(tx, message))
-    touched = list(tx.execute(touching.returning(message.c.id)).scalars())
-    note_changed(tx, message, workspace_id, touched)
+    touched = change_messages(tx, workspace_id, message.c.id.in_(held))
     # A transaction that is adding the label to a message is waited for; later ones find the label changed or deleted.
     tx.execute(select(label.c.id).where(label.c.id == label_id).with_for_update())
     if tx.execute(select(func.count()).where(message_label.c.label_id == label_id)).scalar_one() != len(touched):
         raise LostRace
-
-
-def change_count(tx: Transaction, workspace_id: int, label_id: int, change: int) -> None:
-    """Add to a label's count of visible messages."""
-    if change and not _add_to_count.run(tx, workspace_id, label_id, change):
-        raise LostRace
-
-
-@statement
-def _add_to_count(workspace_id: int, label_id: int, change: int) -> Executable:
-    mine = (label.c.workspace_id == workspace_id) & (label.c.id == label_id)
-    return update(label).where(mine).values(message_count=label.c.message_count + change)
-
-
-def hold_messages(tx: Transaction, messages: ColumnElement[bool]) -> int:
-    """Lock these messages against labeling and archiving until this transaction ends, so that each is counted once.
-    Returns how many there are.
-    """
-    held = select(message.c.id).where(messages).order_by(message.c.id).with_for_update(key_share=True).subquery()
-    return tx.execute(select(func.count()).select_from(held)).scalar_one()
-
-
-def recount_after(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], direction: int) -> None:
-    """Subtract labeled messages from their labels' counts (direction -1) or add them (+1). `messages` is the condition
-    for the messages whose visibility the caller changes; call it before the change, with the messages locked.
-    """
-    counted = (
-        select(message_label.c.label_id, func.count().label("n"))
-        .join(message, message.c.id == message_label.c.message_id)
-        .where(messages)
-        .group_by(message_label.c.label_id)
-        .order_by(message_label.c.label_id)
-    )
-    for label_id, count in tx.execute(counted).all():
-        change_count(tx, workspace_id, label_id, direction * count)

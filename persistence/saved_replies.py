@@ -46,7 +46,11 @@ def change_saved_reply(tx: Transaction, workspace_id: int, uuid: str, name: str,
     reply_id = require_id(tx, workspace_id, saved_reply, uuid)
     naming = free_name(tx, workspace_id, saved_reply, name, besides_id=reply_id)
     mine = (rows.workspace_id == workspace_id) & (rows.id == reply_id)
-    tx.execute(update(saved_reply).where(mine).values(text=text, modified_on=later(tx, saved_reply), **naming))
+    tx.execute(
+        update(saved_reply)
+        .where(mine)
+        .values(text=text, modified_on=later(saved_reply, tx.now, is_sqlite=tx.sqlite), **naming)
+    )
     return reply_id
 
 

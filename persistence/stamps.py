@@ -97,16 +97,8 @@ def touch(tx: Transaction, table: Table, workspace_id: int, which: ColumnElement
         tx.before_commit(Stamps).expect(table, workspace_id, touched)
 
 
-def later(tx: Transaction, table: Table) -> ColumnElement[datetime] | datetime:
+def later(table: Table, now: Any, *, is_sqlite: bool) -> ColumnElement[datetime] | datetime:
     """The value of a `modified_on` that no list filters by: now, and later than the row's previous value."""
-    if tx.sqlite:
-        return tx.now
-    before: ColumnElement[datetime] = table.c.modified_on
-    return case((before < tx.now, tx.now), else_=before + text("interval '1 microsecond'"))
-
-
-def moved_on(table: Table, now: datetime, *, is_sqlite: bool) -> ColumnElement[datetime] | datetime:
-    """The same in statements that are built once; `now` is their parameter."""
     before: ColumnElement[datetime] = table.c.modified_on
     return now if is_sqlite else case((before < now, now), else_=before + text("interval '1 microsecond'"))
 

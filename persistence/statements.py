@@ -341,7 +341,7 @@ def insert_rows(
     (`json_text`): only so may they contain the character U+0000.
     """
 
-    def build(rows: Annotated[Sequence[Values], _Rows()], *, is_sqlite: bool = False) -> Executable:
+    def build(rows: Annotated[Sequence[Values], RowsOf()], *, is_sqlite: bool = False) -> Executable:
         listed = select_rows(table, names, rows, as_text, is_sqlite=is_sqlite)
         if unless_taken is None:
             return insert(table).from_select(names, listed, include_defaults=False).returning(*returning)
@@ -487,7 +487,7 @@ def _among_json(element: Among, compiler: SQLCompiler, **options: Any) -> str:
     return f"({column} IN (SELECT value FROM json_each({listed})))"
 
 
-class _Rows(TypeDecorator[Sequence[Values]]):
+class RowsOf(TypeDecorator[Sequence[Values]]):
     """Rows as one JSON text."""
 
     impl = Text

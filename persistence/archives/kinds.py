@@ -9,15 +9,15 @@ from sqlalchemy import ColumnElement, FromClause, Table, delete, exists, select
 
 from persistence.archives.archives import MESSAGE, RUN
 from persistence.change_effects import forget_messages
+from persistence.changes import leave_labels
 from persistence.database import Transaction
-from persistence.labels import recount_after
 from persistence.messages.records import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
 from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
 from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD, show_numbers
 from persistence.runs.records import SOURCE as RUNS_WITH_NAMES
 from persistence.runs.runs import WAITING
 from persistence.sql.pages import Order
-from persistence.tables.messages import DELETED, VISIBLE, message, message_label
+from persistence.tables.messages import DELETED, message
 from persistence.tables.runs import flow_run, flow_session
 
 
@@ -49,8 +49,7 @@ class ArchivedKind:
 def _take_out_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
     chosen = message.c.id.in_(ids)
     forget_messages(tx, workspace_id, ids)
-    recount_after(tx, workspace_id, chosen & (message.c.visibility == VISIBLE), -1)
-    tx.execute(delete(message_label).where(message_label.c.message_id.in_(ids)))
+    leave_labels(tx, workspace_id, chosen, are_deleted=True)
     tx.execute(delete(message).where(chosen))
 
 

@@ -8,11 +8,8 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Executable,
-    and_,
-    bindparam,
     case,
     delete,
     func,
@@ -26,16 +23,15 @@ from sqlalchemy import (
 )
 
 from persistence.attempts import MOST_ATTEMPTS
-from persistence.changes import note_errors, note_messages
+from persistence.changes import change_messages, note_errors
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
 from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.states import IS_GATEWAY
 from persistence.database import Transaction
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
-from persistence.messages.states import DELIVERED, ERRORED, QUEUED, READ, SENT, UNCERTAIN, WIRED
+from persistence.messages.states import DELIVERED, ERRORED, IS_UNCERTAIN, QUEUED, READ, SENT, UNCERTAIN, WIRED
 from persistence.secrets.encryption import open_or_none, sealed_text
-from persistence.sql.due_work import Share, beside_index, has_row, is_in_share
-from persistence.stamps import later, moved_on
+from persistence.sql.due_work import Share, has_row, is_in_share
 from persistence.statements import Statement, among, param, statement
 from persistence.tables.channels import channel
 from persistence.tables.messages import VISIBLE, gateway_send, message
@@ -46,6 +42,8 @@ GATEWAY_FAILED = "gateway_failed"
 SENDING_FAILED = "sending_failed"
 SUSPECT = MOST_ATTEMPTS - 1
 UNSENT = (QUEUED, ERRORED)
+_IS_UNSENT = message.c.status.in_([literal_column(f"'{status}'") for status in UNSENT])
+_IS_UNCONFIRMED = message.c.status.in_([literal_column(f"'{status}'") for status in (*UNSENT, WIRED)])
 PRIORITIES = (CONVERSATION, BULK)
 REPORTED = (WIRED, SENT, DELIVERED, READ)
 """Gateways know a message by one id: they may report it as sent once they have its first part."""
@@ -329,10 +327,7 @@ def _keep(tx: Transaction, sends: Sequence[GatewaySend], until: datetime) -> Non
         update(gateway_send).where(rows.id.in_([each.id for each in passed])).values(parts_accepted=rows.parts_begun)
     )
     for workspace_id, message_ids in _by_workspace(passed):
-        unconfirmed = message.c.id.in_(message_ids) & message.c.status.in_((QUEUED, ERRORED, WIRED))
-        mine = (message.c.workspace_id == workspace_id) & unconfirmed
-        marked = update(message).where(mine).values(failed_reason=UNCERTAIN, modified_on=later(tx, message))
-        note_messages(tx, workspace_id, tx.execute(marked.returning(message.c.id)).scalars())
+        change_messages(tx, workspace_id, message_ids, {"failed_reason": UNCERTAIN}, only=_IS_UNCONFIRMED)
 
 
 def begin_sends(tx: Transaction, sends: Sequence[GatewaySend], lease: timedelta) -> dict[int, datetime]:
@@ -362,7 +357,7 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     _confirm(tx, [each.send for each in outcomes if each.send.id not in held and each.is_whole])
     finished = [outcome.send for outcome in mine if outcome.is_accepted and not outcome.has_more]
     for workspace_id, message_ids in _by_workspace(finished):
-        _wire(tx, workspace_id, message_ids)
+        change_messages(tx, workspace_id, message_ids, {"status": WIRED, "sent_on": tx.now}, only=_IS_UNSENT)
     _leave(tx, [send.id for send in finished])
     going_on = [outcome.send.id for outcome in mine if outcome.is_accepted and outcome.has_more]
     if going_on:
@@ -385,11 +380,7 @@ def _give_back(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
 def _confirm(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     """The worker that was taken for dead knows that the gateway has these messages."""
     for workspace_id, message_ids in _by_workspace(sends):
-        rows = message.c
-        mine = (rows.workspace_id == workspace_id) & rows.id.in_(message_ids)
-        known = update(message).where(mine, rows.failed_reason == UNCERTAIN).values(failed_reason=None)
-        confirmed = known.values(modified_on=later(tx, message)).returning(rows.id)
-        note_messages(tx, workspace_id, tx.execute(confirmed).scalars())
+        change_messages(tx, workspace_id, message_ids, {"failed_reason": None}, only=IS_UNCERTAIN)
 
 
 def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
@@ -408,11 +399,6 @@ def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:
     return sorted(found.items())
 
 
-def _wire(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    wired = _wire_messages.rows(tx, workspace_id, message_ids, tx.now)
-    note_messages(tx, workspace_id, [message_id for (message_id,) in wired])
-
-
 def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     by_count: dict[int, list[GatewaySend]] = {}
     for (workspace_id, channel_id), number in sorted(
@@ -422,12 +408,10 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     for send in sends:
         by_count.setdefault(send.error_count + 1, []).append(send)
     for errors, failed in by_count.items():
-        ids, message_ids = [send.id for send in failed], [send.message_id for send in failed]
-        counted = and_(message.c.id.in_(message_ids), message.c.status.in_(UNSENT))
-        state = {"status": ERRORED, "error_count": errors, "sent_on": None, "modified_on": later(tx, message)}
-        tx.execute(update(message).where(counted).values(**state))
+        ids = [send.id for send in failed]
+        state = {"status": ERRORED, "error_count": errors, "sent_on": None}
         for workspace_id, theirs in _by_workspace(failed):
-            note_messages(tx, workspace_id, theirs)
+            change_messages(tx, workspace_id, theirs, state, only=_IS_UNSENT)
         if errors >= MOST_ERRORS:
             for workspace_id, theirs in _by_workspace(failed):
                 give_up(tx, workspace_id, theirs, GATEWAY_FAILED)
@@ -436,14 +420,6 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP, "attempts": 0}
         begun = {"parts_begun": gateway_send.c.parts_accepted}
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**again, **begun))
-
-
-@statement
-def _wire_messages(workspace_id: int, ids: Sequence[int], now: datetime, *, is_sqlite: bool = False) -> Executable:
-    unsent: BindParameter[Any] = bindparam(None, UNSENT, expanding=True, literal_execute=True)
-    waits = beside_index(message.c.workspace_id) == workspace_id, message.c.status.in_(unsent)
-    values = {"status": WIRED, "sent_on": now, "modified_on": moved_on(message, now, is_sqlite=is_sqlite)}
-    return update(message).where(among(message.c.id, ids), *waits).values(values).returning(message.c.id)
 
 
 @statement(is_prepared=False)

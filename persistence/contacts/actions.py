@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import literal, update
+from sqlalchemy import literal
 
-from persistence.changes import change_contacts, differs, note_messages
+from persistence.changes import change_contacts, change_messages, differs, hold_messages
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, hold_contacts, leave_all_groups, remove_members
 from persistence.groups.smart_groups import refresh_contacts
-from persistence.labels import hold_messages, recount_after
 from persistence.messages.outgoing import fail_waiting
 from persistence.messages.states import INCOMING
 from persistence.runs.runs import EXPIRED
 from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
-from persistence.stamps import later
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact
 from persistence.tables.messages import ARCHIVED, VISIBLE, message
 from persistence.workspaces import find_workspace
@@ -72,7 +70,4 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
     )
     # All of them, not only visible ones: others may become visible while this waits for locks.
     hold_messages(tx, theirs)
-    visible = theirs & (message.c.visibility == VISIBLE)
-    recount_after(tx, workspace_id, visible, -1)
-    archiving = update(message).where(visible).values(visibility=ARCHIVED, modified_on=later(tx, message))
-    note_messages(tx, workspace_id, tx.execute(archiving.returning(message.c.id)).scalars())
+    change_messages(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), {"visibility": ARCHIVED})

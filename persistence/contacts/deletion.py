@@ -3,26 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, delete, select, update
+from sqlalchemy import ColumnElement, case, delete
 
-from persistence.changes import change_contacts, note_messages
+from persistence.changes import change_contacts, change_messages, hold_messages
 from persistence.contacts.records import CONTACTS_V1
 from persistence.contacts.writes import free_urns
 from persistence.database import Transaction
 from persistence.deletions import CONTACT, NOTE, note_deleted
 from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.groups.groups import hold_contacts, leave_all_groups
-from persistence.labels import hold_messages, recount_after
 from persistence.lists import ListQuery
 from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
 from persistence.relayers.reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.sql.columns import split
-from persistence.stamps import later
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.data_jobs import imported_contact
-from persistence.tables.messages import DELETED, VISIBLE, message, message_label
+from persistence.tables.messages import DELETED, message
 from persistence.tickets.actions import delete_tickets_of
 
 _IS_THERE = ~contact.c.is_deleted
@@ -76,12 +74,9 @@ def empty_messages(tx: Transaction, workspace_id: int, theirs: ColumnElement[boo
     """Messages of a workspace lose what they say; their records stay as `deleted`."""
     hold_messages(tx, theirs)
     note_former_owners(tx, workspace_id, theirs)
-    recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
-    tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(theirs))))
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}
     # Queued messages fail in the same statement: a second change of a row would make PostgreSQL lock its channel, in
     # the wrong order.
     failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}
     changing = theirs & ((message.c.visibility != DELETED) | WAITS)
-    emptying = update(message).where(changing).values(modified_on=later(tx, message), **emptied, **failed)
-    note_messages(tx, workspace_id, tx.execute(emptying.returning(message.c.id)).scalars())
+    change_messages(tx, workspace_id, changing, {**emptied, **failed})

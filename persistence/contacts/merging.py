@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from flows.phones import MOBILE, OLD_FORMS, OldForm, country_of, is_possible
 from persistence.audit.witness import CHANGED, MERGED, tell_deed
-from persistence.changes import change_contacts, note_changed, note_messages
+from persistence.changes import change_contacts, change_messages, hold_messages, note_changed
 from persistence.contacts.actions import interrupt_contacts
 from persistence.contacts.records import MASKED_PATH
 from persistence.contacts.urns import Move, find_moves, hold_in_order, move_numbers
@@ -37,13 +37,12 @@ from persistence.deletions import CONTACT, note_deleted
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, hold_contacts, leave_all_groups
 from persistence.groups.smart_groups import find_dependents, follow_contacts, refresh_contacts
-from persistence.labels import hold_messages
 from persistence.lists import ListQuery, ListSpec
 from persistence.policies import policy_of
 from persistence.sql.columns import split
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.pages import Order
-from persistence.stamps import later, stamped
+from persistence.stamps import stamped
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.data_jobs import imported_contact
@@ -360,8 +359,7 @@ def _move_history(tx: Transaction, workspace: Workspace, kept_id: int, other_id:
     theirs = _of(message, workspace, other_id)
     hold_messages(tx, theirs)
     _join_conversations(tx, workspace, kept_id, other_id)
-    moving = update(message).where(theirs).values(contact_id=kept_id, modified_on=later(tx, message))
-    note_messages(tx, workspace.id, tx.execute(moving.returning(message.c.id)).scalars())
+    change_messages(tx, workspace.id, theirs, {"contact_id": kept_id})
     for table in (table for table, rule in _merged_by_rule().items() if rule == "moved"):
         tx.execute(update(table).where(_of(table, workspace, other_id)).values(contact_id=kept_id))
 

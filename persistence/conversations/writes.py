@@ -41,14 +41,6 @@ class Unread(IntEnum):
         return Unread.CHANGED if {self, other} == {Unread.FEWER, Unread.MORE} else max(self, other)
 
 
-def find_contacts_of(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> dict[int, Unread]:
-    """The contacts of these messages, and what that says about their unread messages."""
-    if not message_ids:
-        return {}
-    rows = _select_contacts_of.rows(tx, workspace_id, message_ids)
-    return {contact_id: Unread.CHANGED if came else Unread.SAME for contact_id, came in rows}
-
-
 def write_conversations(
     tx: Transaction, workspace_id: int, contacts: Mapping[int, Unread], came: Mapping[int, int]
 ) -> None:

@@ -37,7 +37,7 @@ from sqlalchemy.exc import DBAPIError
 from persistence.archives.archives import MESSAGE, ArchiveGone, read_lines
 from persistence.archives.writing import Measured
 from persistence.broadcasts.states import IS_UNFINISHED
-from persistence.changes import change_contacts, note_changed
+from persistence.changes import change_contacts, change_messages, note_changed
 from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
 from persistence.data_requests.person import Person, redact
@@ -246,8 +246,7 @@ def _forget_address_of_others(tx: Transaction, person: Person) -> None:
     """Messages of somebody who had an address of the person before keep their texts."""
     urns = [message.c.urn.endswith(f":{path}", autoescape=True) for path in person.paths]
     if urns:
-        mine = message.c.workspace_id == person.workspace_id
-        tx.execute(update(message).where(mine, or_(*urns)).values(urn=None))
+        change_messages(tx, person.workspace_id, or_(*urns), {"urn": None})
 
 
 def _forget_notes_of_moves(tx: Transaction, person: Person) -> None:

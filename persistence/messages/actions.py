@@ -1,40 +1,33 @@
 """The bulk actions on messages."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Executable,
-    Select,
     delete,
-    func,
-    literal_column,
-    or_,
-    select,
-    update,
 )
-from sqlalchemy.sql.dml import ReturningUpdate
 
-from persistence.changes import note_changed, note_messages, note_moved
-from persistence.conversations.writes import Unread
+from persistence.changes import (
+    IS_LIVING,
+    are_these,
+    change_count,
+    change_messages,
+    hold_messages,
+    holding,
+    move_messages,
+)
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
-from persistence.labels import change_count, hold_messages, recount_after
 from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.messages.states import FAILED, INCOMING, OUTGOING, RESENT, UNCERTAIN, WIRED
+from persistence.messages.states import FAILED, OUTGOING, RESENT, UNCERTAIN, WIRED
 from persistence.sql.columns import NO_ID, is_uuid, read_id
-from persistence.sql.due_work import beside_index
 from persistence.sql.names import find_ids
-from persistence.stamps import later, moved_on
-from persistence.statements import among, insert_rows, statement
+from persistence.statements import insert_rows, statement
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
-
-"""The parameter with the UUIDs of messages, in statements that also take those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +98,7 @@ def add_label(
     added = {message_id for (message_id,) in _insert_labels.rows(tx, links)}
     visible = sum(1 for message_id, _, visibility in rows if message_id in added and visibility == VISIBLE)
     change_count(tx, workspace_id, label_id, visible)
-    _touch(tx, workspace_id, sorted(added))
+    change_messages(tx, workspace_id, added, only=IS_LIVING)
 
 
 def label_incoming(tx: Transaction, workspace_id: int, labeled: Mapping[str, Sequence[str]]) -> None:
@@ -124,7 +117,7 @@ def remove_label(tx: Transaction, workspace_id: int, message_ids: Sequence[int],
     removed = list(tx.execute(statement.returning(links.message_id)).scalars())
     rows = _lock_living.rows(tx, workspace_id, removed)
     change_count(tx, workspace_id, label_id, -sum(1 for _, _, visibility in rows if visibility == VISIBLE))
-    _touch(tx, workspace_id, removed)
+    change_messages(tx, workspace_id, removed, only=IS_LIVING)
 
 
 def archive_messages(
@@ -133,14 +126,14 @@ def archive_messages(
     """Visible messages become archived; labels no longer count them. Returns the references without a message, and
     raises InvalidInput as `select_incoming` does; so do the other two.
     """
-    return _move(tx, workspace_id, references, _Move(VISIBLE, ARCHIVED, -1, Unread.FEWER), ignore_outgoing)
+    return _move(tx, workspace_id, references, VISIBLE, ARCHIVED, ignore_outgoing)
 
 
 def restore_messages(
     tx: Transaction, workspace_id: int, references: Sequence[int | str], *, ignore_outgoing: bool = False
 ) -> list[int | str]:
     """Archived messages become visible again."""
-    return _move(tx, workspace_id, references, _Move(ARCHIVED, VISIBLE, 1, Unread.CHANGED), ignore_outgoing)
+    return _move(tx, workspace_id, references, ARCHIVED, VISIBLE, ignore_outgoing)
 
 
 def delete_messages(
@@ -151,42 +144,24 @@ def delete_messages(
     theirs = _mine(workspace_id, chosen.ids)
     _hold(tx, workspace_id, chosen.ids)
     note_former_owners(tx, workspace_id, theirs)
-    recount_after(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), -1)
-    tx.execute(delete(message_label).where(message_label.c.message_id.in_(chosen.ids)))
-    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": []}
-    tx.execute(update(message).where(theirs).values(visibility=DELETED, modified_on=later(tx, message), **emptied))
-    note_messages(tx, workspace_id, chosen.ids)
+    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "visibility": DELETED}
+    change_messages(tx, workspace_id, chosen.ids, emptied, only=IS_LIVING)
     return chosen.missing
 
 
-@dataclass(frozen=True, slots=True)
-class _Move:
-    """From one visibility to another: what it adds to the counts of labels, and what it does to the unread ones."""
-
-    old: str
-    new: str
-    counts: int
-    unread: Unread
-
-
 def _move(
-    tx: Transaction, workspace_id: int, references: Sequence[int | str], move: _Move, ignore_outgoing: bool
+    tx: Transaction, workspace_id: int, references: Sequence[int | str], old: str, new: str, ignore_outgoing: bool
 ) -> list[int | str]:
     ids, uuids = _named_by(references)
-    news = (move.old, move.new, tx.now)
-    moved = [] if tx.sqlite else [*_move_named.rows(tx, workspace_id, ids, uuids, *news, by_uuid=bool(uuids))]
+    moved = [] if tx.sqlite else move_messages(tx, workspace_id, ids, uuids, old, new)
     missing: list[int | str] = []
     # Each reference names one message at most: if as many have moved, nothing is missing.
     if len(moved) < len({str(reference) for reference in references}):
         chosen = select_incoming(tx, workspace_id, references, ignore_outgoing=ignore_outgoing)
         missing = chosen.missing
-        others = sorted(set(chosen.ids) - {number for number, _, _ in moved})
-        moved += _move_held.rows(tx, workspace_id, others, *news) if others else []
-    labeled = [int(label_id) for _, _, labels in moved if labels for label_id in labels.split(",")]
-    if labeled:
-        for label_id, number in sorted(Counter(labeled).items()):
-            change_count(tx, workspace_id, label_id, move.counts * number)
-    note_moved(tx, workspace_id, {number: contact_id for number, contact_id, _ in moved}, move.unread)
+        others = sorted(set(chosen.ids) - set(moved))
+        if others:
+            move_messages(tx, workspace_id, others, None, old, new)
     return missing
 
 
@@ -198,7 +173,7 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
     these = rows.id.in_(ids) | rows.uuid.in_(uuids)
     columns = (rows.id, rows.uuid, rows.direction, rows.status, rows.failed_reason)
     content = (rows.contact_id, rows.text, rows.attachments, rows.quick_replies)
-    found = tx.execute(_holding([*columns, *content], rows.workspace_id == workspace_id, these, _NOT_DELETED)).all()
+    found = tx.execute(holding([*columns, *content], rows.workspace_id == workspace_id, these, _NOT_DELETED)).all()
     known = {key: row for row in found for key in (row.id, row.uuid)}
     missing: list[int | str] = []
     for reference in references:
@@ -216,10 +191,7 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
         workspace_id,
         [Draft(row.contact_id, row.text, tuple(row.attachments), tuple(row.quick_replies)) for row in found],
     )
-    ids = [row.id for row in found]
-    again = update(message).where(rows.workspace_id == workspace_id, rows.id.in_(ids))
-    tx.execute(again.values(failed_reason=RESENT, modified_on=later(tx, message)))
-    note_messages(tx, workspace_id, ids)
+    change_messages(tx, workspace_id, [row.id for row in found], {"failed_reason": RESENT})
     return missing
 
 
@@ -230,90 +202,22 @@ def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> Non
 
 
 def _mine(workspace_id: int, message_ids: Sequence[int]) -> ColumnElement[bool]:
-    living = (message.c.direction == INCOMING) & (message.c.visibility != DELETED)
-    return (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & living
-
-
-def _touch(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:
-    if message_ids:
-        _touch_messages.run(tx, workspace_id, message_ids, tx.now)
-        note_changed(tx, message, workspace_id, message_ids)
+    return (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids) & IS_LIVING
 
 
 _NOT_DELETED = message.c.visibility != DELETED
-_LIVING = (message.c.direction == INCOMING) & _NOT_DELETED
-
-
-def _are_these(workspace_id: int, ids: Sequence[int], uuids: Sequence[str] | None = None) -> ColumnElement[bool]:
-    named = among(message.c.id, ids)
-    either = named if uuids is None else or_(named, among(message.c.uuid, uuids, "UUID"))
-    return (beside_index(message.c.workspace_id) == workspace_id) & either
-
-
-def _holding(columns: Sequence[ColumnElement[Any]], *conditions: ColumnElement[bool]) -> Select[Any]:
-    """Locks messages in the order of ids."""
-    return select(*columns).where(*conditions).order_by(message.c.id).with_for_update(key_share=True)
 
 
 @statement
 def _lock_named(workspace_id: int, ids: Sequence[int], uuids: Sequence[str], *, by_uuid: bool) -> Executable:
-    these = _are_these(workspace_id, ids, uuids if by_uuid else None)
-    return _holding((message.c.id, message.c.uuid, message.c.direction), these, _NOT_DELETED)
+    these = are_these(workspace_id, ids, uuids if by_uuid else None)
+    return holding((message.c.id, message.c.uuid, message.c.direction), these, _NOT_DELETED)
 
 
 @statement
 def _lock_living(workspace_id: int, ids: Sequence[int]) -> Executable:
     columns = (message.c.id, message.c.created_on, message.c.visibility)
-    return _holding(columns, _are_these(workspace_id, ids), _LIVING)
-
-
-def _moving(new: str, now: datetime, *conditions: ColumnElement[bool], is_sqlite: bool) -> ReturningUpdate[Any]:
-    """Also returns the labels of the messages: they are locked, so nobody adds one meanwhile."""
-    theirs = message_label.c.message_id == message.c.id
-    label_ids = select(func.group_concat(message_label.c.label_id) if is_sqlite else message_label.c.label_id)
-    listed = label_ids.where(theirs).correlate(message).scalar_subquery()
-    labels = listed if is_sqlite else func.array_to_string(func.array(listed), literal_column("','"))
-    news = {"visibility": new, "modified_on": moved_on(message, now, is_sqlite=is_sqlite)}
-    return update(message).where(*conditions).values(news).returning(message.c.id, message.c.contact_id, labels)
-
-
-@statement
-def _move_named(
-    workspace_id: int,
-    ids: Sequence[int],
-    uuids: Sequence[str],
-    old: str,
-    new: str,
-    now: datetime,
-    *,
-    by_uuid: bool,
-    is_sqlite: bool = False,
-) -> Executable:
-    """Locks messages in the order of ids and moves those that can be moved, on PostgreSQL. Messages that another
-    transaction changed after the statement began are left to `_move_held`: the other may have changed their labels,
-    which this statement sees as they were. Whoever changes labels of a message moves its time.
-    """
-    columns = (message.c.id, message.c.direction, message.c.visibility, message.c.modified_on)
-    these = _are_these(workspace_id, ids, uuids if by_uuid else None)
-    held = _holding(columns, these, _NOT_DELETED).cte("held")
-    is_mine = beside_index(message.c.workspace_id) == workspace_id
-    can_move = (held.c.direction == INCOMING) & (held.c.visibility == old)
-    is_same = (message.c.id == held.c.id) & (message.c.modified_on == held.c.modified_on)
-    return _moving(new, now, is_mine, is_same, can_move, is_sqlite=is_sqlite)
-
-
-@statement
-def _move_held(
-    workspace_id: int, ids: Sequence[int], old: str, new: str, now: datetime, *, is_sqlite: bool = False
-) -> Executable:
-    is_old = message.c.visibility == old
-    return _moving(new, now, _are_these(workspace_id, ids), _LIVING, is_old, is_sqlite=is_sqlite)
-
-
-@statement
-def _touch_messages(workspace_id: int, ids: Sequence[int], now: datetime, *, is_sqlite: bool = False) -> Executable:
-    living = update(message).where(_are_these(workspace_id, ids), _LIVING)
-    return living.values(modified_on=moved_on(message, now, is_sqlite=is_sqlite))
+    return holding(columns, are_these(workspace_id, ids), IS_LIVING)
 
 
 _insert_labels = insert_rows(

@@ -4,16 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Executable, exists, literal, select, update
+from sqlalchemy import Executable, exists, literal, select
 
-from persistence.changes import Handled, note_handled
+from persistence.changes import change_messages
 from persistence.channels.states import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.contacts.leases import is_free
 from persistence.database import Transaction
-from persistence.messages.states import HANDLED, IS_UNHANDLED, QUEUED
+from persistence.messages.states import HANDLED, IS_UNHANDLED
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
-from persistence.sql.due_work import Share, beside_index, has_row, list_workspaces_in_share
-from persistence.stamps import moved_on
+from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
@@ -52,9 +51,7 @@ def finish_plain_messages(tx: Transaction, workspace_id: int, limit: int) -> int
     ids = [number for (number,) in _lock_plain.rows(tx, workspace_id, tx.now, limit)]
     if not ids:
         return 0
-    done = _finish_plain.rows(tx, workspace_id, ids, tx.now)
-    note_handled(tx, workspace_id, [Handled(*row) for row in done])
-    return len(done)
+    return len(change_messages(tx, workspace_id, ids, {"status": HANDLED}, only=IS_UNHANDLED))
 
 
 @statement(is_prepared=False)
@@ -74,14 +71,6 @@ def _lock_plain(workspace_id: int, now: datetime, most: int) -> Executable:
         # and must not wait.
         .with_for_update(of=message, skip_locked=True)
     )
-
-
-@statement
-def _finish_plain(workspace_id: int, ids: Sequence[int], now: datetime, *, is_sqlite: bool = False) -> Executable:
-    mine = (beside_index(message.c.workspace_id) == workspace_id) & among(message.c.id, ids)
-    moved = update(message).where(mine, message.c.status == literal(QUEUED))
-    moved = moved.values(status=literal(HANDLED), modified_on=moved_on(message, now, is_sqlite=is_sqlite))
-    return moved.returning(message.c.id, message.c.contact_id, message.c.folder)
 
 
 def may_need_flows(tx: Transaction, workspace_id: int) -> bool:
@@ -131,22 +120,9 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
     for message_id, flow_id in flows.items():
         by_flow.setdefault(flow_id, []).append(message_id)
     for flow_id, ids in by_flow.items():
-        done = _finish.rows(tx, workspace_id, sorted(ids), flow_id, tx.now)
-        note_handled(tx, workspace_id, [Handled(*row) for row in done])
+        change_messages(tx, workspace_id, ids, {"status": HANDLED, "flow_id": flow_id}, only=IS_UNHANDLED)
 
 
 def give_up_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
     """Says of messages that no flow could handle them: each attempt ended its worker. They go to the inbox."""
-    if ids:
-        mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(sorted(ids)) & IS_UNHANDLED
-        tx.execute(update(message).where(mine).values(failed_reason=HANDLING_FAILED))
-
-
-@statement
-def _finish(
-    workspace_id: int, ids: Sequence[int], flow_id: int | None, now: datetime, *, is_sqlite: bool = False
-) -> Executable:
-    mine = (beside_index(message.c.workspace_id) == workspace_id) & among(message.c.id, ids) & IS_UNHANDLED
-    modified_on = moved_on(message, now, is_sqlite=is_sqlite)
-    handled = {"status": literal(HANDLED), "flow_id": flow_id, "modified_on": modified_on}
-    return update(message).where(mine).values(handled).returning(message.c.id, message.c.contact_id, message.c.folder)
+    change_messages(tx, workspace_id, ids, {"failed_reason": HANDLING_FAILED}, only=IS_UNHANDLED)

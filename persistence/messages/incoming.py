@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Executable, literal_column, select, true, update
+from sqlalchemy import Executable, literal_column, select, true
 
-from persistence.changes import NewMessage, change_contacts, note_new_messages
+from persistence.changes import NewMessage, change_contacts, change_messages, note_new_messages
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import CIRCLE, INCOMING, OUTGOING, QUEUED
@@ -210,8 +210,8 @@ def answer_again(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
     mark(tx, workspace_id, contact_ids, is_stopped=False)
     rows = message.c
     recent = (rows.direction == OUTGOING) & (rows.created_on > tx.now - WITHIN) & rows.automatic.in_(ANSWERS)
-    mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(sorted(contact_ids))
-    tx.execute(update(message).where(mine, recent).values(automatic=NEUTRAL))
+    theirs = rows.contact_id.in_(sorted(contact_ids)) & recent
+    change_messages(tx, workspace_id, theirs, {"automatic": NEUTRAL})
 
 
 def channels_in_circle(rows: Iterable[Mapping[str, Any]]) -> set[int]:

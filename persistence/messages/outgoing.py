@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
-from persistence.changes import note_messages
+from persistence.changes import change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, queue_sends
 from persistence.channels.health import open_circle_alarms
 from persistence.channels.states import IS_RELAYER
@@ -35,7 +35,6 @@ from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle,
 from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, WIRED
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
-from persistence.stamps import later
 from persistence.statements import among, statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
@@ -106,22 +105,12 @@ INACTIVE = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None
 
 def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Fail queued messages to contacts that are no longer active."""
-    theirs = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
-    _fail(tx, workspace_id, theirs & IS_UNSENT, CONTACT_INACTIVE)
+    change_messages(tx, workspace_id, message.c.contact_id.in_(contact_ids) & WAITS, INACTIVE)
 
 
 def give_up(tx: Transaction, workspace_id: int, message_ids: Collection[int], reason: str) -> None:
     """Fail those of these messages that are still to be sent."""
-    if message_ids:
-        mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(message_ids)
-        _fail(tx, workspace_id, mine, reason)
-
-
-def _fail(tx: Transaction, workspace_id: int, messages: ColumnElement[bool], reason: str) -> None:
-    waits = message.c.status.in_((QUEUED, ERRORED))
-    failed = {**INACTIVE, "failed_reason": reason, "modified_on": later(tx, message)}
-    failing = update(message).where(messages, waits).values(**failed)
-    note_messages(tx, workspace_id, tx.execute(failing.returning(message.c.id)).scalars())
+    change_messages(tx, workspace_id, message_ids, {**INACTIVE, "failed_reason": reason}, only=WAITS)
 
 
 class _Sender(NamedTuple):
@@ -368,6 +357,8 @@ UNSENT_FOR = timedelta(days=7)
 """Relayer protocol, life of an outgoing message: queued or errored ones fail after seven days, and those that a phone
 has (`wired`) if it has been silent for as long."""
 
+_TOO_LATE = case((message.c.status == WIRED, PHONE_SILENT), else_=TOO_OLD)
+
 
 def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     """Fails up to `limit` outgoing messages that have been queued or errored for longer than UNSENT_FOR, or whose phone
@@ -379,7 +370,7 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     is_silent = func.coalesce(channel.c.last_seen, channel.c.created_on) < long_ago
     is_stuck = (message.c.status == WIRED) & exists().where(its, is_silent)
     old = (
-        select(message.c.id)
+        select(message.c.workspace_id, message.c.id)
         .where(IS_UNSENT, or_(is_waiting, is_stuck), message.c.created_on < long_ago)
         .order_by(message.c.id)
         .limit(limit)
@@ -387,21 +378,12 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     )
     # Read first: PostgreSQL may look into a subquery again for each row, and then it passes over the rows it has just
     # failed and finds others.
-    ids = list(tx.execute(old).scalars())
-    statement = (
-        update(message)
-        .where(message.c.id.in_(ids))
-        .values(
-            status=FAILED,
-            failed_reason=case((message.c.status == WIRED, PHONE_SILENT), else_=TOO_OLD),
-            modified_on=later(tx, message),
-        )
-        .returning(message.c.workspace_id, message.c.id)
-    )
-    failed = tx.execute(statement).all()
-    for workspace_id in {row.workspace_id for row in failed}:
-        note_messages(tx, workspace_id, (row.id for row in failed if row.workspace_id == workspace_id))
-    return len(failed)
+    found: dict[int, list[int]] = {}
+    for workspace_id, message_id in tx.execute(old):
+        found.setdefault(workspace_id, []).append(message_id)
+    for workspace_id, ids in sorted(found.items()):
+        change_messages(tx, workspace_id, ids, {"status": FAILED, "failed_reason": _TOO_LATE})
+    return sum(map(len, found.values()))
 
 
 QuickReply = dict[str, str]

@@ -5,12 +5,11 @@ from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, delete, func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
-from persistence.changes import note_changed, note_messages
+from persistence.changes import change_count, change_each_message, change_messages, note_changed
 from persistence.conversations.writes import mark_read
 from persistence.database import Transaction
-from persistence.labels import change_count
 from persistence.messages.incoming import note_stored
 from persistence.move.moves import (
     BROADCAST,
@@ -166,7 +165,7 @@ def _note_new(tx: Transaction, move: Move, rows: Iterable[dict[str, Any]], ids: 
 
 
 def _change_messages(tx: Transaction, move: Move, records: Sequence[Record], known: dict[str, int]) -> None:
-    rows, changed = message.c, []
+    rows, changed = message.c, dict[int, dict[str, Any]]()
     wanted = {known[each["reference"]]: each for each in records}
     for some in split(sorted(wanted)):
         mine = (rows.workspace_id == move.workspace.id) & rows.id.in_(some)
@@ -174,26 +173,13 @@ def _change_messages(tx: Transaction, move: Move, records: Sequence[Record], kno
         for row in tx.execute(select(rows.id, rows.failed_reason, *columns).where(mine).order_by(rows.id)):
             new = wanted[row.id]
             if any(getattr(row, name) != new[name] for name in CHANGING):
-                values = {f"new_{name}": new[name] for name in CHANGING}
                 reason = LEFT_THERE if new["is_left_there"] else None
-                changed.append(
-                    {
-                        "owner": move.workspace.id,
-                        "wanted_id": row.id,
-                        "new_failed_reason": reason,
-                        **values,
-                    }
-                )
+                changed[row.id] = {"failed_reason": reason, **{name: new[name] for name in CHANGING}}
     if not changed:
         return
-    before = {row["wanted_id"]: wanted[row["wanted_id"]] for row in changed}
-    _recount(tx, move, sorted(before), -1)
-    mine = (rows.workspace_id == bindparam("owner")) & (rows.id == bindparam("wanted_id"))
-    names = (*CHANGING, "failed_reason")
-    values = {name: bindparam(f"new_{name}", type_=rows[name].type) for name in names}
-    tx.execute(update(message).where(mine).values(modified_on=later(tx, message), **values), changed)
-    _recount(tx, move, sorted(before), 1)
-    note_messages(tx, move.workspace.id, before)
+    _recount(tx, move, sorted(changed), -1)
+    change_each_message(tx, move.workspace.id, changed)
+    _recount(tx, move, sorted(changed), 1)
 
 
 def _recount(tx: Transaction, move: Move, ids: Sequence[int], direction: int) -> None:
@@ -242,15 +228,15 @@ def _set_labels(
         counts[label_id] -= by_id[number]["visibility"] == VISIBLE
     for label_id, change in sorted(counts.items()):
         change_count(tx, move.workspace.id, label_id, change)
-    _touch(tx, move, message, {number for number, _ in (wanted - present) | gone} - new)
+    change_messages(tx, move.workspace.id, {number for number, _ in (wanted - present) | gone} - new)
 
 
 def _touch(tx: Transaction, move: Move, table: Any, ids: Iterable[int]) -> None:
-    """Moves the times of changed messages or broadcasts, by which mirrors see them."""
+    """Moves the times of changed broadcasts, by which mirrors see them."""
     changed = sorted(ids)
     for some in split(changed):
         mine = (table.c.workspace_id == move.workspace.id) & table.c.id.in_(some)
-        tx.execute(update(table).where(mine).values(modified_on=later(tx, table)))
+        tx.execute(update(table).where(mine).values(modified_on=later(table, tx.now, is_sqlite=tx.sqlite)))
     note_changed(tx, table, move.workspace.id, changed)
 
 

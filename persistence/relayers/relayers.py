@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select, update
 
 from flows.phones import PhoneError, country_of, parse_number
-from persistence.changes import note_changed, note_messages
+from persistence.changes import change_messages, note_changed
 from persistence.channels.channels import Source, insert_channel
 from persistence.channels.gateway_pace import drop_sends_of
 from persistence.channels.health import close_alarms
@@ -28,7 +28,6 @@ from persistence.messages.states import FAILED, IS_UNSENT, PENDING_COUNT
 from persistence.sql.columns import columns_for
 from persistence.sql.json_sql import declare_record
 from persistence.sql.pages import Order
-from persistence.stamps import later
 from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_registration
 from persistence.tables.messages import message
 from persistence.triggers.writes import archive_triggers_of_channels
@@ -126,10 +125,8 @@ def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) 
     """Fail the unsent messages of these channels, with the reason that the channel was removed."""
     if not channel_ids:
         return
-    theirs = (message.c.workspace_id == workspace_id) & message.c.channel_id.in_(channel_ids)
     failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
-    failing = update(message).where(theirs, IS_UNSENT).values(modified_on=later(tx, message), **failed)
-    note_messages(tx, workspace_id, tx.execute(failing.returning(message.c.id)).scalars())
+    change_messages(tx, workspace_id, message.c.channel_id.in_(channel_ids) & IS_UNSENT, failed)
     drop_sends_of(tx, workspace_id, channel_ids)
 
 

@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import bindparam, delete, literal, select, update
+from sqlalchemy import delete, literal, select
 
 from flows.phones import SENDER_NAME_LENGTH_MAX, normalize_number
 from flows.urns import Urn
-from persistence.changes import note_errors, note_messages
+from persistence.changes import change_each_message, note_errors
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, MessageName, call_fields, message_fields
 from persistence.channels.events import CALL_TYPES
@@ -25,7 +25,6 @@ from persistence.messages.incoming import Received, find_known_messages, store_r
 from persistence.messages.states import DELIVERED, ERRORED, FAILED, OUTGOING, QUEUED, SENT, WIRED
 from persistence.relayers.commands import CallReport, DeliveryReport, SmsReport, believe
 from persistence.sql.columns import UtcDateTime, new_uuid
-from persistence.stamps import later
 from persistence.tables.channels import channel_event, forgotten_report
 from persistence.tables.contacts import BLOCKED, contact
 from persistence.tables.messages import message
@@ -248,11 +247,8 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     if not moved:
         return
     names = ("status", "sent_on", "reported_on", "failed_reason", "error_count")
-    changes = [{"key": key} | {f"new_{name}": getattr(state, name) for name in names} for key, state in moved.items()]
-    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
-    statement = update(message).where(message.c.id == bindparam("key"), message.c.channel_id == source.id)
-    tx.execute(statement.values(modified_on=later(tx, message), **values), changes)
-    note_messages(tx, source.workspace_id, moved)
+    changes = {key: {name: getattr(state, name) for name in names} for key, state in moved.items()}
+    change_each_message(tx, source.workspace_id, changes)
     failures = [status for state in moved.values() for status, _ in state.moves if status in (ERRORED, FAILED)]
     note_errors(tx, source.workspace_id, source.id, len(failures))
     events = [event for key, state in moved.items() for event in _events(source, key, state)]

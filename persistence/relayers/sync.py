@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, Update, bindparam, delete, exists, insert, select, update
 
-from persistence.changes import note_changed, note_messages
+from persistence.changes import change_messages, note_changed
 from persistence.channels.channels import Source
 from persistence.channels.health import note_power_report
 from persistence.database import Transaction
@@ -16,7 +16,6 @@ from persistence.messages.states import ERRORED, IS_UNSENT, QUEUED, WIRED
 from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.relayers.relayers import Phone, release_channels
 from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
-from persistence.stamps import later
 from persistence.statements import among, statement
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.messages import VISIBLE, message
@@ -127,17 +126,14 @@ def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_ne
     mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
     unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
     if held:
-        wired = {"status": WIRED, "sent_on": tx.now, "modified_on": later(tx, message)}
         waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
-        wiring = update(message).where(unsent, waits).values(**wired)
-        note_messages(tx, phone.workspace_id, tx.execute(wiring.returning(message.c.id)).scalars())
+        change_messages(tx, phone.workspace_id, unsent & waits, {"status": WIRED, "sent_on": tx.now})
     rows = _select_unsent.rows(tx, phone.workspace_id, phone.id, held, only_new=only_new)
     found = [_Unsent(*row) for row in rows]
     give_up(tx, phone.workspace_id, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
     going = [row for row in found if row.may_go_out]
     new = [row.id for row in going if row.offered_on is None]
-    if new:
-        tx.execute(update(message).where(mine, message.c.id.in_(new)).values(offered_on=tx.now))
+    change_messages(tx, phone.workspace_id, new, {"offered_on": tx.now})
     commands: list[Command] = []
     for row in going:
         text = "\n".join([row.text, *(attachment["url"] for attachment in row.attachments)]).strip("\n")

@@ -10,7 +10,7 @@ from sqlalchemy import Row, select
 
 from flows.urns import Urn
 from persistence.change_effects import forget_messages
-from persistence.changes import NewMessage, Noted, note_messages
+from persistence.changes import NewMessage, Noted, change_messages
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.urns import ensure_owners
 from persistence.conversations.writes import COUNTED, INBOX, Unread, mark_read
@@ -278,7 +278,7 @@ def test_a_change_of_a_message_gives_it_a_new_time(database: Database, workspace
     before = stamps(database)[message_id]
 
     with database.writing() as tx:
-        note_messages(tx, workspace.id, [message_id])
+        change_messages(tx, workspace.id, [message_id])
 
     assert stamps(database)[message_id] > before
 

@@ -66,7 +66,7 @@ class TestMoments:
         clock.advance(hours=-1)
 
         with database.writing() as tx:
-            tx.execute(update(message).values(modified_on=later(tx, message)))
+            tx.execute(update(message).values(modified_on=later(message, tx.now, is_sqlite=tx.sqlite)))
 
         with database.reading() as tx:
             assert tx.execute(moments).scalar_one() > before

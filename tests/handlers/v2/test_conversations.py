@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from persistence.changes import note_messages
+from persistence.changes import change_messages
 from persistence.database import Database
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages
@@ -29,7 +30,7 @@ class Inbox:
         self.people.setdefault(name, "") or self.people.update({name: self._meet(name, number)})
         made = make_messages(self.database, self.workspace, self.people[name], count, **values)
         with self.database.writing() as tx:
-            note_messages(tx, self.workspace.id, made)
+            change_messages(tx, self.workspace.id, made, {"contact_id": message.c.contact_id})
         self.ids[name] = made
 
     def _meet(self, name: str, number: str) -> str:
