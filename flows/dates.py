@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
-from flows.clock import Clock
+from flows.clock import Clock, in_zone_of
 from flows.environment import Environment
 from flows.layouts import LayoutError, format_with_layout, move_to_zone, parse_with_layout
-from flows.moments import in_zone_of
 from flows.typed import plain
 
 __all__ = ["LayoutError", "format_with_layout", "move_to_zone", "parse_date", "parse_datetime", "parse_time"]

@@ -1,17 +1,30 @@
-"""Layouts of dates and times, such as `YYYY-MM-DD tt:mm` (flow format, layouts)."""
+"""Layouts of dates and times, such as `YYYY-MM-DD tt:mm` (flow format, layouts).
 
+Names of days, months and halves of the day, in the default language of an environment.
+
+The table beside this module has the names that most systems write, by language or by language and country; it was made
+from the locale data of the GNU C library, in which its authors claim no copyright. Languages that are not in it have
+the names of CLDR.
+"""
+
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Literal
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
 from zoneinfo import ZoneInfo
 
 import re2
 
-from flows.day_names import day_name, day_period, month_name
+from flows.clock import in_whole_minutes, write_offset
 from flows.environment import Environment
-from flows.moments import in_whole_minutes, write_offset
 from flows.typed import plain
+
+if TYPE_CHECKING:
+    from babel import Locale
 
 Kind = Literal["date", "time", "datetime"]
 
@@ -30,6 +43,80 @@ LAYOUT_LENGTH_MAX = 200
 
 _RUNS = re.compile(r"(.)\1*", re.DOTALL)
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})")
+_READ_PATTERNS = {
+    "YY": "(?P<short_year>[0-9]{2})",
+    "YYYY": "(?P<year>[0-9]{4})",
+    "M": "(?P<month>[0-9]{1,2})",
+    "MM": "(?P<month>[0-9]{2})",
+    "D": "(?P<day>[0-9]{1,2})",
+    "DD": "(?P<day>[0-9]{2})",
+    "h": "(?P<half_day_hour>[0-9]{1,2})",
+    "hh": "(?P<half_day_hour>[0-9]{2})",
+    "t": "(?P<hour>[0-9]{1,2})",
+    # Unlike other padded parts, hours of the day may be read with a single digit: people write 9:30.
+    "tt": "(?P<hour>[0-9]{1,2})",
+    "m": "(?P<minute>[0-9]{1,2})",
+    "mm": "(?P<minute>[0-9]{2})",
+    "s": "(?P<second>[0-9]{1,2})",
+    "ss": "(?P<second>[0-9]{2})",
+    "fff": "(?P<fraction>[0-9]{3})",
+    "ffffff": "(?P<fraction>[0-9]{6})",
+    "fffffffff": "(?P<fraction>[0-9]{9})",
+    "aa": "(?P<half>[aApP][mM])",
+    "AA": "(?P<half>[aApP][mM])",
+    "Z": "(?P<offset>Z|[+-][0-9]{2}:[0-9]{2})",
+    "ZZZ": "(?P<offset>Z|[+-][0-9]{2}:[0-9]{2})",
+}
+
+NOON_HOUR = 12
+
+
+@dataclass(frozen=True, slots=True)
+class DayNames:
+    """Names in one language: weeks begin on Monday, months with January; `halves` are before and after noon."""
+
+    days: Sequence[str]
+    short_days: Sequence[str]
+    months: Sequence[str]
+    short_months: Sequence[str]
+    halves: Sequence[str] = ("AM", "PM")
+
+
+def _names_of(environment: Environment) -> DayNames:
+    return _find_names(environment.default_language or "eng", environment.default_country)
+
+
+@lru_cache(maxsize=64)
+def _find_names(language: str, country: str) -> DayNames:
+    table = _load_table()
+    known = table.get(f"{language}-{country}") or table.get(language)
+    # Where several countries write the same names, one line has them and the others say which.
+    known = table[known] if isinstance(known, str) else known
+    if known:
+        return DayNames(**known)
+    from flows.locales import find_locale  # noqa: PLC0415  # it loads much, and most languages are in the table
+
+    return _read_locale(find_locale(language, country))
+
+
+@cache
+def _load_table() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(files("flows").joinpath("day_names.json").read_text(encoding="utf-8"))
+    return table
+
+
+def _read_locale(locale: "Locale") -> DayNames:
+    days, months = locale.days["format"], locale.months["format"]
+    halves = locale.day_periods["format"]["wide"]
+    return DayNames(
+        days=[days["wide"][day] for day in range(7)],
+        short_days=[days["abbreviated"][day] for day in range(7)],
+        months=[months["wide"][month] for month in range(1, 13)],
+        short_months=[months["abbreviated"][month] for month in range(1, 13)],
+        halves=[halves.get("am", "AM"), halves.get("pm", "PM")],
+    )
+
+
 _WRITERS: dict[str, Callable[[datetime, Environment], str]] = {
     "YY": lambda value, _: f"{value.year % 100:02}",
     "YYYY": lambda value, _: f"{value.year:04}",
@@ -56,30 +143,6 @@ _WRITERS: dict[str, Callable[[datetime, Environment], str]] = {
     "AA": lambda value, environment: day_period(environment, value.hour).upper(),
     "Z": lambda value, _: write_offset(value) or "Z",
     "ZZZ": lambda value, _: write_offset(value) or "+00:00",
-}
-_READ_PATTERNS = {
-    "YY": "(?P<short_year>[0-9]{2})",
-    "YYYY": "(?P<year>[0-9]{4})",
-    "M": "(?P<month>[0-9]{1,2})",
-    "MM": "(?P<month>[0-9]{2})",
-    "D": "(?P<day>[0-9]{1,2})",
-    "DD": "(?P<day>[0-9]{2})",
-    "h": "(?P<half_day_hour>[0-9]{1,2})",
-    "hh": "(?P<half_day_hour>[0-9]{2})",
-    "t": "(?P<hour>[0-9]{1,2})",
-    # Unlike other padded parts, hours of the day may be read with a single digit: people write 9:30.
-    "tt": "(?P<hour>[0-9]{1,2})",
-    "m": "(?P<minute>[0-9]{1,2})",
-    "mm": "(?P<minute>[0-9]{2})",
-    "s": "(?P<second>[0-9]{1,2})",
-    "ss": "(?P<second>[0-9]{2})",
-    "fff": "(?P<fraction>[0-9]{3})",
-    "ffffff": "(?P<fraction>[0-9]{6})",
-    "fffffffff": "(?P<fraction>[0-9]{9})",
-    "aa": "(?P<half>[aApP][mM])",
-    "AA": "(?P<half>[aApP][mM])",
-    "Z": "(?P<offset>Z|[+-][0-9]{2}:[0-9]{2})",
-    "ZZZ": "(?P<offset>Z|[+-][0-9]{2}:[0-9]{2})",
 }
 
 
@@ -120,6 +183,23 @@ def move_to_zone(moment: datetime, zone: ZoneInfo) -> datetime:
         return moment.astimezone(UTC).astimezone(zone)
     except OverflowError:
         return moment
+
+
+def month_name(environment: Environment, month: int, *, is_short: bool) -> str:
+    """The name of a month, January being 1, as it is written in dates."""
+    names = _names_of(environment)
+    return (names.short_months if is_short else names.months)[month - 1]
+
+
+def day_name(environment: Environment, weekday: int, *, is_short: bool) -> str:
+    """The name of a day of the week, Monday being 0."""
+    names = _names_of(environment)
+    return (names.short_days if is_short else names.days)[weekday]
+
+
+def day_period(environment: Environment, hour: int) -> str:
+    """The word for the half of the day that an hour of 0 to 23 belongs to."""
+    return _names_of(environment).halves[0 if hour < NOON_HOUR else 1]
 
 
 def _split(layout: str, allowed: frozenset[str], use: str) -> list[str]:

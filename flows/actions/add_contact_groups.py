@@ -3,8 +3,8 @@
 from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import MOST_REFERENCES, items, named
-from flows.engine.modifiers import membership
-from flows.engine.references import find_groups
+from flows.engine.modifiers.editor import add_to_groups
+from flows.engine.recipients import find_groups
 from flows.engine.visit import Visit
 
 
@@ -13,4 +13,4 @@ def add_contact_groups(visit: Visit, action: Action) -> None:
     """Adds the contact to the groups that exist."""
     groups = find_groups(visit, action.fields.get("groups") or ())
     if groups:
-        visit.change_contact(lambda editor: membership.add_to_groups(editor, groups))
+        visit.change_contact(lambda editor: add_to_groups(editor, groups))

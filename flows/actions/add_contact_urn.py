@@ -3,7 +3,7 @@
 from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import one_of, template
-from flows.engine.modifiers import addresses
+from flows.engine.modifiers.editor import APPEND, change_routes
 from flows.engine.visit import Visit
 from flows.urn_schemes import SCHEMES
 from flows.urns import Urn, UrnError, normalize
@@ -25,7 +25,7 @@ def add_contact_urn(visit: Visit, action: Action) -> None:
         visit.log.error("Can't add URN with empty path")
         return
     urn = _normalize(visit, Urn(action.fields["scheme"], path))
-    visit.change_contact(lambda editor: addresses.change_routes(editor, [(str(urn), None)], addresses.APPEND))
+    visit.change_contact(lambda editor: change_routes(editor, [(str(urn), None)], APPEND))
     if not visit.options.is_early:
         has_urn = visit.sprint.session.contact.has_urn(urn)
         visit.run.locals[HAS_URN_LOCAL] = urn.identity if has_urn else ""

@@ -3,7 +3,7 @@
 from flows.definition import Action
 from flows.definition.action_types import NOT_IN_BACKGROUND, action_type
 from flows.definition.fields import MOST_REFERENCES, items, named
-from flows.engine.references import find_labels
+from flows.engine.recipients import find_labels
 from flows.engine.visit import Visit
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SKIPPED, SUCCESS, action_type
 from flows.definition.fields import reference, template
-from flows.engine.field_values import plain_number
-from flows.engine.references import find_asset
+from flows.engine.contact import plain_number
+from flows.engine.recipients import find_asset
 from flows.engine.services import Classification
 from flows.engine.visit import Visit
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from flows.clock import parse_moment, write_moment
 from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import text
@@ -14,10 +15,9 @@ from flows.engine.state import Result, Step
 from flows.engine.visit import Visit
 from flows.engine.webhook_calls import CallOutcome, log_call, make_call, remember_call, save_call_result
 from flows.environment import Environment
-from flows.expressions.functions.formats import attachment_parts
+from flows.expressions.functions.numbers import attachment_parts
 from flows.expressions.rendering import render_json
 from flows.expressions.values import to_value
-from flows.moments import parse_moment, write_moment
 from flows.urns import UrnError, parse
 
 _NO_SUBSCRIBERS = "no subscribers"

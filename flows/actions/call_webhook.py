@@ -4,9 +4,8 @@ from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import one_of, template, texts_by_name
 from flows.engine.interface_events import JSON_HEADERS, POST, make_interface_event
-from flows.engine.router import to_plain
 from flows.engine.services import WebhookRequest
-from flows.engine.visit import Visit, describe_webhook
+from flows.engine.visit import Visit, describe_webhook, to_plain
 from flows.engine.webhook_calls import (
     SHOWN_URL_CHARACTERS,
     count_bytes,

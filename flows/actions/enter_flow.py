@@ -4,8 +4,7 @@ from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import NAME_LENGTH, boolean, reference
 from flows.engine.sprint import PushedFlow
-from flows.engine.visit import Visit
-from flows.engine.wait import BACKGROUND
+from flows.engine.visit import BACKGROUND, Visit
 
 
 @action_type({"flow": reference("flow", NAME_LENGTH, required=True), "terminal": boolean()}, drawn="Enter {flow}")

@@ -4,9 +4,9 @@ from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import TEXT_LENGTH, Field, reference, template, unchecked, user
 from flows.engine.contact import Ticket
-from flows.engine.modifiers import tickets
 from flows.engine.modifiers.editor import ContactEditor
-from flows.engine.references import find_asset, find_user
+from flows.engine.modifiers.editor import open_ticket as open_new_ticket
+from flows.engine.recipients import find_asset, find_user
 from flows.engine.visit import Visit
 
 NEW_TICKET_LOCAL = "_new_ticket"
@@ -50,7 +50,7 @@ def _open(visit: Visit, action: Action) -> Ticket | None:
     opened: list[Ticket] = []
 
     def change(editor: ContactEditor) -> bool:
-        ticket = tickets.open_ticket(editor, topic, assignee, note)
+        ticket = open_new_ticket(editor, topic, assignee, note)
         opened.extend([ticket] if ticket else [])
         return bool(opened)
 

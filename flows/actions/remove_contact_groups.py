@@ -6,8 +6,8 @@ from typing import Any
 from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import MOST_REFERENCES, CheckFailed, boolean, items, named
-from flows.engine.modifiers import membership
-from flows.engine.references import find_groups
+from flows.engine.modifiers.editor import remove_from_groups
+from flows.engine.recipients import find_groups
 from flows.engine.visit import Visit
 
 
@@ -31,4 +31,4 @@ def remove_contact_groups(visit: Visit, action: Action) -> None:
     else:
         groups = find_groups(visit, action.fields.get("groups") or ())
     if groups:
-        visit.change_contact(lambda editor: membership.remove_from_groups(editor, groups))
+        visit.change_contact(lambda editor: remove_from_groups(editor, groups))

@@ -4,7 +4,7 @@ from flows.definition import Action
 from flows.definition.action_types import NOT_OFFLINE, action_type
 from flows.definition.fields import reference
 from flows.engine.contact import without_query
-from flows.engine.references import find_asset
+from flows.engine.recipients import find_asset
 from flows.engine.visit import Visit
 
 

@@ -5,8 +5,7 @@ from typing import Any
 from flows.definition import Action
 from flows.definition.action_types import NOT_OFFLINE, action_type
 from flows.definition.fields import MESSAGE, RECIPIENTS, any_of
-from flows.engine.message_content import evaluate_content
-from flows.engine.message_templates import evaluate_variables, find_template
+from flows.engine.message_content import evaluate_content, evaluate_variables, find_template
 from flows.engine.recipients import resolve_recipients
 from flows.engine.visit import Visit
 

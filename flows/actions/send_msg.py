@@ -4,8 +4,14 @@ from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import MESSAGE, any_of
 from flows.engine.assets import Channel
-from flows.engine.message_content import evaluate_content, make_locale, start_message
-from flows.engine.message_templates import evaluate_variables, fill_template, find_template
+from flows.engine.message_content import (
+    evaluate_content,
+    evaluate_variables,
+    fill_template,
+    find_template,
+    make_locale,
+    start_message,
+)
 from flows.engine.visit import Visit
 from flows.urns import Urn
 

@@ -3,7 +3,7 @@
 from flows.definition import Action
 from flows.definition.action_types import NOT_OFFLINE, action_type
 from flows.definition.fields import reference
-from flows.engine.modifiers import addresses
+from flows.engine.modifiers.editor import prefer_channel
 from flows.engine.visit import Visit
 
 
@@ -15,4 +15,4 @@ def set_contact_channel(visit: Visit, action: Action) -> None:
     if given and channel is None:
         visit.log.missing_dependency("channel", given)
         return
-    visit.change_contact(lambda editor: addresses.prefer_channel(editor, channel))
+    visit.change_contact(lambda editor: prefer_channel(editor, channel))

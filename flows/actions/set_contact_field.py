@@ -3,7 +3,7 @@
 from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import reference, template
-from flows.engine.modifiers import attributes
+from flows.engine.modifiers.editor import change_field
 from flows.engine.visit import Visit
 
 
@@ -21,4 +21,4 @@ def set_contact_field(visit: Visit, action: Action) -> None:
     if field is None:
         visit.log.missing_dependency("field", given)
         return
-    visit.change_contact(lambda editor: attributes.change_field(editor, field, text))
+    visit.change_contact(lambda editor: change_field(editor, field, text))

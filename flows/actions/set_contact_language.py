@@ -3,7 +3,7 @@
 from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import template
-from flows.engine.modifiers import attributes
+from flows.engine.modifiers.editor import change_property
 from flows.engine.visit import Visit
 from flows.languages import is_language
 
@@ -22,4 +22,4 @@ def set_contact_language(visit: Visit, action: Action) -> None:
     elif language and not is_language(language.lower()):
         visit.log.error(f"unrecognized language code: {language}")
     else:
-        visit.change_contact(lambda editor: attributes.change_property(editor, "language", language.lower()))
+        visit.change_contact(lambda editor: change_property(editor, "language", language.lower()))

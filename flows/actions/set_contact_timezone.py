@@ -3,7 +3,7 @@
 from flows.definition import Action
 from flows.definition.action_types import action_type
 from flows.definition.fields import template
-from flows.engine.modifiers import attributes
+from flows.engine.modifiers.editor import change_property
 from flows.engine.visit import Visit
 from flows.environment import is_timezone
 
@@ -18,4 +18,4 @@ def set_contact_timezone(visit: Visit, action: Action) -> None:
     if timezone and not is_timezone(timezone):
         visit.log.error(f"Unrecognized timezone: '{timezone}'", "timezone:invalid", {"timezone": timezone})
         return
-    visit.change_contact(lambda editor: attributes.change_property(editor, "timezone", timezone))
+    visit.change_contact(lambda editor: change_property(editor, "timezone", timezone))

@@ -6,8 +6,7 @@ from uuid import UUID, uuid5
 from flows.definition import Action
 from flows.definition.action_types import FAILURE, NOT_OFFLINE, SUCCESS, action_type
 from flows.definition.fields import amounts_by_currency
-from flows.engine.contact import find_channel
-from flows.engine.field_values import plain_number
+from flows.engine.contact import find_channel, plain_number
 from flows.engine.services import AirtimeTransfer
 from flows.engine.visit import Visit
 from flows.numbers import render_decimal

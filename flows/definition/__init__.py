@@ -2,15 +2,12 @@
 
 from flows.definition.base_language import change_base_language
 from flows.definition.errors import DefinitionError
-from flows.definition.findings import Finding, list_findings, list_findings_of
-from flows.definition.inspection import Dependency, Inspection, inspect
-from flows.definition.issues import Issue
-from flows.definition.loading import load
+from flows.definition.issues import Dependency, Finding, Inspection, Issue, inspect, list_findings, list_findings_of
 from flows.definition.localization import localize
 from flows.definition.migrating import migrate
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
-from flows.definition.references import KnownAssets, Reference
-from flows.definition.results import ResultSpec
+from flows.definition.reading import load
+from flows.definition.references import KnownAssets, Reference, ResultSpec
 
 __all__ = ["Action", "Case", "Category", "DefinitionError", "Dependency", "Exit", "Finding", "Flow"]
 __all__ += ["Inspection", "Issue", "KnownAssets", "Node", "Reference", "ResultSpec", "Router", "Timeout"]

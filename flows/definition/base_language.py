@@ -6,10 +6,18 @@ from typing import Any
 from flows.definition.action_types import fields_of
 from flows.definition.errors import DefinitionError
 from flows.definition.flow_texts import read_texts
-from flows.definition.loading import load
 from flows.definition.migrating import PARTS_DEPTH
-from flows.definition.raw_parts import JsonObject, copy_parts, list_actions, list_cases, list_objects, list_routers
-from flows.definition.raw_translations import find_translation, set_translation
+from flows.definition.raw_parts import (
+    JsonObject,
+    copy_parts,
+    find_translation,
+    list_actions,
+    list_cases,
+    list_objects,
+    list_routers,
+    set_translation,
+)
+from flows.definition.reading import load
 from flows.languages import is_language
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from flows.definition.raw_parts import is_uuid
 from flows.expressions.decimals import check_range
-from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import ExpressionError
 from flows.words import told
 
 NAME_LENGTH, TEXT_LENGTH, VALUE_LENGTH = 64, 10_000, 1000

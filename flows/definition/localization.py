@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flows.definition.fields import CheckFailed
+from flows.definition.migrating import Version
 from flows.definition.model import Flow
-from flows.definition.raw_parts import JsonObject, is_uuid
-from flows.definition.raw_translations import list_translations
-from flows.definition.versions import Version
+from flows.definition.raw_parts import JsonObject, is_uuid, list_translations
 from flows.languages import is_language_of_translations
 from flows.words import told
 

@@ -1,15 +1,19 @@
-"""Migrates definitions of any version to a newer one, step by step (flow format, versions and migrations)."""
+"""Migrates definitions of any version to a newer one, step by step (flow format, versions and migrations).
 
+Versions of the definition format (flow format, versions and migrations).
+"""
+
+import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from flows.definition import steps_13, steps_14
-from flows.definition.derived_uuids import NewUuid, derive_uuids
 from flows.definition.errors import DefinitionError
 from flows.definition.legacy.definitions import is_legacy, migrate_legacy
-from flows.definition.raw_parts import JsonObject, copy_parts, read_text
-from flows.definition.versions import NEWEST, OLDEST, Version, newer_version, read_version, write_version
+from flows.definition.raw_parts import JsonObject, NewUuid, copy_parts, derive_uuids, read_text
 from flows.words import told
+
+Version: TypeAlias = tuple[int, int, int]
 
 STEPS: dict[Version, Callable[[JsonObject, NewUuid], None]] = {
     (13, 1, 0): steps_13.name_templating,
@@ -28,8 +32,12 @@ STEPS: dict[Version, Callable[[JsonObject, NewUuid], None]] = {
     (14, 4, 1): steps_14.straighten_webhook_splits,
     (14, 4, 2): steps_14.expect_missing_status,
 }
+
 # From the flow itself down to the parameters of a component of a message template.
 PARTS_DEPTH = 10
+OLDEST: Version = (13, 0, 0)
+NEWEST: Version = (14, 4, 2)
+VERSION = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})(?:\.([0-9]{1,3}))?")
 
 
 def migrate(
@@ -63,6 +71,25 @@ def migrate(
             step(migrated, new_uuid)
             migrated["spec_version"] = write_version(step_version)
     return migrated
+
+
+def newer_version(version: Version) -> str:
+    """Why a version cannot be read that is newer than this program."""
+    return f"version {write_version(version)} is newer than {write_version(NEWEST)}, the newest that is known here"
+
+
+def read_version(text: object) -> Version:
+    """A version string as numbers. Raises DefinitionError."""
+    found = VERSION.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        raise DefinitionError(f"{told(text)} is not a version such as 13.2.0", field="spec_version")
+    major, minor, patch = found.groups(default="0")
+    return int(major), int(minor), int(patch)
+
+
+def write_version(version: Version) -> str:
+    """A version in the form of definitions, such as `13.6.1`."""
+    return ".".join(str(number) for number in version)
 
 
 def _copy(definition: Mapping[str, Any]) -> JsonObject:

@@ -1,10 +1,20 @@
-"""Parts of an unchecked definition of any version: invalid parts are skipped."""
+"""Parts of an unchecked definition of any version: invalid parts are skipped.
+
+Translations of an unchecked definition: language, then item UUID, then property, then its texts.
+
+UUIDs for parts without one, derived from the definition itself (flow format, versions and migrations). A definition
+that is read again gets the same UUIDs, so that stored runs still match.
+"""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+from itertools import count
 from typing import Any
+from uuid import UUID
 
 JsonObject = dict[str, Any]
+
 # The minimum bytes of a value: a pair of quotes or brackets or a colon and a comma; a short number, true, false or
 # null.
 _PUNCTUATION_BYTES, _NUMBER_BYTES = 2, 3
@@ -12,6 +22,8 @@ OBJECT = (dict, Mapping)
 """For `isinstance`, which takes long for what is only known as a Mapping."""
 _LEAVES = frozenset((str, int, float, bool, type(None)))
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+NewUuid = Callable[[], str]
 
 
 def list_objects(value: object) -> list[JsonObject]:
@@ -98,3 +110,56 @@ def is_larger(value: object, most_bytes: int) -> bool:
         else:
             size += _NUMBER_BYTES
     return size > most_bytes
+
+
+def list_translations(flow: JsonObject) -> Iterator[tuple[str, JsonObject]]:
+    """Every language with the translations in it."""
+    localization = flow.get("localization")
+    if isinstance(localization, dict):
+        yield from ((language, items) for language, items in localization.items() if isinstance(items, dict))
+
+
+def find_translation(items: JsonObject, part: JsonObject, name: str) -> list[Any] | None:
+    """The texts of a property of a part, in the language whose translations are given; None if there are none."""
+    properties = items.get(read_text(part, "uuid"))
+    texts = properties.get(name) if isinstance(properties, dict) else None
+    return texts if isinstance(texts, list) else None
+
+
+def set_translation(items: JsonObject, part: JsonObject, name: str, texts: list[Any]) -> None:
+    """Sets the texts of a property of a part that has a UUID."""
+    uuid = read_text(part, "uuid")
+    if not uuid:
+        return
+    if not isinstance(items.get(uuid), dict):
+        items[uuid] = {}
+    items[uuid][name] = texts
+
+
+def drop_translation(items: JsonObject, part: JsonObject, name: str) -> None:
+    """Removes a property of a part, and the part itself if nothing of it is left."""
+    uuid = read_text(part, "uuid")
+    properties = items.get(uuid)
+    if isinstance(properties, dict):
+        properties.pop(name, None)
+        if not properties:
+            del items[uuid]
+
+
+def derive_uuids(definition: Mapping[str, Any]) -> NewUuid:
+    """A source of UUIDs that gives the same ones in the same order for the same flow."""
+    seed = _find_seed(definition)
+    numbers = count(1)
+
+    def derive() -> str:
+        digest = sha256(f"{seed}\n{next(numbers)}".encode("utf-8", "surrogatepass")).digest()
+        return str(UUID(bytes=digest[:16], version=4))
+
+    return derive
+
+
+def _find_seed(definition: Mapping[str, Any]) -> str:
+    metadata = definition.get("metadata")
+    places = (definition, metadata if isinstance(metadata, Mapping) else {})
+    texts = [place.get(key) for key in ("uuid", "name", "entry") for place in places]
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,6 +1,8 @@
 """Reading flow definitions of versions 13.0 to 14.4: types, limits and references are checked.
 
 Versions 13.0 to 14.4 are read in the same way; the migrations handle their differences.
+
+Loads definitions of any version: migrates and checks them.
 """
 
 import re
@@ -12,22 +14,26 @@ from uuid import UUID
 from flows.definition.action_types import FLOW_TYPES, action_types, check_action
 from flows.definition.errors import DefinitionError
 from flows.definition.fields import NAME_LENGTH, CheckFailed
-from flows.definition.localization import check_localization
+from flows.definition.localization import FIRST_WITH_LIMITS, check_localization, cut_translations
+from flows.definition.migrating import NEWEST, OLDEST, Version, migrate, newer_version, read_version
 from flows.definition.model import Action, Case, Category, Exit, Flow, Node, Router, Timeout, Wait
-from flows.definition.raw_parts import OBJECT, is_larger, is_uuid
-from flows.definition.versions import NEWEST, OLDEST, Version, newer_version, read_version
+from flows.definition.raw_parts import OBJECT, NewUuid, is_larger, is_uuid
+from flows.definition.references import Resolve, relink
 from flows.expressions.functions import find_function
 from flows.words import told
 
 MOST_NODES, MOST_ACTIONS, MOST_EXITS, MOST_CATEGORIES, MOST_CASES, MOST_ARGUMENTS = 1000, 100, 100, 100, 100, 10
 LANGUAGE, UNDETERMINED = re.compile(r"[a-z]{3}\Z"), "und"
+
 # The migration to this version gives every flow a language.
 FIRST_WITH_LANGUAGE = (13, 2, 0)
 MOST_UI_BYTES = 262_144
 DIAL_SECONDS, CALL_SECONDS = 60, 7200
 HINTS, MOST_TERMINATORS = {"audio", "digits", "image", "location", "video"}, 8
+
 # Names could be longer before; the migration to this version cuts them.
 FIRST_WITH_SHORT_NAMES = (13, 6, 1)
+
 # The migration to this version names categories without a name.
 FIRST_WITH_NAMED_CATEGORIES = (14, 0, 0)
 
@@ -37,20 +43,6 @@ def read_flow(definition: Mapping[str, Any]) -> Flow:
     if not isinstance(definition, OBJECT):
         raise DefinitionError(f"a definition is an object, not {told(definition)}")
     return _FlowReader(definition).read()
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-def _similar(given: object, known: Iterable[str]) -> str:
-    """A question after a word that may be misspelt."""
-    found = get_close_matches(given, known, 1) if isinstance(given, str) else []
-    return f"; did you mean {found[0]}?" if found else ""
-
-
-def _is_one_of(value: object, known: set[str]) -> bool:
-    return isinstance(value, str) and value in known
 
 
 class _FlowReader:
@@ -300,3 +292,52 @@ class _FlowReader:
         if value is not None and not isinstance(value, OBJECT):
             raise self.fail(f"is {told(value)}; an object is needed", field)
         return value or {}
+
+
+def load(
+    definition: Mapping[str, Any],
+    *,
+    to: str | None = None,
+    new_uuid: NewUuid | None = None,
+    media_url: str = "",
+    resolve: Resolve | None = None,
+    is_own: bool = False,
+) -> Flow:
+    """The flow of a definition of any version, in version `to` or the newest one; see `migrate`.
+
+    In flows before version 14, translations beyond today's limits are cut. With `resolve` the references are changed,
+    see `relink`. Raises DefinitionError, which names flow, node, action and field. The given definition is not changed
+    unless the caller gives it away (`is_own`); `Flow.raw` is the migrated one.
+
+    >>> load({"uuid": "50c3706e-fedb-42c0-8eab-dda3335714b7", "name": "Ask", "spec_version": "14.4.2",
+    ...       "language": "eng", "type": "messaging", "nodes": []}).name
+    'Ask'
+    """
+    migrated = migrate(definition, to=to, new_uuid=new_uuid, media_url=media_url, is_own=is_own)
+    if resolve is not None:
+        relink(migrated, resolve)
+    if _is_unlimited(definition):
+        cut_translations(migrated)
+    return read_flow(migrated)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
+
+
+def _similar(given: object, known: Iterable[str]) -> str:
+    """A question after a word that may be misspelt."""
+    found = get_close_matches(given, known, 1) if isinstance(given, str) else []
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+def _is_one_of(value: object, known: set[str]) -> bool:
+    return isinstance(value, str) and value in known
+
+
+def _is_unlimited(definition: Mapping[str, Any]) -> bool:
+    try:
+        return read_version(definition.get("spec_version")) < FIRST_WITH_LIMITS
+    except DefinitionError:
+        # The property for the version had another name before 13, and the oldest definitions have none.
+        return True

@@ -4,11 +4,20 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from flows.definition.derived_uuids import NewUuid
-from flows.definition.raw_parts import JsonObject, list_actions, list_objects, list_routers, read_text
-from flows.definition.raw_translations import drop_translation, find_translation, list_translations, set_translation
+from flows.definition.raw_parts import (
+    JsonObject,
+    NewUuid,
+    drop_translation,
+    find_translation,
+    list_actions,
+    list_objects,
+    list_routers,
+    list_translations,
+    read_text,
+    set_translation,
+)
 from flows.definition.template_places import rewrite_templates
-from flows.expressions.rewriting import rewrite_template
+from flows.expressions.paths import rewrite_template
 from flows.expressions.syntax import BracketLookup, ContextReference, DotLookup, Expression, TextLiteral
 from flows.words import snakify
 

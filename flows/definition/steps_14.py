@@ -1,16 +1,19 @@
 """The steps from version 14.0 to 14.4.2 (flow format, versions and migrations)."""
 
-from flows.definition.derived_uuids import NewUuid
 from flows.definition.raw_parts import (
     JsonObject,
+    NewUuid,
+    drop_translation,
+    find_translation,
     list_actions,
     list_cases,
     list_objects,
     list_routers,
     list_splits,
+    list_translations,
     read_text,
+    set_translation,
 )
-from flows.definition.raw_translations import drop_translation, find_translation, list_translations, set_translation
 from flows.languages import is_language_of_translations
 
 LONGEST_EXPIRATIONS_MINUTES = {"messaging": 20160, "voice": 15}

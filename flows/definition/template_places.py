@@ -4,8 +4,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from flows.definition.action_types import fields_of
-from flows.definition.raw_parts import JsonObject, list_actions, list_cases, list_objects, list_routers, read_text
-from flows.definition.raw_translations import find_translation, list_translations, set_translation
+from flows.definition.raw_parts import (
+    JsonObject,
+    find_translation,
+    list_actions,
+    list_cases,
+    list_objects,
+    list_routers,
+    list_translations,
+    read_text,
+    set_translation,
+)
 
 
 def rewrite_templates(flow: JsonObject, change: Callable[[str], str]) -> None:

@@ -6,7 +6,7 @@ clock object, everything else from services. The result is a session and a list 
 
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact
-from flows.engine.engine import interrupt, resume, start
+from flows.engine.engine import CheckedTrigger, interrupt, resume, start
 from flows.engine.errors import (
     AssetsError,
     ContactError,
@@ -21,7 +21,6 @@ from flows.engine.modifiers import ContactEditor, apply_modifier
 from flows.engine.options import Options
 from flows.engine.services import NO_SERVICES, ServiceError, Services
 from flows.engine.state import Result, Run, Session, Step
-from flows.engine.triggers import CheckedTrigger
 
 __all__ = ["NO_SERVICES", "Assets", "AssetsError", "CheckedTrigger", "Contact", "ContactEditor", "ContactError"]
 __all__ += ["EngineError", "Event", "EventLog", "ModifierError", "Options", "Result", "ResumeError", "Run"]

@@ -1,8 +1,11 @@
-"""The assets of a workspace that flows refer to (flow format, words used)."""
+"""The assets of a workspace that flows refer to (flow format, words used).
+
+Lets queries find the fields, groups and flows of a workspace's assets.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields
-from typing import Any, Self, TypeVar
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Self, TypeVar, cast
 
 from flows.asset_kinds import (
     FLOW,
@@ -27,18 +30,38 @@ from flows.asset_kinds import (
 )
 from flows.definition import DefinitionError, Flow, load
 from flows.engine.errors import AssetsError
-from flows.engine.input_schemas import FLOW_TO_READ, PLACE, TEMPLATE_TRANSLATION, Schema
-from flows.engine.schemas import Required, find_mismatch
+from flows.engine.input_schemas import FLOW_TO_READ, PLACE, TEMPLATE_TRANSLATION, Required, Schema, find_mismatch
 from flows.places import Place, PlaceError, read_places
+from flows.queries import FieldReference, NamedReference
+from flows.queries.resolver import ValueType
 from flows.words import lower
 
 __all__ = ["Assets", "Campaign", "Channel", "Classifier", "Field", "Global", "Group", "Label", "Llm", "Optin"]
+
+
 __all__ += ["Resthook", "Template", "TemplateTranslation", "Ticketer", "Topic", "User"]
+
 
 DEFAULT_TOPIC = "General"
 _EARLY_VERSION = "13.2.0"
 
 T = TypeVar("T")
+
+
+def _schema_of(record: type[Asset]) -> Schema:
+    """The schema of a record: strings, lists of strings, flags, and the translations of templates; properties without a
+    default are required."""
+    items = {"translations": Required(TEMPLATE_TRANSLATION)}
+    return {
+        each.name: Required(str)
+        if each.default is MISSING
+        else [items.get(each.name, Required(str))]
+        if each.default == ()
+        else bool
+        if each.default is False
+        else str
+        for each in fields(record)
+    }
 
 
 class Assets(AssetLists):
@@ -156,22 +179,6 @@ def _schema_of_all() -> Schema:
     return own | {"flows": [Required(FLOW_TO_READ)], "locations": [Required(PLACE)]}
 
 
-def _schema_of(record: type[Asset]) -> Schema:
-    """The schema of a record: strings, lists of strings, flags, and the translations of templates; properties without a
-    default are required."""
-    items = {"translations": Required(TEMPLATE_TRANSLATION)}
-    return {
-        each.name: Required(str)
-        if each.default is MISSING
-        else [items.get(each.name, Required(str))]
-        if each.default == ()
-        else bool
-        if each.default is False
-        else str
-        for each in fields(record)
-    }
-
-
 def _find_by_name(items: Iterable[T], name: str, name_of: Callable[[T], str]) -> T | None:
     wanted = lower(name)
     return next((item for item in items if lower(name_of(item)) == wanted), None)
@@ -184,3 +191,25 @@ def _definition_uuid(definition: Mapping[str, Any]) -> str:
 
 def _definition_name(definition: Mapping[str, Any]) -> str:
     return str(definition.get("name") or (definition.get("metadata") or {}).get("name", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class AssetResolver:
+    """Finds the records that queries refer to among assets."""
+
+    assets: Assets
+
+    def find_field(self, key: str) -> FieldReference | None:
+        """The field of a key."""
+        field = self.assets.fields.get(key)
+        return FieldReference(field.key, field.name, cast(ValueType, field.type), field.uuid) if field else None
+
+    def find_group(self, name: str) -> NamedReference | None:
+        """The group of a name, ignoring case."""
+        group = self.assets.find_group_by_name(name)
+        return NamedReference(group.uuid, group.name) if group else None
+
+    def find_flow(self, name: str) -> NamedReference | None:
+        """The flow of a name, ignoring case."""
+        uuid = self.assets.find_flow_uuid_by_name(name)
+        return NamedReference(uuid, name) if uuid else None

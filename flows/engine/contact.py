@@ -1,23 +1,30 @@
-"""The contact of a session (flow format, contact)."""
+"""The contact of a session (flow format, contact).
 
+Values of contact fields: how a string is read for a field of any type (flow format, field values).
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from datetime import datetime as Moment
+from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 from urllib.parse import urlencode
 
+from flows.clock import parse_moment
 from flows.engine.assets import Assets, Channel
 from flows.engine.errors import ContactError
-from flows.engine.field_values import FieldValue
-from flows.engine.input_schemas import CONTACT
-from flows.engine.schemas import Required, find_mismatch
+from flows.engine.input_schemas import CONTACT, Required, find_mismatch
 from flows.environment import Environment, is_timezone
-from flows.moments import parse_moment
+from flows.numbers import NumberError, parse_decimal
 from flows.phones import choose_sender, country_of
 from flows.urns import Urn, UrnError, parse
 
 STATUSES = ("active", "blocked", "stopped", "archived")
 _CHANNEL_QUERY = "channel"
+
+_PLACE_LEVELS = ("state", "district", "ward")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,69 @@ class Ticket:
         if self.body:
             written["body"] = self.body
         return written
+
+
+def channel_uuid_of(urn: Urn) -> str:
+    """The UUID of the channel that a URN prefers, or an empty string."""
+    name, _, value = urn.query.partition("=")
+    if name == _CHANNEL_QUERY and value.replace("-", "").isalnum():
+        return value  # as hosts write it: needed for every text, and much faster than parsing a query
+    values = urn.query_values.get(_CHANNEL_QUERY) if urn.query else None
+    return values[0] if values else ""
+
+
+def _read_stored(stored: object) -> Decimal | None:
+    try:
+        number = Decimal(str(stored))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A string and everything as which it can be read; datetimes are kept as ISO strings, places as paths."""
+
+    text: str
+    number: Decimal | None = None
+    datetime: str = ""
+    state: str = ""
+    district: str = ""
+    ward: str = ""
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> Self:
+        """Reads the stored form."""
+        text = str(source.get("text") or "")
+        texts = {name: str(source.get(name) or "") for name in ("datetime", *_PLACE_LEVELS)}
+        return cls(text, _read_number(text, source.get("number")), **texts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form, without empty parts."""
+        written: dict[str, Any] = {"text": self.text}
+        if self.datetime:
+            written["datetime"] = self.datetime
+        if self.number is not None:
+            written["number"] = plain_number(self.number)
+        for level in _PLACE_LEVELS:
+            if getattr(self, level):
+                written[level] = getattr(self, level)
+        return written
+
+    @property
+    def moment(self) -> Moment | None:
+        """The datetime as such."""
+        return parse_moment(self.datetime) if self.datetime else None
+
+    def typed(self, field_type: str) -> str | Decimal | Moment | None:
+        """The part with the field's own type, None if the string cannot be read as that type."""
+        if field_type == "number":
+            return self.number
+        if field_type == "datetime":
+            return self.moment
+        if field_type in _PLACE_LEVELS:
+            return getattr(self, field_type) or None
+        return self.text
 
 
 @dataclass(slots=True)
@@ -183,15 +253,6 @@ def without_query(urn: Urn) -> str:
     return str(replace(urn, query="") if urn.query else urn)
 
 
-def channel_uuid_of(urn: Urn) -> str:
-    """The UUID of the channel that a URN prefers, or an empty string."""
-    name, _, value = urn.query.partition("=")
-    if name == _CHANNEL_QUERY and value.replace("-", "").isalnum():
-        return value  # as hosts write it: needed for every text, and much faster than parsing a query
-    values = urn.query_values.get(_CHANNEL_QUERY) if urn.query else None
-    return values[0] if values else ""
-
-
 def with_channel(urn: Urn, channel_uuid: str) -> Urn:
     """The same URN with another preferred channel; an empty string for none."""
     values = urn.query_values
@@ -224,6 +285,14 @@ def find_channel(urn: Urn, assets: Assets) -> Channel | None:
     return candidates[0] if candidates else None
 
 
+def plain_number(number: Decimal) -> int | float | str:
+    """A number for JSON: an integer if it is whole, a string in the rare case that a float would not be exact."""
+    if number == number.to_integral_value():
+        return int(number)
+    approximate = float(number)
+    return approximate if Decimal(repr(approximate)) == number else format(number, "f")
+
+
 def _read_urns(texts: Sequence[str]) -> list[Urn]:
     urns = []
     for text in texts:
@@ -233,3 +302,15 @@ def _read_urns(texts: Sequence[str]) -> list[Urn]:
             # The host's data may be older than its rules; invalid URNs cannot be used anyway.
             continue
     return urns
+
+
+def _read_number(text: str, stored: object) -> Decimal | None:
+    if stored is None:
+        return None
+    known = _read_stored(stored)
+    try:
+        # The string is exact if JSON's number may not be; in another number format it is another number.
+        exact = parse_decimal(text)
+    except NumberError:
+        return known
+    return exact if known is None or math.isclose(exact, known) else known

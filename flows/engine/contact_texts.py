@@ -8,8 +8,7 @@ from flows.engine.contact import Contact, localize_environment
 from flows.engine.context import CONTACT_ROOTS, ContactSource, build_contact_context
 from flows.engine.options import DEFAULT_OPTIONS, Options
 from flows.environment import Environment
-from flows.expressions.budget import bulk_budget
-from flows.expressions.evaluation import Evaluation, Resources
+from flows.expressions.evaluation import Evaluation, Resources, bulk_budget
 from flows.expressions.scanner import TokenKind, scan_template
 from flows.expressions.templates import Template, cut_text
 from flows.words import replace_unpaired

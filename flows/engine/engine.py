@@ -1,26 +1,39 @@
-"""Starts and resumes sessions (flow format, the engine)."""
+"""Starts and resumes sessions (flow format, the engine).
+
+Runs a session from node to node until it waits or ends (flow format, a sprint).
+
+Triggers, which start sessions (flow format, triggers).
+
+Resumes, which continue sessions (flow format, resuming).
+"""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from enum import Enum, auto
+from typing import Any, NamedTuple, cast
 
 from flows.clock import SYSTEM_CLOCK, Clock
-from flows.definition import DefinitionError, Flow
+from flows.definition import Action, DefinitionError, Flow, Node
+from flows.definition.action_types import action_types
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact
-from flows.engine.errors import ResumeError, TriggerError
+from flows.engine.errors import ContactError, ResumeError, TriggerError
 from flows.engine.events import EventLog
-from flows.engine.loop import Departure, find_flow_of, leave_step, run_sprint
+from flows.engine.input_schemas import ANYTHING, RESUME, TRIGGER, find_mismatch
 from flows.engine.options import DEFAULT_OPTIONS, Options
-from flows.engine.resumes import apply_resume, read_resume
-from flows.engine.router import Choice, route, route_timeout
 from flows.engine.services import NO_SERVICES, Services
 from flows.engine.sprint import PushedFlow, Sprint
-from flows.engine.state import ACTIVE, EXPIRED, INTERRUPTED, Session
-from flows.engine.triggers import check_trigger, prepare_trigger
-from flows.engine.visit import Visit
-from flows.engine.wait import accepts
-from flows.environment import Environment
+from flows.engine.state import ACTIVE, COMPLETED, EXPIRED, FAILED, INTERRUPTED, WAITING, Run, Session, Step
+from flows.engine.visit import Choice, Visit, accepts, begin_wait, receive_message, route, route_timeout
+from flows.environment import Environment, EnvironmentSettingError, is_timezone
 from flows.events import AnyEvent
+
+TRIGGER_TYPES = ("campaign", "channel", "chat", "call", "flow_action", "manual", "msg", "optin", "ticket", "voice")
+KEYWORD_MATCHES = ("first_word", "only_word")
+_NEEDED = {"flow_action": ("run_summary",), "ticket": ("ticket",)}
+
+RESUME_TYPES = ("msg", "dial", "wait_timeout", "wait_expiration")
+DIAL_STATUSES = ("answered", "no_answer", "busy", "failed")
+_EARLY_NAMES = {"run_expiration": "wait_expiration"}
 
 
 def start(
@@ -115,6 +128,157 @@ def interrupt(
     return _finish(sprint)
 
 
+class Ending(Enum):
+    """How the visit of a node ended."""
+
+    WAITS = auto()
+    LEAVES = auto()
+    FAILED = auto()
+
+
+class Departure(NamedTuple):
+    """A node left by an exit; no node at the beginning of a flow or if there is no destination."""
+
+    node: Node | None = None
+    choice: Choice = Choice("")
+
+
+def run_sprint(sprint: Sprint, run: Run | None, departure: Departure) -> None:
+    """Continues where a run left a node, or with a pushed flow, until the session waits or ends."""
+    while True:
+        if sprint.pushed is not None:
+            run, node = _enter_pushed(sprint, run)
+            if run is None:
+                return
+        else:
+            assert run is not None, "a sprint begins with a run or with a pushed flow"
+            node = _follow(sprint, run, departure)
+        if run is None:
+            return
+        if node is None:
+            next_run = _leave_run(sprint, run)
+            if next_run is None:
+                return
+            run, departure = next_run, _return_to(sprint, next_run, departure.node)
+            continue
+        ending, departure = _visit(sprint, run, node)
+        if ending is Ending.WAITS:
+            return
+
+
+def find_flow_of(sprint: Sprint, run: Run) -> Flow | None:
+    """The flow of a run, if it still exists."""
+    return sprint.find_flow(str(run.flow.get("uuid", "")))
+
+
+def leave_step(visit: Visit, choice: Choice) -> Choice:
+    """Records by which exit the current node is left; fails the run if its router found none."""
+    run = visit.run
+    if visit.node.router is not None and not choice.exit_uuid:
+        visit.sprint.fail(run, f"Router on node[uuid={visit.node.uuid}] failed to pick a category")
+    if run.path and choice.exit_uuid:
+        run.path[-1] = run.path[-1].left_by(choice.exit_uuid)
+    return choice
+
+
+def check_trigger(trigger: Mapping[str, Any]) -> None:
+    """Checks a trigger against its schema; raises TriggerError."""
+    if isinstance(trigger, CheckedTrigger):
+        return
+    if not isinstance(trigger, Mapping):
+        raise TriggerError("a trigger is an object")
+    mismatch = find_mismatch(trigger, TRIGGER) or find_mismatch(trigger, ANYTHING)
+    if mismatch:
+        raise TriggerError(f"field '{mismatch}' is missing or of another type")
+    kind = trigger.get("type")
+    if kind not in TRIGGER_TYPES:
+        raise TriggerError(f"{kind!r} is not a type of trigger")
+    missing = [name for name in ("flow", *_NEEDED.get(kind, ())) if not isinstance(trigger.get(name), Mapping)]
+    if kind == "ticket":
+        missing = [name for name in missing if name != "ticket" or not (trigger.get("event") or {}).get("ticket")]
+    if missing:
+        raise TriggerError(", ".join(f"field '{name}' is required" for name in missing))
+    _check_event(kind, trigger)
+
+
+def _check_event(kind: str, trigger: Mapping[str, Any]) -> None:
+    event = trigger.get("event")
+    if kind == "campaign" and (event is None or event.get("type", "campaign_fired") != "campaign_fired"):
+        raise TriggerError("campaign trigger event must be of type campaign_fired")
+    if kind == "msg":
+        _check_message(trigger)
+    if kind in ("chat", "channel", "optin", "call") and event is None:
+        raise TriggerError("field 'event' is required")
+
+
+def _check_message(trigger: Mapping[str, Any]) -> None:
+    message = (trigger.get("event") or {}).get("msg") or trigger.get("msg")
+    if not isinstance(message, Mapping):
+        raise TriggerError("field 'event' is required")
+    match = trigger.get("keyword_match")
+    if match is None:
+        return
+    for name in ("type", "keyword"):
+        if not match.get(name):
+            raise TriggerError(f"field 'keyword_match.{name}' is required")
+    if match["type"] not in KEYWORD_MATCHES:
+        raise TriggerError(f"{match['type']!r} is not a type of keyword match")
+
+
+class CheckedTrigger(dict[str, Any]):
+    """A trigger that was checked once, to start many contacts with. Nobody may change it. Raises TriggerError."""
+
+    def __init__(self, trigger: Mapping[str, Any]) -> None:
+        check_trigger(trigger)
+        super().__init__(trigger)
+
+
+def prepare_trigger(sprint: Sprint) -> None:
+    """Applies a trigger before the first run begins: a message becomes the input."""
+    trigger = sprint.session.trigger
+    if trigger["type"] == "msg":
+        receive_message(sprint, trigger, str(trigger.get("triggered_on") or ""))
+
+
+def read_resume(resume: Mapping[str, Any]) -> dict[str, Any]:
+    """Checks a resume against its schema and converts older names; raises ResumeError."""
+    if not isinstance(resume, Mapping):
+        raise ResumeError("a resume is an object")
+    mismatch = find_mismatch(resume, RESUME)
+    if mismatch:
+        raise ResumeError(f"field '{mismatch}' is missing or of another type")
+    kind = _EARLY_NAMES.get(str(resume.get("type")), resume.get("type"))
+    if kind not in RESUME_TYPES:
+        raise ResumeError(f"{kind!r} is not a type of resume")
+    part = (resume.get("event") or {}).get(kind) or resume.get(kind)
+    if kind in ("msg", "dial") and not isinstance(part, Mapping):
+        raise ResumeError(f"field 'event.{kind}' is required")
+    if kind == "dial" and isinstance(part, Mapping) and part.get("status") not in DIAL_STATUSES:
+        raise ResumeError(f"{part.get('status')!r} is not how a call can end")
+    return {**resume, "type": kind}
+
+
+def apply_resume(sprint: Sprint, run: Run) -> None:
+    """Applies a resume before the waiting node is left."""
+    assert sprint.resume is not None
+    _refresh(sprint, sprint.resume)
+    kind = sprint.resume["type"]
+    if kind == "msg":
+        receive_message(sprint, sprint.resume, str(sprint.resume.get("resumed_on") or ""))
+        run.had_input = True
+    else:
+        sprint.session.input = None
+    if kind == "wait_expiration":
+        if sprint.options.is_early:
+            sprint.log.add("run_expired", {"run_uuid": run.uuid})
+        sprint.end_run(run, EXPIRED)
+    elif sprint.options.is_early and kind == "wait_timeout":
+        sprint.log.add("wait_timed_out")
+    elif sprint.options.is_early and kind == "dial":
+        dial = (sprint.resume.get("event") or {}).get("dial") or sprint.resume["dial"]
+        sprint.log.add("dial_ended", {"dial": dict(dial)})
+
+
 def _find_trigger_flow(assets: Assets, trigger: Mapping[str, Any]) -> Flow:
     uuid = str(trigger["flow"]["uuid"])
     try:
@@ -171,3 +335,129 @@ def _choose_exit(visit: Visit, kind: str) -> Choice:
 def _finish(sprint: Sprint) -> tuple[Session, list[AnyEvent]]:
     sprint.session.segments = sprint.segments
     return sprint.session, cast("list[AnyEvent]", sprint.log.events)
+
+
+def _enter_pushed(sprint: Sprint, parent: Run | None) -> tuple[Run | None, Node | None]:
+    pushed = sprint.pushed
+    assert pushed is not None
+    sprint.pushed = None
+    if pushed.is_terminal:
+        sprint.complete_runs()
+    if len(sprint.session.runs) >= sprint.options.runs_per_session and parent is not None:
+        sprint.fail(parent, f"Reached maximum number of runs per session ({sprint.options.runs_per_session})")
+        sprint.session.status = FAILED
+        return None, None
+    parent_uuid = parent.uuid if parent else _started_by(sprint)
+    run = sprint.start_run(pushed.flow, parent, parent_uuid, is_terminal=pushed.is_terminal)
+    return run, pushed.flow.nodes[0] if pushed.flow.nodes else None
+
+
+def _started_by(sprint: Sprint) -> str:
+    summary = sprint.session.trigger.get("run_summary") or {}
+    return str(summary.get("uuid", ""))
+
+
+def _follow(sprint: Sprint, run: Run, departure: Departure) -> Node | None:
+    flow = find_flow_of(sprint, run)
+    if flow is None or departure.node is None or not departure.choice.exit_uuid or run.is_over:
+        return None
+    destination = flow.destination_of(departure.choice.exit_uuid)
+    if destination is None:
+        return None
+    segment = {
+        "flow_uuid": flow.uuid,
+        "node_uuid": departure.node.uuid,
+        "exit_uuid": departure.choice.exit_uuid,
+        "operand": departure.choice.operand,
+        "destination_uuid": destination.uuid,
+        "time": sprint.now(),
+    }
+    if not departure.choice.operand:
+        del segment["operand"]
+    sprint.segments.append(segment)
+    return destination
+
+
+def _leave_run(sprint: Sprint, run: Run) -> Run | None:
+    if not run.is_over:
+        sprint.end_run(run, COMPLETED)
+    parent = sprint.session.find_run(run.parent_uuid) if run.parent_uuid else None
+    if parent is None or parent.status != ACTIVE:
+        sprint.session.status = FAILED if run.status == FAILED else COMPLETED
+        return None
+    if run.status == FAILED:
+        sprint.end_run(parent, FAILED)
+        return _leave_run(sprint, parent)
+    return parent
+
+
+def _return_to(sprint: Sprint, run: Run, left: Node | None) -> Departure:
+    flow = find_flow_of(sprint, run)
+    node = flow.find_node(run.path[-1].node_uuid) if flow and run.path else None
+    if flow is None or node is None:
+        sprint.log.step_uuid = ""
+        sprint.fail(run, "Can't resume run with missing flow asset" if flow is None else "Can't find node in flow")
+        return Departure()
+    sprint.log.step_uuid = run.path[-1].uuid
+    choice = _route(Visit(sprint, run, flow, node))
+    # Segments of a return were always counted for the node visited last, which is the child's.
+    return Departure(left or node, choice)
+
+
+def _visit(sprint: Sprint, run: Run, node: Node) -> tuple[Ending, Departure]:
+    sprint.steps += 1
+    if sprint.steps > sprint.options.steps_per_sprint:
+        sprint.fail(run, f"Reached maximum number of steps per sprint ({sprint.options.steps_per_sprint})")
+        return Ending.FAILED, Departure()
+    now = sprint.now()
+    step = Step(node.uuid, now, uuid=sprint.clock.uuid() if sprint.options.is_early else "")
+    run.path.append(step)
+    run.modified_on = now
+    sprint.log.step_uuid = step.uuid
+    flow = find_flow_of(sprint, run)
+    assert flow is not None, "the node that is visited was found in it"
+    visit = Visit(sprint, run, flow, node)
+    for action in node.actions:
+        _run_action(visit, action)
+        if run.is_over:
+            return Ending.FAILED, Departure()
+    if sprint.pushed is not None:
+        return Ending.LEAVES, Departure(node)
+    if node.router is not None and node.router.wait is not None and begin_wait(visit, node.router.wait):
+        run.status = WAITING
+        sprint.session.status = WAITING
+        return Ending.WAITS, Departure()
+    return Ending.LEAVES, Departure(node, _route(visit))
+
+
+def _run_action(visit: Visit, action: Action) -> None:
+    kind = action_types().get(action.type)
+    if kind is None:
+        visit.log.error(f"{action.type} actions are not supported", "action:unsupported")
+    else:
+        kind.run(visit, action)
+
+
+def _route(visit: Visit) -> Choice:
+    router = visit.node.router
+    exits = visit.node.exits
+    return leave_step(visit, route(visit, router) if router else Choice(exits[0].uuid if exits else ""))
+
+
+def _refresh(sprint: Sprint, resume: Mapping[str, Any]) -> None:
+    # In generation 13 hosts send data that may have changed meanwhile with the resume.
+    session = sprint.session
+    try:
+        environment = Environment.from_json(resume["environment"]) if resume.get("environment") else None
+        contact = Contact.from_json(resume["contact"]) if resume.get("contact") else None
+    except (ContactError, EnvironmentSettingError) as error:
+        raise ResumeError(f"resume cannot be read: {error}") from error
+    if environment is not None and not is_timezone(environment.timezone):
+        raise ResumeError(f"{environment.timezone!r} is not a timezone")
+    if environment is not None and environment != session.environment:
+        session.environment = environment
+        sprint.log.add("environment_refreshed", {"environment": environment.to_json()})
+    if contact is not None and contact != session.contact:
+        session.contact = contact
+        sprint.log.add("contact_refreshed", {"contact": contact.to_json()})
+    sprint.forget_environment()

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from flows.clock import Clock
+from flows.clock import Clock, write_moment
 from flows.expressions.templates import TextResult, ValueResult
-from flows.moments import write_moment
 
 Event: TypeAlias = Mapping[str, Any]
 """An event as plain data; `flows.events` has the types of each kind."""

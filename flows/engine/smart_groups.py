@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from flows.contact_reference import write_contact_reference
-from flows.engine.asset_resolver import AssetResolver
-from flows.engine.assets import Assets, Group
+from flows.engine.assets import AssetResolver, Assets, Group
 from flows.engine.contact import Contact
 from flows.environment import Environment
 from flows.queries import PropertyKind, Query, QueryError, QueryValue, evaluate, parse_query
+from flows.urns import write_contact_reference
 
 CACHED_ASSETS = 64
 

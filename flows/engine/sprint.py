@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from flows.clock import Clock
+from flows.clock import Clock, write_moment
 from flows.definition import Flow
 from flows.engine.assets import Assets
 from flows.engine.contact import localize_environment
@@ -15,11 +15,8 @@ from flows.engine.options import Options
 from flows.engine.services import Services
 from flows.engine.state import ACTIVE, COMPLETED, FAILED, WAITING, Run, Session
 from flows.environment import Environment
-from flows.expressions.budget import Budget, sprint_budget
-from flows.expressions.errors import ExpressionTooComplexError
-from flows.expressions.evaluation import Resources
+from flows.expressions.evaluation import Budget, ExpressionTooComplexError, Resources, sprint_budget
 from flows.expressions.values import Value
-from flows.moments import write_moment
 
 FREE_CHARACTERS = 1000
 UNITS_PER_CHARACTER = 5

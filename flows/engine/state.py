@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, Self
 
 from flows.engine.contact import Contact
 from flows.engine.errors import ContactError, SessionStateError
-from flows.engine.input_schemas import SESSION
+from flows.engine.input_schemas import SESSION, Required, find_mismatch
 from flows.engine.options import GENERATIONS
-from flows.engine.schemas import Required, find_mismatch
 from flows.environment import Environment, EnvironmentSettingError
 
 STAMP = 1

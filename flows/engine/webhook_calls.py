@@ -8,11 +8,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from flows.definition.action_types import FAILURE, SUCCESS
-from flows.engine.router import ESCAPED_NUL, to_plain
 from flows.engine.services import WebhookReply, WebhookRequest
-from flows.engine.visit import Visit, describe_webhook
-from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
-from flows.expressions.json_reading import read_json
+from flows.engine.visit import ESCAPED_NUL, Visit, describe_webhook, to_plain
+from flows.expressions.conversions import read_json
+from flows.expressions.evaluation import ExpressionError, ExpressionTooComplexError
 from flows.expressions.templates import cut_text
 from flows.expressions.values import Property, Value, XObject
 from flows.header_values import CONTROL_CHARACTER

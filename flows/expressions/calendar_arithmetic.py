@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
-from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import ExpressionError
 
 MONTHS_PER_YEAR = 12
 DAYS_PER_WEEK = 7

@@ -2,20 +2,35 @@
 
 Each takes the evaluation and a value and raises ExpressionError if the value cannot be converted; an error value is
 raised as its error. An object is replaced by its default, if it has one.
+
+Formats values as people in a workspace write them (flow format, `format`).
+
+Reads JSON text into values (flow format, conversions).
 """
 
+import json
+import re
 from datetime import date, datetime, time
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from typing import Any, NoReturn
 
 from flows.dates import parse_date, parse_datetime, parse_time
 from flows.expressions import decimals
-from flows.expressions.errors import ExpressionError
-from flows.expressions.evaluation import Evaluation
-from flows.expressions.rendering import check_depth, render
+from flows.expressions.decimals import check_range
+from flows.expressions.evaluation import OUT_OF_RANGE, Budget, Evaluation, ExpressionError
+from flows.expressions.rendering import VALUE_NESTING_LIMIT, check_depth, render
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject, describe
-from flows.numbers import render_decimal
+from flows.layouts import format_with_layout
+from flows.numbers import format_number, render_decimal
+from flows.words import replace_unpaired
 
 HOURS_PER_DAY = 24
+
+INDENT = "  "
+
+CHARACTERS_PER_UNIT = 2
+_DEFAULT_PROPERTY = "__default__"
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def raise_error(value: Value) -> None:
@@ -172,3 +187,110 @@ def in_zone(evaluation: Evaluation, moment: datetime) -> datetime:
         return moment.astimezone(evaluation.environment.zone)
     except OverflowError:
         raise ExpressionError("datetime is out of range") from None
+
+
+def format_value(evaluation: Evaluation, value: Value, depth: int = 0) -> str:
+    """Numbers and dates in the environment's formats, items and properties of several lines in lists."""
+    check_depth(depth)
+    evaluation.budget.spend()
+    if isinstance(value, XArray):
+        return _format_array([format_value(evaluation, item, depth + 1) for item in value], evaluation)
+    if isinstance(value, XObject):
+        if value.has_default:
+            return format_value(evaluation, value.default, depth + 1)
+        pairs = [(name, format_value(evaluation, item, depth + 1)) for name, item in value.items()]
+        return _format_object(pairs, evaluation)
+    return _format_simple(evaluation, value)
+
+
+def read_json(text: str, budget: Budget | None = None) -> Value:
+    """The value of a JSON text; raises ExpressionError for anything else.
+
+    A property `__default__` becomes its object's default, a number out of range an error value in its place.
+    """
+    budget = budget or Budget()
+    budget.spend(len(text) // CHARACTERS_PER_UNIT)
+    _check_nesting(text)
+    try:
+        decoded = json.loads(text, parse_int=_read_number, parse_float=_read_number, parse_constant=_refuse_constant)
+    except ValueError:
+        raise ExpressionError("invalid JSON") from None
+    return _to_value(decoded, budget)
+
+
+def _format_simple(evaluation: Evaluation, value: Value) -> str:
+    environment = evaluation.environment
+    if isinstance(value, Decimal):
+        return format_number(value, environment.number_format)
+    if isinstance(value, datetime):
+        layout = f"{environment.date_format} {environment.time_format}"
+        return format_with_layout(in_zone(evaluation, value), layout, environment, "datetime")
+    if isinstance(value, date):
+        return format_with_layout(value, environment.date_format, environment, "date")
+    if isinstance(value, time):
+        return format_with_layout(value, environment.time_format, environment, "time")
+    return render(value)
+
+
+def _format_array(texts: list[str], evaluation: Evaluation) -> str:
+    _reserve(texts, evaluation)
+    if any("\n" in text for text in texts):
+        return "\n".join("- " + _indent(text)[len(INDENT) :] for text in texts)
+    return ", ".join(texts)
+
+
+def _reserve(texts: list[str], evaluation: Evaluation) -> None:
+    length = sum(map(len, texts))
+    evaluation.budget.spend(len(texts) + length // 16)
+    if length > evaluation.budget.cost:
+        evaluation.budget.reserve(length)
+
+
+def _format_object(pairs: list[tuple[str, str]], evaluation: Evaluation) -> str:
+    _reserve([text for _, text in pairs], evaluation)
+    lines = [f"{name}:\n{_indent(text)}" if "\n" in text else f"{name}: {text}" for name, text in pairs]
+    return "\n".join(lines)
+
+
+def _indent(text: str) -> str:
+    return "\n".join(INDENT + line for line in text.split("\n"))
+
+
+def _check_nesting(text: str) -> None:
+    depth = 0
+    for found in _STRING_OR_BRACKET.finditer(text):
+        depth += (found[0] in "[{") - (found[0] in "]}")
+        if depth > VALUE_NESTING_LIMIT:
+            raise ExpressionError("value nesting too deep")
+
+
+def _read_number(digits: str) -> Decimal | XError:
+    try:
+        return check_range(Decimal(digits))
+    except (InvalidOperation, ExpressionError):
+        return XError(OUT_OF_RANGE)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
+
+
+def _to_value(decoded: Any, budget: Budget) -> Value:
+    budget.charge(decoded if isinstance(decoded, str) else None)
+    if isinstance(decoded, dict):
+        properties = {_clean(name): _to_value(item, budget) for name, item in decoded.items()}
+        if _DEFAULT_PROPERTY in properties:
+            default = properties.pop(_DEFAULT_PROPERTY)
+            return XObject(properties, default=default)
+        return XObject(properties)
+    if isinstance(decoded, list):
+        return XArray([_to_value(item, budget) for item in decoded])
+    if isinstance(decoded, str):
+        return _clean(decoded)
+    simple: Value = decoded
+    return simple
+
+
+def _clean(text: str) -> str:
+    # Escapes of unpaired surrogates and of NUL are valid JSON, but cannot be stored or sent.
+    return replace_unpaired(text).replace("\0", "")

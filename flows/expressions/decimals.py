@@ -5,7 +5,7 @@ from decimal import ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, DivisionByZero
 from functools import lru_cache
 
 from flows.environment import NumberFormat
-from flows.expressions.errors import OUT_OF_RANGE, ExpressionError
+from flows.expressions.evaluation import OUT_OF_RANGE, ExpressionError
 from flows.numbers import SIGNIFICANT_DIGITS_MAX, NumberError, is_in_range, parse_decimal, render_decimal
 
 DIVISION_PLACES = 16

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from flows.expressions.budget import cost_of
 from flows.expressions.conversions import to_integer, to_text
 from flows.expressions.decimals import check_range
-from flows.expressions.errors import OUT_OF_RANGE, ExpressionError, ExpressionTooComplexError
-from flows.expressions.evaluation import Evaluation
+from flows.expressions.evaluation import OUT_OF_RANGE, Evaluation, ExpressionError, ExpressionTooComplexError, cost_of
 from flows.expressions.functions import find_function
 from flows.expressions.operators import binary_operator, negate
 from flows.expressions.parser import CACHED_EXPRESSIONS, CACHED_LENGTH, parse_expression

@@ -1,6 +1,8 @@
 """Reads one expression into its tree by operator precedence (flow format, expression grammar).
 
 Operators and open brackets wait on an explicit stack, so that no input can exhaust the stack of the interpreter.
+
+Splits one expression into tokens (flow format, expression grammar).
 """
 
 import re
@@ -10,7 +12,9 @@ from enum import Enum
 from functools import lru_cache, partial
 from typing import NoReturn
 
-from flows.expressions.lexer import Lexeme, LexemeKind, split_expression
+import regex
+
+from flows.expressions.scanner import find_text_end
 from flows.expressions.syntax import (
     AnonymousFunction,
     Binary,
@@ -31,17 +35,40 @@ NESTING_LIMIT = 100
 ANONYMOUS_FUNCTION_LIMIT = 500
 SHOWN_CHARACTERS = 10
 CACHED_EXPRESSIONS = 4096
+
 # Longer expressions are parsed each time: caching them would cost more memory than the time is worth.
 CACHED_LENGTH = 2048
 
 _OPERATORS = (("&",), ("=", "!="), ("<", "<=", ">", ">="), ("+", "-"), ("*", "/"), ("^",))
 _PRECEDENCES = {symbol: level for level, symbols in enumerate(_OPERATORS, 1) for symbol in symbols}
 _NEGATION_PRECEDENCE = 7
-_LITERALS = frozenset((LexemeKind.TEXT, LexemeKind.INTEGER, LexemeKind.DECIMAL, LexemeKind.KEYWORD))
 _ESCAPE = re.compile(r"\\(?:([\"ntr\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|.|$)", re.DOTALL)
 _CHARACTERS = {'"': '"', "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
+
+_SPACE = regex.compile(r"\s*")
+_WORD_OR_SYMBOL = regex.compile(
+    r"(?P<name>[\p{L}_][\p{L}\p{Nd}_]*)|(?P<decimal>[0-9]+\.[0-9]+)|(?P<integer>[0-9]+)"
+    r"|(?P<symbol>=>|!=|<=|>=|[()\[\],.=<>+\-*/^&])"
+)
+_KEYWORDS = frozenset(("true", "false", "null"))
+
+
+class LexemeKind(Enum):
+    """The kinds of tokens in an expression."""
+
+    NAME = "name"
+    KEYWORD = "keyword"
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    TEXT = "text"
+    SYMBOL = "symbol"
+    UNKNOWN = "unknown"
+    END = "end"
+
+
+_LITERALS = frozenset((LexemeKind.TEXT, LexemeKind.INTEGER, LexemeKind.DECIMAL, LexemeKind.KEYWORD))
 
 
 class ExpressionSyntaxError(ValueError):
@@ -53,26 +80,6 @@ def parse_expression(expression: str) -> Expression:
     if len(expression) > CACHED_LENGTH:
         return _parse(expression)
     return _parse_cached(expression)
-
-
-@lru_cache(maxsize=CACHED_EXPRESSIONS)
-def _parse_cached(expression: str) -> Expression:
-    return _parse(expression)
-
-
-def _parse(expression: str) -> Expression:
-    lexemes = split_expression(expression)
-    _check_nesting(lexemes)
-    return _Reader(expression, lexemes).read()
-
-
-def _check_nesting(lexemes: list[Lexeme]) -> None:
-    depth = 0
-    for lexeme in lexemes:
-        if lexeme.kind is LexemeKind.SYMBOL:
-            depth += (lexeme.text in "([") - (lexeme.text in ")]")
-            if depth > NESTING_LIMIT:
-                raise ExpressionSyntaxError("expression nesting too deep")
 
 
 class _State(Enum):
@@ -91,6 +98,36 @@ class _Waiting:
     precedence: int = -1
     closing: str = ""
     takes_arguments: bool = False
+
+
+def read_text_literal(literal: str) -> str:
+    """The value of a text literal with its quotes; if any escape is invalid, the characters are used unchanged."""
+    inner = literal[1:-1]
+    if "\\" not in inner:
+        return inner
+    try:
+        return _ESCAPE.sub(_read_escape, inner)
+    except ValueError:
+        return inner
+
+
+@dataclass(frozen=True, slots=True)
+class Lexeme:
+    """One token of an expression as written, and the index of its first character."""
+
+    kind: LexemeKind
+    text: str
+    position: int
+
+
+def _read_escape(found: re.Match[str]) -> str:
+    if found[1]:
+        return _CHARACTERS[found[1]]
+    code = int(found[2] or found[3] or "", 16)
+    # Few systems can store texts with NUL, so no template may produce one.
+    if not 0 < code <= _LAST_CODE_POINT or code in _SURROGATES:
+        raise ValueError(f"no character has the code {code}")
+    return chr(code)
 
 
 @dataclass(slots=True)
@@ -222,6 +259,38 @@ class _Reader:
         self.operands.append(waiting.build(*operands))
 
 
+def split_expression(expression: str) -> list[Lexeme]:
+    """All tokens of an expression, followed by an END; characters that begin no token become UNKNOWN."""
+    lexemes: list[Lexeme] = []
+    position = _skip_space(expression, 0)
+    while position < len(expression):
+        lexeme = _read_lexeme(expression, position)
+        lexemes.append(lexeme)
+        position = _skip_space(expression, position + len(lexeme.text))
+    lexemes.append(Lexeme(LexemeKind.END, "", len(expression)))
+    return lexemes
+
+
+@lru_cache(maxsize=CACHED_EXPRESSIONS)
+def _parse_cached(expression: str) -> Expression:
+    return _parse(expression)
+
+
+def _parse(expression: str) -> Expression:
+    lexemes = split_expression(expression)
+    _check_nesting(lexemes)
+    return _Reader(expression, lexemes).read()
+
+
+def _check_nesting(lexemes: list[Lexeme]) -> None:
+    depth = 0
+    for lexeme in lexemes:
+        if lexeme.kind is LexemeKind.SYMBOL:
+            depth += (lexeme.text in "([") - (lexeme.text in ")]")
+            if depth > NESTING_LIMIT:
+                raise ExpressionSyntaxError("expression nesting too deep")
+
+
 def _build_call(function: Expression, *arguments: Expression) -> Expression:
     return Call(function, arguments)
 
@@ -235,22 +304,20 @@ def _read_literal(lexeme: Lexeme) -> Expression:
     return NumberLiteral(lexeme.text)
 
 
-def read_text_literal(literal: str) -> str:
-    """The value of a text literal with its quotes; if any escape is invalid, the characters are used unchanged."""
-    inner = literal[1:-1]
-    if "\\" not in inner:
-        return inner
-    try:
-        return _ESCAPE.sub(_read_escape, inner)
-    except ValueError:
-        return inner
+def _skip_space(expression: str, position: int) -> int:
+    found = _SPACE.match(expression, position)
+    return int(found.end()) if found else position
 
 
-def _read_escape(found: re.Match[str]) -> str:
-    if found[1]:
-        return _CHARACTERS[found[1]]
-    code = int(found[2] or found[3] or "", 16)
-    # Few systems can store texts with NUL, so no template may produce one.
-    if not 0 < code <= _LAST_CODE_POINT or code in _SURROGATES:
-        raise ValueError(f"no character has the code {code}")
-    return chr(code)
+def _read_lexeme(expression: str, position: int) -> Lexeme:
+    if expression[position] == '"':
+        end = find_text_end(expression, position)
+        if end is not None:
+            return Lexeme(LexemeKind.TEXT, expression[position:end], position)
+    found = _WORD_OR_SYMBOL.match(expression, position)
+    if not found:
+        return Lexeme(LexemeKind.UNKNOWN, expression[position], position)
+    kind = LexemeKind(found.lastgroup)
+    if kind is LexemeKind.NAME and found[0].lower() in _KEYWORDS:
+        kind = LexemeKind.KEYWORD
+    return Lexeme(kind, found[0], position)

@@ -8,8 +8,7 @@ from typing import Any
 
 import re2
 
-from flows.expressions.errors import ExpressionError
-from flows.expressions.evaluation import Evaluation
+from flows.expressions.evaluation import Evaluation, ExpressionError
 
 PATTERN_LENGTH_LIMIT = 10_000
 PATTERN_MEMORY_BYTES = 4 * 1024 * 1024

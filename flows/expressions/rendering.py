@@ -4,10 +4,9 @@ import json
 from datetime import date, datetime, time
 from decimal import Decimal
 
-from flows.expressions.budget import Budget
-from flows.expressions.errors import ExpressionError
+from flows.clock import write_moment
+from flows.expressions.evaluation import Budget, ExpressionError
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
-from flows.moments import write_moment
 from flows.numbers import render_decimal
 
 VALUE_NESTING_LIMIT = 100

@@ -7,10 +7,15 @@ from typing import Self
 
 from flows.clock import Clock
 from flows.environment import Environment
-from flows.expressions.budget import Budget
 from flows.expressions.conversions import to_text
-from flows.expressions.errors import ExpressionError, ExpressionTooComplexError
-from flows.expressions.evaluation import NO_RESOURCES, Evaluation, Resources
+from flows.expressions.evaluation import (
+    NO_RESOURCES,
+    Budget,
+    Evaluation,
+    ExpressionError,
+    ExpressionTooComplexError,
+    Resources,
+)
 from flows.expressions.evaluator import Program, Scope, compile_expression, make_error_program
 from flows.expressions.parser import CACHED_EXPRESSIONS, CACHED_LENGTH, ExpressionSyntaxError
 from flows.expressions.scanner import TemplateToken, TokenKind, scan_template

@@ -2,6 +2,8 @@
 
 Null, text, number, boolean, date, time and datetime are None, str, Decimal, bool, date, time and datetime; the classes
 here are the other types. Values are immutable, but properties may be computed on first use.
+
+Objects of one kind, such as contacts, whose properties are computed from their subject when looked up.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flows.expressions.decimals import check_range
-from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import ExpressionError
 from flows.numbers import render_decimal
 from flows.typed import fold_case
 
@@ -30,21 +32,6 @@ class XError:
     """An error as a value: most operations on it return it."""
 
     message: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class XFunction:
-    """A function as a value; anonymous ones are called `<anon>`."""
-
-    name: str
-    apply: Callable[[Evaluation, Sequence[Value]], Value]
-
-    def call(self, evaluation: Evaluation, arguments: Sequence[Value]) -> Value:
-        """Calls it; the function's name is put before an error."""
-        result = self.apply(evaluation, arguments)
-        if isinstance(result, XError):
-            return XError(f"error calling {self.name}(...): {result.message}")
-        return result
 
 
 class XArray(Sequence["Value"]):
@@ -175,6 +162,21 @@ class XObject:
         return f"XObject({dict(self.items())!r}{default})"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class XFunction:
+    """A function as a value; anonymous ones are called `<anon>`."""
+
+    name: str
+    apply: Callable[[Evaluation, Sequence[Value]], Value]
+
+    def call(self, evaluation: Evaluation, arguments: Sequence[Value]) -> Value:
+        """Calls it; the function's name is put before an error."""
+        result = self.apply(evaluation, arguments)
+        if isinstance(result, XError):
+            return XError(f"error calling {self.name}(...): {result.message}")
+        return result
+
+
 Value: TypeAlias = str | Decimal | bool | date | datetime | time | XArray | XObject | XFunction | XError | None
 Property: TypeAlias = Value | Deprecated | Callable[[], "Value | Deprecated"]
 
@@ -195,13 +197,6 @@ def describe(value: Value) -> str:
     return next((name for kind, name in names if isinstance(value, kind)), "error")
 
 
-def _to_number(native: int | float) -> Decimal | XError:
-    try:
-        return check_range(Decimal(str(native)))
-    except ExpressionError as error:
-        return XError(str(error))
-
-
 def to_value(native: object) -> Value:
     """Converts plain data such as decoded JSON to values; a property `__default__` becomes the object's default.
     Numbers become decimals (or errors, if out of range), lists arrays, and mappings objects; values stay unchanged.
@@ -220,3 +215,85 @@ def to_value(native: object) -> Value:
     if isinstance(native, (str, Decimal, date, time, XArray, XObject, XFunction, XError)):
         return native
     raise TypeError(f"{type(native).__name__} has no form in expressions")
+
+
+Getter = Callable[[Any], Value | Deprecated]
+
+
+class Shape:
+    """The properties of a kind of objects by name, and optionally the default of an object. Each is a function of the
+    object's subject. A shape is created once and shared by all its objects.
+    """
+
+    __slots__ = ("default", "folded", "getters", "roots")
+
+    def __init__(self, getters: Mapping[str, Getter], default: Callable[[Any], Value] | None = None) -> None:
+        self.getters = dict(getters)
+        self.default = default
+        self.folded = {fold_case(name): name for name in getters}
+        self.roots = frozenset(name.lower() for name in getters)
+
+
+class XRecord(XObject):
+    """An object of a shape; a property is computed when it is first looked up, and only then."""
+
+    __slots__ = ("_made", "_shape", "_subject")
+
+    def __init__(self, shape: Shape, subject: Any) -> None:
+        self._shape = shape
+        self._subject = subject
+        self._made: dict[str, Value | Deprecated] = {}
+
+    @property
+    def has_default(self) -> bool:
+        """Whether there is a default."""
+        return self._shape.default is not None
+
+    @property
+    def default(self) -> Value:
+        """The object's default, which is its simple value; null if there is none."""
+        return None if self._shape.default is None else self._shape.default(self._subject)
+
+    def __len__(self) -> int:
+        return len(self._shape.getters)
+
+    def names(self) -> list[str]:
+        """The property names, sorted."""
+        return sorted(self._shape.getters)
+
+    def roots(self) -> frozenset[str]:
+        """The property names in lower case."""
+        return self._shape.roots
+
+    def find_name(self, name: str) -> str | None:
+        """The exact name of the property for `name`, None if there is none."""
+        shape = self._shape
+        return name if name in shape.getters else shape.folded.get(fold_case(name))
+
+    def look_up(self, name: str) -> Value | Deprecated | Missing:
+        """The value of the property for `name`, with its warning; MISSING if there is none."""
+        made = self._made
+        if name in made:
+            return made[name]
+        shape = self._shape
+        getter = shape.getters.get(name)
+        if getter is None:
+            known = shape.folded.get(fold_case(name))
+            return MISSING if known is None else self.read(known)
+        found = made[name] = getter(self._subject)
+        return found
+
+    def read(self, name: str) -> Value | Deprecated:
+        """The value of an existing property, by exact name, with its warning."""
+        made = self._made
+        if name in made:
+            return made[name]
+        found = made[name] = self._shape.getters[name](self._subject)
+        return found
+
+
+def _to_number(native: int | float) -> Decimal | XError:
+    try:
+        return check_range(Decimal(str(native)))
+    except ExpressionError as error:
+        return XError(str(error))

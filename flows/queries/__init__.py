@@ -3,13 +3,11 @@ parses a text into a tree whose text is its canonical form; `evaluate` decides f
 query depends on.
 """
 
-from flows.queries.errors import QueryError
 from flows.queries.evaluation import QueryableContact, QueryValue, evaluate
-from flows.queries.inspection import Inspection, inspect
 from flows.queries.parser import parse_query
-from flows.queries.properties import PropertyKind, ValueType
-from flows.queries.resolver import FieldReference, ListResolver, NamedReference, Resolver
-from flows.queries.tree import Combination, Condition, Query, render
+from flows.queries.resolver import FieldReference, ListResolver, NamedReference, PropertyKind, Resolver, ValueType
+from flows.queries.tree import Combination, Condition, Query, QueryError, render
+from flows.queries.validation import Inspection, inspect
 
 __all__ = ["Combination", "Condition", "FieldReference", "Inspection", "ListResolver", "NamedReference"]
 __all__ += ["PropertyKind", "Query", "QueryError", "QueryValue", "QueryableContact", "Resolver"]

@@ -17,10 +17,9 @@ from flows.dates import move_to_zone, parse_datetime
 from flows.environment import Environment
 from flows.numbers import NumberError, parse_decimal
 from flows.places import is_possible_path, name_of
-from flows.queries.errors import QueryError
 from flows.queries.implicit import is_searchable
-from flows.queries.properties import PLACE_TYPES, PropertyKind
-from flows.queries.tree import Combination, Condition, Query
+from flows.queries.resolver import PLACE_TYPES, PropertyKind
+from flows.queries.tree import Combination, Condition, Query, QueryError
 from flows.typed import plain, same_form, search_form
 from flows.words import dictionary_words, is_without_spaces, search_words
 

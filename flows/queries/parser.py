@@ -1,16 +1,31 @@
-"""Reads the text of a query into a tree (flow format, contact queries)."""
+"""Reads the text of a query into a tree (flow format, contact queries).
 
+Splits the text of a query into tokens (flow format, contact queries, grammar).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from typing import cast
+
+import regex
 
 from flows.clock import SYSTEM_CLOCK, Clock
 from flows.environment import Environment
-from flows.queries.errors import QueryError, make_complexity_error, make_syntax_error
 from flows.queries.evaluation import name_prefixes
 from flows.queries.implicit import read_value, read_whole_query
-from flows.queries.properties import ATTRIBUTES, PropertyKind, ValueType
-from flows.queries.resolver import Resolver
-from flows.queries.scanner import Token, TokenKind, read_outside_quotes, scan
-from flows.queries.tree import Combination, Condition, Connective, Operator, Query, simplify
+from flows.queries.resolver import ATTRIBUTES, PropertyKind, Resolver, ValueType
+from flows.queries.tree import (
+    Combination,
+    Condition,
+    Connective,
+    Operator,
+    Query,
+    QueryError,
+    make_complexity_error,
+    make_syntax_error,
+    simplify,
+)
 from flows.queries.validation import validate_condition
 from flows.typed import plain
 from flows.urns import SCHEMES
@@ -18,6 +33,31 @@ from flows.urns import SCHEMES
 QUERY_LENGTH_MAX = 10_000
 CONDITIONS_MAX = 250
 NESTING_MAX = 100
+
+_SPACES = regex.compile(r"\s+")
+_SYMBOL = regex.compile(r"!=|>=|<=|[=~><]")
+
+# A database cannot compare with NUL and unpaired surrogates.
+_QUOTED = regex.compile(r'"(?:[^"\\\x00\ud800-\udfff]|\\[^\x00\ud800-\udfff])*+"')
+_BARE = regex.compile(r"[\p{L}\p{M}\p{Nd}_.\-+/'@:]+")
+_PROPERTY = regex.compile(r"(?:[A-Za-z_]+\.)?[A-Za-z0-9_]+")
+_ESCAPE = regex.compile(r"\\(.)", regex.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+
+
+class TokenKind(Enum):
+    """What a token can be; a property can also stand for a bare value."""
+
+    OPEN = auto()
+    CLOSE = auto()
+    COMPARATOR = auto()
+    AND = auto()
+    OR = auto()
+    QUOTED = auto()
+    PROPERTY = auto()
+    BARE = auto()
+    END = auto()
+
 
 _VALUES = frozenset((TokenKind.QUOTED, TokenKind.PROPERTY, TokenKind.BARE))
 _STARTS = _VALUES | {TokenKind.OPEN}
@@ -42,6 +82,17 @@ def parse_query(
     simplified = simplify(query)
     assert simplified is not None, "the grammar has no query without conditions"
     return simplified
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token with its meaning: quoted text without quotes, comparators as symbols, everything else as written.
+    `position` counts the characters before it.
+    """
+
+    kind: TokenKind
+    text: str
+    position: int = field(default=0, compare=False)
 
 
 class _Parser:
@@ -132,10 +183,6 @@ class _Parser:
         return token
 
 
-def _combine(op: Connective, children: list[Query]) -> Query:
-    return children[0] if len(children) == 1 else Combination(op, tuple(children))
-
-
 def resolve_property(name: str, resolver: Resolver | None) -> tuple[PropertyKind, str, ValueType]:
     """The kind, key and type of a property: an attribute, otherwise a scheme, otherwise a field, unless a prefix
     decides. Raises QueryError for unknown names.
@@ -154,3 +201,62 @@ def resolve_property(name: str, resolver: Resolver | None) -> tuple[PropertyKind
         if field:
             return "field", key, field.type
     raise QueryError("unknown_property", f"can't resolve '{key}' to attribute, scheme or field", {"property": key})
+
+
+_WORDS = {
+    "and": Token(TokenKind.AND, "and"),
+    "or": Token(TokenKind.OR, "or"),
+    "has": Token(TokenKind.COMPARATOR, "~"),
+    "is": Token(TokenKind.COMPARATOR, "="),
+}
+_BRACKETS = {"(": TokenKind.OPEN, ")": TokenKind.CLOSE}
+
+
+def read_outside_quotes(text: str, read: Callable[[str], str]) -> str:
+    """A query whose parts outside of quotes are read so; what is quoted stays as typed."""
+    parts, begin = [], 0
+    for quoted in _QUOTED.finditer(text):
+        parts += [read(text[begin : quoted.start()]), quoted.group()]
+        begin = quoted.end()
+    return "".join([*parts, read(text[begin:])])
+
+
+def scan(text: str) -> list[Token]:
+    """All tokens of a query, the last one is its end. Raises QueryError for characters that are not allowed."""
+    tokens, position = [], 0
+    while position < len(text):
+        spaces = _SPACES.match(text, position)
+        if spaces:
+            position = spaces.end()
+            continue
+        token, end = _scan_token(text, position)
+        tokens.append(replace(token, position=position))
+        position = end
+    return [*tokens, Token(TokenKind.END, "end of query", len(text))]
+
+
+def _combine(op: Connective, children: list[Query]) -> Query:
+    return children[0] if len(children) == 1 else Combination(op, tuple(children))
+
+
+def _scan_token(text: str, position: int) -> tuple[Token, int]:
+    character = text[position]
+    if character in _BRACKETS:
+        return Token(_BRACKETS[character], character), position + 1
+    if symbol := _SYMBOL.match(text, position):
+        return Token(TokenKind.COMPARATOR, symbol.group()), symbol.end()
+    if quoted := _QUOTED.match(text, position):
+        inner = _ESCAPE.sub(lambda match: _ESCAPED.get(match[1], match[1]), quoted.group()[1:-1])
+        return Token(TokenKind.QUOTED, inner), quoted.end()
+    if bare := _BARE.match(text, position):
+        return _classify_bare(bare.group()), bare.end()
+    error = make_syntax_error(f"unexpected {character!r} in query")
+    error.position = position
+    raise error
+
+
+def _classify_bare(text: str) -> Token:
+    word = _WORDS.get(text.lower())
+    if word:
+        return word
+    return Token(TokenKind.PROPERTY if _PROPERTY.fullmatch(text) else TokenKind.BARE, text)

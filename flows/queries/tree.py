@@ -1,4 +1,7 @@
-"""Parsed queries: conditions, and combinations of them. The text of a tree is its canonical form."""
+"""Parsed queries: conditions, and combinations of them. The text of a tree is its canonical form.
+
+The only error of queries.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from flows.queries.properties import PREFIXES, PropertyKind, ValueType
+from flows.queries.resolver import PREFIXES, PropertyKind, ValueType
 
 Operator = Literal["=", "!=", "~", ">", ">=", "<", "<="]
 Connective = Literal["and", "or"]
@@ -87,3 +90,26 @@ def walk_conditions(query: Query) -> Iterator[Condition]:
         return
     for child in query.children:
         yield from walk_conditions(child)
+
+
+class QueryError(ValueError):
+    """A query is invalid: `code` for programs, a message for people, and the parts concerned. `position` counts the
+    characters of the query before the part at which reading stopped, if that is known.
+    """
+
+    def __init__(self, code: str, message: str, extra: dict[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.extra = extra or {}
+        self.position: int | None = None
+
+
+def make_syntax_error(message: str) -> QueryError:
+    """The text does not follow the grammar."""
+    return QueryError("syntax", message)
+
+
+def make_complexity_error() -> QueryError:
+    """The query exceeds a limit; the message does not say which, so that nobody can probe for it."""
+    return QueryError("too_complex", "query is too complex")

@@ -1,15 +1,19 @@
-"""Checks that a condition is valid: operator and value must match the property (flow format, operators)."""
+"""Checks that a condition is valid: operator and value must match the property (flow format, operators).
+
+What a query depends on, and whether it may define a smart group.
+"""
+
+from dataclasses import dataclass
+from typing import Any
 
 from flows.clock import Clock
 from flows.dates import parse_datetime
 from flows.environment import Environment
 from flows.languages import is_language
-from flows.queries.errors import QueryError
 from flows.queries.evaluation import read_number
 from flows.queries.implicit import ADDRESS_PART_LENGTH_MIN, NAME_WORD_LENGTH_MIN, has_searchable_word
-from flows.queries.properties import ALWAYS_SET, COMPARABLE_TYPES, STATUSES
-from flows.queries.resolver import Resolver
-from flows.queries.tree import Condition
+from flows.queries.resolver import ALWAYS_SET, COMPARABLE_TYPES, NOT_IN_GROUPS, STATUSES, NamedReference, Resolver
+from flows.queries.tree import Condition, Query, QueryError, walk_conditions
 
 
 def validate_condition(condition: Condition, environment: Environment, resolver: Resolver | None, clock: Clock) -> None:
@@ -28,6 +32,42 @@ def validate_condition(condition: Condition, environment: Environment, resolver:
         _validate_date(condition.value, environment, clock)
     elif condition.kind == "attribute":
         _validate_attribute(condition, resolver)
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Names of attributes and schemes, keys and names of fields, and groups; each list sorted."""
+
+    attributes: tuple[str, ...]
+    schemes: tuple[str, ...]
+    fields: tuple[tuple[str, str], ...]
+    groups: tuple[NamedReference, ...]
+    allow_as_group: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """The form in which services exchange it."""
+        return {
+            "attributes": list(self.attributes),
+            "schemes": list(self.schemes),
+            "fields": [{"key": key, "name": name} for key, name in self.fields],
+            "groups": [{"uuid": group.uuid, "name": group.name} for group in self.groups],
+            "allow_as_group": self.allow_as_group,
+        }
+
+
+def inspect(query: Query, resolver: Resolver | None = None) -> Inspection:
+    """Lists what a query depends on; a resolver adds the names of fields and finds groups."""
+    conditions = list(walk_conditions(query))
+    attributes = {condition.key for condition in conditions if condition.kind == "attribute"}
+    schemes = {condition.key for condition in conditions if condition.kind == "scheme"}
+    fields = {condition.key for condition in conditions if condition.kind == "field"}
+    return Inspection(
+        attributes=tuple(sorted(attributes)),
+        schemes=tuple(sorted(schemes)),
+        fields=tuple((key, _name_field(key, resolver)) for key in sorted(fields)),
+        groups=_find_groups(conditions, resolver),
+        allow_as_group=attributes.isdisjoint(NOT_IN_GROUPS),
+    )
 
 
 def _validate_contains(condition: Condition) -> None:
@@ -87,3 +127,16 @@ def _validate_attribute(condition: Condition, resolver: Resolver | None) -> None
         raise QueryError("invalid_group", f"'{value}' is not a valid group name", {"value": value})
     if key in ("flow", "history") and resolver.find_flow(value) is None:
         raise QueryError("invalid_flow", f"'{value}' is not a valid flow name", {"value": value})
+
+
+def _name_field(key: str, resolver: Resolver | None) -> str:
+    field = resolver.find_field(key) if resolver else None
+    return field.name if field else ""
+
+
+def _find_groups(conditions: list[Condition], resolver: Resolver | None) -> tuple[NamedReference, ...]:
+    if resolver is None:
+        return ()
+    names = {condition.value for condition in conditions if condition.kind == "attribute" and condition.key == "group"}
+    found = {group for name in names if name and (group := resolver.find_group(name))}
+    return tuple(sorted(found, key=lambda group: group.name))

@@ -28,7 +28,7 @@ from sqlalchemy import (
     update,
 )
 
-from flows.moments import parse_moment
+from flows.clock import parse_moment
 from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, begin_attempt
 from persistence.database import Transaction
 from persistence.sql.columns import UtcDateTime, split

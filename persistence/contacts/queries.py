@@ -16,7 +16,6 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, Table, and_, case, cast, exists, false, func, not_, or_, select, true
 
 from flows.clock import Clock, SystemClock
-from flows.contact_reference import read_contact_reference
 from flows.environment import Environment
 from flows.numbers import render_decimal
 from flows.queries import (
@@ -31,9 +30,9 @@ from flows.queries import (
     parse_query,
 )
 from flows.queries.evaluation import name_prefixes, read_day, read_number
-from flows.queries.properties import ATTRIBUTES, COMPARABLE_TYPES, PLACE_TYPES, STATUSES, ValueType
+from flows.queries.resolver import ATTRIBUTES, COMPARABLE_TYPES, PLACE_TYPES, STATUSES, ValueType
 from flows.queries.tree import walk_conditions
-from flows.urns import SCHEMES
+from flows.urns import SCHEMES, read_contact_reference
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.errors import Refused

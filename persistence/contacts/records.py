@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_column, null, select, type_coerce
 
-from flows.moments import in_whole_minutes
+from flows.clock import in_whole_minutes
 from flows.urns import Urn
 from persistence.contacts.owners import find_urns, is_one_of, read_lookup
 from persistence.database import Transaction

@@ -9,10 +9,9 @@ from typing import Any
 
 from sqlalchemy import select
 
-from flows.clock import SystemClock
+from flows.clock import SystemClock, in_whole_minutes
 from flows.dates import move_to_zone, parse_datetime
 from flows.environment import Environment
-from flows.moments import in_whole_minutes
 from flows.numbers import NumberError, PlainNumber, parse_decimal, render_decimal
 from flows.places import DISTRICT, STATE, WARD, Place, find_first, find_path, is_possible_path, read_places
 from flows.typed import clean

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from sqlalchemy import Executable, literal, select
 
+from flows.clock import write_moment
 from flows.engine import Contact
-from flows.engine.contact import Ticket
-from flows.engine.field_values import FieldValue
-from flows.moments import write_moment
+from flows.engine.contact import FieldValue, Ticket
 from flows.urns import Urn
 from persistence.database import Transaction
 from persistence.sql.columns import columns_for

@@ -9,12 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from flows import Assets, Contact, Environment, Flow, Session, resume, start
-from flows.clock import Clock
+from flows.clock import Clock, write_moment
 from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine import ContactEditor, EventLog, apply_modifier
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event
-from flows.moments import write_moment
 from persistence.contacts.values import environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_asset_rows

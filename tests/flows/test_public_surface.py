@@ -11,7 +11,7 @@ import pytest
 import flows
 from flows import templates
 from flows.clock import SystemClock
-from flows.definition import inspection, loading
+from flows.definition import issues, reading
 from flows.queries import parser
 
 
@@ -29,7 +29,7 @@ def test_other_names_are_not_there() -> None:
         _ = flows.unheard_of  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("module", [flows, templates, loading, inspection, parser])
+@pytest.mark.parametrize("module", [flows, templates, reading, issues, parser])
 def test_the_examples_in_the_documentation_hold(module: object) -> None:
     names = {name: getattr(flows, name) for name in flows.__all__}
     outcome = doctest.testmod(module, extraglobs=names)  # type: ignore[arg-type]

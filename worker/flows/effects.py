@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Any
 
+from flows.clock import parse_moment
 from flows.engine import Event
-from flows.moments import parse_moment
 from flows.urns import parse
 from persistence.audience import find_audience
 from persistence.broadcasts.writes import NewBroadcast, create_broadcast

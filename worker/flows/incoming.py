@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from flows.clock import write_moment
 from flows.engine import Contact
 from flows.environment import Environment
-from flows.moments import write_moment
 from flows.words import collate, collated_tokens
 from persistence.channels.events import (
     PendingCall,

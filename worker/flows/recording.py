@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
+from flows.clock import parse_moment
 from flows.engine import Session, interrupt
 from flows.engine.state import FAILED, WAITING, Run
-from flows.moments import parse_moment
 from persistence.contacts.leases import Claim, lock_claimed, release_claimed
 from persistence.contacts.values import FixedClock
 from persistence.database import Transaction

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
-from flows.moments import write_moment
+from flows.clock import write_moment
 from persistence.attempts import MOST_ATTEMPTS
 from persistence.contacts.leases import see_free
 from persistence.database import Transaction

@@ -1,6 +1,5 @@
 """Export files: flows with their campaigns, triggers, fields and groups (flow format, export files)."""
 
-from flows.definition.exports.cleaning import Renamed, clean_name
 from flows.definition.exports.model import (
     ExportedCampaign,
     ExportedEvent,
@@ -10,11 +9,20 @@ from flows.definition.exports.model import (
     ExportError,
     ExportFile,
     Named,
+    Needs,
     SkippedTrigger,
+    list_needs,
 )
-from flows.definition.exports.needs import Needs, list_needs
 from flows.definition.exports.reading import is_definition, read_export
-from flows.definition.exports.selection import CampaignParts, Dependencies, Selection, WorkspaceParts, select_parts
+from flows.definition.exports.selection import (
+    CampaignParts,
+    Dependencies,
+    Renamed,
+    Selection,
+    WorkspaceParts,
+    clean_name,
+    select_parts,
+)
 from flows.definition.exports.updating import update_file
 
 __all__ = ["CampaignParts", "Dependencies", "ExportError", "ExportFile", "ExportedCampaign"]

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from flows.definition.errors import DefinitionError
-from flows.definition.exports.cleaning import clean_names
 from flows.definition.exports.model import (
     FILE_VERSION,
     KEYWORD_TRIGGER,
@@ -20,10 +19,11 @@ from flows.definition.exports.model import (
     Named,
     SkippedTrigger,
 )
+from flows.definition.exports.selection import clean_names
 from flows.definition.exports.updating import update_file
 from flows.definition.legacy.definitions import is_legacy
-from flows.definition.loading import load
 from flows.definition.raw_parts import JsonObject, is_uuid, read_text
+from flows.definition.reading import load
 from flows.languages import is_language_of_translations
 from flows.words import told
 

@@ -1,9 +1,21 @@
-"""Which flows, campaigns and triggers go together into an export file (flow format, definitions endpoint)."""
+"""Which flows, campaigns and triggers go together into an export file (flow format, definitions endpoint).
+
+Turns names in export files into names that a workspace can have (flow format, export files).
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
+
+from flows.definition.raw_parts import JsonObject, list_objects
+
+_Part = tuple[str, str]
+
+NAME_LENGTH, FIELD_NAME_LENGTH = 64, 36
+PEOPLE = frozenset({"assignee", "contact", "contacts"})
+REPLACED = str.maketrans({'"': "'", "\\": "/", "\x00": None})
 
 
 class Dependencies(Enum):
@@ -45,9 +57,6 @@ class Selection:
     triggers: tuple[str, ...]
 
 
-_Part = tuple[str, str]
-
-
 def select_parts(
     parts: WorkspaceParts, flows: Collection[str], campaigns: Collection[str], dependencies: Dependencies
 ) -> Selection:
@@ -63,6 +72,38 @@ def select_parts(
         tuple(uuid for uuid in parts.campaigns if ("campaign", uuid) in asked),
         tuple(key for key in parts.triggers if ("trigger", key) in asked),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A name in a file and the name used instead; `kind` is `flow`, `campaign`, `group` or `field`."""
+
+    kind: str
+    name: str
+    new_name: str
+
+    def to_json(self) -> dict[str, str]:
+        """The form in which imports report it."""
+        return {"type": self.kind, "name": self.name, "new_name": self.new_name}
+
+
+def clean_name(name: str, length: int = NAME_LENGTH) -> str:
+    """The name without white space around it, cut to `length`, with `'` and `/` for quotes and backslashes and without
+    NUL.
+
+    >>> clean_name(' The "first" flow')
+    "The 'first' flow"
+    """
+    return name.translate(REPLACED).strip()[:length].strip()
+
+
+def clean_names(content: JsonObject) -> tuple[Renamed, ...]:
+    """Cleans the names in an export file, in place; returns what was renamed, without references to it."""
+    renamed = [each for kind, part, length in _list_named(content) for each in _clean(kind, part, length)]
+    for reference in _list_references(content):
+        for _ in _clean("", reference, NAME_LENGTH):
+            pass
+    return tuple(dict.fromkeys(renamed))
 
 
 def _flows_of(parts: WorkspaceParts, campaign: str) -> frozenset[str]:
@@ -95,3 +136,57 @@ def _follow(begin: set[_Part], links: Iterator[tuple[_Part, _Part]]) -> set[_Par
             found.add(part)
             waiting.append(part)
     return found
+
+
+def _list_named(content: JsonObject) -> Iterator[tuple[str, JsonObject, int]]:
+    for kind, length in (("flow", NAME_LENGTH), ("campaign", NAME_LENGTH), ("group", NAME_LENGTH)):
+        for part in list_objects(content.get(f"{kind}s")):
+            yield kind, part, length
+            # In the oldest files the definition is inside a record of the flow.
+            yield from ((kind, inner, length) for inner in _pick(part, "definition"))
+    for part in list_objects(content.get("fields")):
+        yield "field", part, FIELD_NAME_LENGTH
+
+
+def _list_references(content: JsonObject) -> Iterator[JsonObject]:
+    for campaign in list_objects(content.get("campaigns")):
+        yield from _pick(campaign, "group")
+        for event in list_objects(campaign.get("events")):
+            yield from _pick(event, "flow")
+    for trigger in list_objects(content.get("triggers")):
+        yield from _pick(trigger, "flow", "channel")
+        for key in ("groups", "exclude_groups"):
+            yield from list_objects(trigger.get(key))
+    for flow in list_objects(content.get("flows")):
+        for part in (flow, *_pick(flow, "definition")):
+            yield from _list_references_in(part)
+
+
+def _list_references_in(flow: JsonObject) -> Iterator[JsonObject]:
+    """The references of actions and, in old flows, of rule sets; names of contacts and users are not cleaned."""
+    parts = [
+        action for key in ("nodes", "action_sets") for part in list_objects(flow.get(key)) for action in _act(part)
+    ]
+    parts += [config for part in list_objects(flow.get("rule_sets")) for config in _pick(part, "config")]
+    for part in parts:
+        for key, value in part.items():
+            if key not in PEOPLE:
+                yield from (
+                    each for each in list_objects(value if isinstance(value, list) else [value]) if "name" in each
+                )
+
+
+def _act(part: JsonObject) -> list[JsonObject]:
+    return list_objects(part.get("actions"))
+
+
+def _pick(part: Mapping[str, Any], *keys: str) -> Iterator[JsonObject]:
+    yield from (part[key] for key in keys if isinstance(part.get(key), dict))
+
+
+def _clean(kind: str, part: JsonObject, length: int) -> Iterator[Renamed]:
+    name = part.get("name")
+    if isinstance(name, str) and (cleaned := clean_name(name, length)) != name:
+        part["name"] = cleaned
+        if cleaned != name.strip():
+            yield Renamed(kind, name, cleaned)

@@ -6,9 +6,8 @@ its file; a flow that is not in the file keeps its name and gets a UUID that cou
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flows.definition.derived_uuids import NewUuid, derive_uuids
 from flows.definition.legacy.definitions import is_legacy
-from flows.definition.raw_parts import JsonObject, copy_parts, is_uuid, list_objects, read_text
+from flows.definition.raw_parts import JsonObject, NewUuid, copy_parts, derive_uuids, is_uuid, list_objects, read_text
 
 # From the file down to the references within actions and rules.
 FILE_DEPTH = 14

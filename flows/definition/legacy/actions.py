@@ -1,18 +1,16 @@
-"""Actions of old definitions (flow format, versions and migrations)."""
+"""Actions of old definitions (flow format, versions and migrations).
+
+Calls of old webhooks, which always posted the state of the run (flow format, versions and migrations).
+
+References of old definitions to groups, labels, flows and contacts (flow format, versions and migrations).
+"""
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from flows.definition.legacy.conversion import Conversion, read_translations, write_text
-from flows.definition.legacy.references import (
-    NEW_CONTACT,
-    list_items,
-    list_variables,
-    write_matches,
-    write_recipients,
-    write_reference,
-)
-from flows.definition.legacy.webhooks import write_call
-from flows.definition.raw_parts import JsonObject
+from flows.definition.legacy.templates import TemplateOptions
+from flows.definition.raw_parts import JsonObject, list_objects
 from flows.urns import SCHEMES
 from flows.words import told
 
@@ -21,6 +19,35 @@ REST_OF_NAME = "@(word_slice(contact.name, 1, -1))"
 DEFAULT_MEDIA_TYPE = "image"
 
 Writer = Callable[[Conversion, str, JsonObject], JsonObject]
+
+IN_URL = TemplateOptions(url_encode=True)
+
+# The event that flows have always posted: contact, flow, run, path, results and the last message.
+RUN_PAYLOAD = """@(json(object(
+    "contact", object("uuid", contact.uuid, "name", contact.name, "urn", contact.urn),
+    "flow", run.flow,
+    "run", object("uuid", run.uuid, "created_on", run.created_on),
+    "path", run.path,
+    "results", foreach_value(results, (result) => extract_object(
+        result, "name", "value", "category", "category_localized", "node_uuid", "input", "created_on"
+    )),
+    "channel", default(input.channel, null),
+    "input", if(is_error(input.uuid), null, object(
+        "uuid", input.uuid,
+        "type", input.type,
+        "created_on", input.created_on,
+        "channel", input.channel,
+        "urn", if(is_error(urn_parts(input.urn)), null, object(
+            "scheme", urn_parts(input.urn).scheme,
+            "path", urn_parts(input.urn).path,
+            "display", format_urn(input.urn)
+        )),
+        "text", input.text,
+        "attachments", foreach(input.attachments, attachment_parts)
+    ))
+)))"""
+
+NEW_CONTACT = "@new_contact"
 
 
 def migrate_action(conversion: Conversion, given: object) -> JsonObject:
@@ -86,35 +113,6 @@ def _write_send(conversion: Conversion, uuid: str, action: JsonObject) -> JsonOb
     return {"type": "send_broadcast", **message, **write_recipients(conversion, action)}
 
 
-def _write_message(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
-    message: JsonObject = {"text": conversion.localize(read_translations(action.get("msg")), uuid, "text")}
-    media = read_translations(action.get("media"))
-    absolute = {language: _write_attachment(conversion, text) for language, text in media.items()}
-    attachment = conversion.localize(absolute, uuid, "attachments")
-    if attachment:
-        message["attachments"] = [attachment]
-    replies = [read_translations(item) for item in list_items(action.get("quick_replies"))]
-    if replies:
-        message["quick_replies"] = conversion.localize_list(replies, uuid, "quick_replies")
-    return message
-
-
-def _write_attachment(conversion: Conversion, attachment: str) -> str:
-    kind, colon, path = attachment.partition(":")
-    if not colon:
-        kind, path = DEFAULT_MEDIA_TYPE, attachment
-    # A URL with an expression is not an uploaded file.
-    if not path or "@" in path:
-        return attachment
-    return f"{kind}:{_write_media_url(conversion, path)}"
-
-
-def _write_media_url(conversion: Conversion, path: str) -> str:
-    if path.startswith(("http://", "https://")):
-        return path
-    return f"{conversion.media_url.removesuffix('/')}/{path.removeprefix('/')}"
-
-
 def _write_save(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
     field, value = write_text(action.get("field")), conversion.migrate(action.get("value"))
     if field == "name":
@@ -165,3 +163,90 @@ _WRITERS: dict[str, Writer] = {
     "trigger-flow": _write_trigger_flow,
     "webhook": _write_webhook,
 }
+
+
+def write_call(conversion: Conversion, url: object, method: object, headers: object) -> JsonObject:
+    """The properties of a call: the URL as a template, by default with POST."""
+    verb = write_text(method).upper() or "POST"
+    call: JsonObject = {"method": verb, "url": conversion.migrate(url, IN_URL)}
+    written = {"Content-Type": "application/json"} if verb == "POST" else {}
+    for header in list_objects(headers):
+        name = write_text(header.get("name"))
+        # Editors left rows without a name.
+        if name:
+            written[name] = conversion.migrate(header.get("value"))
+    if written:
+        call["headers"] = written
+    if verb == "POST":
+        call["body"] = RUN_PAYLOAD
+    return call
+
+
+def list_items(value: object) -> list[Any]:
+    """The items of a list; empty for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def write_reference(value: object) -> JsonObject:
+    """The reference to a flow, channel or contact by UUID and name."""
+    given = value if isinstance(value, Mapping) else {}
+    return {"uuid": write_text(given.get("uuid")), "name": write_text(given.get("name"))}
+
+
+def write_matches(conversion: Conversion, value: object) -> list[JsonObject]:
+    """Groups or labels: by UUID if it is known, otherwise by a name, which may be a template."""
+    references: list[JsonObject] = []
+    for item in list_items(value):
+        reference = write_reference(item)
+        if reference["uuid"]:
+            references.append(reference)
+            continue
+        name = reference["name"] or write_text(item)
+        references.append({"name_match": conversion.migrate(name) if name.startswith("@") else name})
+    return references
+
+
+def write_recipients(conversion: Conversion, action: JsonObject) -> JsonObject:
+    """The groups, contacts and variables of messages and flow starts; only those that are present."""
+    contacts = [write_reference(item) for item in list_objects(action.get("contacts"))]
+    recipients: JsonObject = {
+        "contacts": [contact for contact in contacts if contact["uuid"]],
+        "groups": write_matches(conversion, action.get("groups")),
+        "legacy_vars": [conversion.migrate(name) for name in list_variables(action) if name != NEW_CONTACT],
+    }
+    return {key: items for key, items in recipients.items() if items}
+
+
+def list_variables(action: JsonObject) -> list[str]:
+    """The recipients by expression, as written."""
+    items = list_items(action.get("variables"))
+    return [write_text(item.get("id") if isinstance(item, Mapping) else item) for item in items]
+
+
+def _write_message(conversion: Conversion, uuid: str, action: JsonObject) -> JsonObject:
+    message: JsonObject = {"text": conversion.localize(read_translations(action.get("msg")), uuid, "text")}
+    media = read_translations(action.get("media"))
+    absolute = {language: _write_attachment(conversion, text) for language, text in media.items()}
+    attachment = conversion.localize(absolute, uuid, "attachments")
+    if attachment:
+        message["attachments"] = [attachment]
+    replies = [read_translations(item) for item in list_items(action.get("quick_replies"))]
+    if replies:
+        message["quick_replies"] = conversion.localize_list(replies, uuid, "quick_replies")
+    return message
+
+
+def _write_attachment(conversion: Conversion, attachment: str) -> str:
+    kind, colon, path = attachment.partition(":")
+    if not colon:
+        kind, path = DEFAULT_MEDIA_TYPE, attachment
+    # A URL with an expression is not an uploaded file.
+    if not path or "@" in path:
+        return attachment
+    return f"{kind}:{_write_media_url(conversion, path)}"
+
+
+def _write_media_url(conversion: Conversion, path: str) -> str:
+    if path.startswith(("http://", "https://")):
+        return path
+    return f"{conversion.media_url.removesuffix('/')}/{path.removeprefix('/')}"

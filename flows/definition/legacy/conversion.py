@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from flows.definition.derived_uuids import NewUuid
 from flows.definition.errors import DefinitionError
 from flows.definition.legacy.templates import PLAIN, TemplateOptions, migrate_template
-from flows.definition.raw_parts import JsonObject, is_uuid
+from flows.definition.raw_parts import JsonObject, NewUuid, is_uuid
 
 BASE = "base"
 

@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from flows.definition.derived_uuids import NewUuid
 from flows.definition.errors import DefinitionError
-from flows.definition.legacy.actions import migrate_action
+from flows.definition.legacy.actions import list_items, migrate_action
 from flows.definition.legacy.conversion import Conversion, write_text
 from flows.definition.legacy.layout import write_node_layout, write_notes
-from flows.definition.legacy.references import list_items
 from flows.definition.legacy.rule_sets import migrate_rule_set
-from flows.definition.raw_parts import JsonObject, is_uuid, list_objects
+from flows.definition.raw_parts import JsonObject, NewUuid, is_uuid, list_objects
 from flows.words import told
 
 LEGACY_KEYS = ("action_sets", "rule_sets", "flow_type")

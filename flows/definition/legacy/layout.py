@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from flows.definition.derived_uuids import NewUuid
 from flows.definition.legacy.conversion import write_text
-from flows.definition.raw_parts import JsonObject, list_objects
+from flows.definition.raw_parts import JsonObject, NewUuid, list_objects
 
 NOTE_COLOR = "yellow"
 FURTHEST = 10**9

@@ -1,16 +1,18 @@
-"""Rule sets of old definitions as nodes with a router (flow format, versions and migrations)."""
+"""Rule sets of old definitions as nodes with a router (flow format, versions and migrations).
+
+Rules of old definitions as categories, exits and cases (flow format, versions and migrations).
+"""
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
-from flows.definition.legacy.conversion import Conversion, write_text
-from flows.definition.legacy.references import list_items, write_reference
-from flows.definition.legacy.rules import Routes, migrate_rules
+from flows.definition.legacy.actions import list_items, write_call, write_reference
+from flows.definition.legacy.conversion import Conversion, read_translations, write_text
+from flows.definition.legacy.rule_tests import count_days_from_today, migrate_test
 from flows.definition.legacy.templates import PLAIN, TemplateOptions
-from flows.definition.legacy.webhooks import write_call
 from flows.definition.raw_parts import JsonObject
 from flows.expressions.syntax import quote_text
 from flows.urns import SCHEMES
@@ -18,9 +20,25 @@ from flows.words import snakify, told
 
 INPUT = "@input"
 OR_ITSELF = TemplateOptions(default_to_self=True)
+
 # The new actions need a result name, even if the rule set had none.
 UNNAMED_RESULT = "Result"
 _AMOUNT = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
+
+HINTS: dict[str, tuple[JsonObject, str]] = {
+    "wait_audio": ({"type": "audio"}, INPUT),
+    "wait_digit": ({"type": "digits", "count": 1}, "@input.text"),
+    "wait_digits": ({"type": "digits"}, "@input.text"),
+    "wait_gps": ({"type": "location"}, INPUT),
+    "wait_photo": ({"type": "image"}, INPUT),
+    "wait_recording": ({"type": "audio"}, INPUT),
+    "wait_video": ({"type": "video"}, INPUT),
+}
+
+SECONDS_PER_MINUTE = 60
+
+# In rule sets of these types the last rule is for failures.
+OUTCOME_TESTS = ("webhook_status", "airtime_status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +49,28 @@ class Split:
     shown_type: str
     shown: JsonObject
     action: JsonObject | None = None
+
+
+@dataclass(slots=True)
+class Routes:
+    """Where a rule set leads: parts of the new router, its exits, and what editors show of its cases."""
+
+    categories: list[JsonObject] = field(default_factory=list)
+    cases: list[JsonObject] = field(default_factory=list)
+    exits: list[JsonObject] = field(default_factory=list)
+    default_category_uuid: str = ""
+    timeout: JsonObject = field(default_factory=dict)
+    shown_cases: JsonObject = field(default_factory=dict)
+
+    def write_router(self, operand: str) -> JsonObject:
+        """A router that chooses by the cases."""
+        return {
+            "type": "switch",
+            "operand": operand,
+            "cases": self.cases,
+            "categories": self.categories,
+            "default_category_uuid": self.default_category_uuid,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +106,6 @@ def migrate_rule_set(conversion: Conversion, given: Mapping[str, Any]) -> tuple[
     return node | ({"actions": actions} if actions else {}), split.shown_type, shown
 
 
-def _find_writer(conversion: Conversion, rule_set: RuleSet) -> Callable[[Conversion, RuleSet], Split]:
-    kind = rule_set.given.get("ruleset_type")
-    if not kind:
-        # In the oldest definitions only the operand says whether to wait.
-        waits = not rule_set.operand or rule_set.operand.startswith("@step")
-        return _write_wait if waits else _write_expression
-    if not isinstance(kind, str) or kind not in _WRITERS:
-        raise conversion.fail(f"{told(kind)} is not a type of rule set", "ruleset_type")
-    return _WRITERS[kind]
-
-
-def _name_result(router: JsonObject, name: str) -> JsonObject:
-    return router | ({"result_name": name} if name else {})
-
-
 def _write_wait(conversion: Conversion, rule_set: RuleSet) -> Split:
     kind = rule_set.given.get("ruleset_type")
     hint, operand = HINTS.get(kind if isinstance(kind, str) else "", ({}, INPUT))
@@ -93,17 +118,6 @@ def _write_wait(conversion: Conversion, rule_set: RuleSet) -> Split:
         wait["hint"] = hint
     router = rule_set.routes.write_router(operand) | {"wait": wait}
     return Split(_name_result(router, rule_set.label), "wait_for_response", {})
-
-
-HINTS: dict[str, tuple[JsonObject, str]] = {
-    "wait_audio": ({"type": "audio"}, INPUT),
-    "wait_digit": ({"type": "digits", "count": 1}, "@input.text"),
-    "wait_digits": ({"type": "digits"}, "@input.text"),
-    "wait_gps": ({"type": "location"}, INPUT),
-    "wait_photo": ({"type": "image"}, INPUT),
-    "wait_recording": ({"type": "audio"}, INPUT),
-    "wait_video": ({"type": "video"}, INPUT),
-}
 
 
 def _write_subflow(conversion: Conversion, rule_set: RuleSet) -> Split:
@@ -120,12 +134,6 @@ def _write_webhook(conversion: Conversion, rule_set: RuleSet) -> Split:
         {},
         _write_call(conversion, rule_set) | {"result_name": name},
     )
-
-
-def _write_call(conversion: Conversion, rule_set: RuleSet) -> JsonObject:
-    method = rule_set.config.get("webhook_action") or rule_set.given.get("webhook_action")
-    call = write_call(conversion, rule_set.find_webhook(), method, rule_set.config.get("webhook_headers"))
-    return {"type": "call_webhook", **call}
 
 
 def _write_resthook(conversion: Conversion, rule_set: RuleSet) -> Split:
@@ -154,16 +162,6 @@ def _write_airtime(conversion: Conversion, rule_set: RuleSet) -> Split:
         {},
         {"type": "transfer_airtime", "amounts": amounts, "result_name": name},
     )
-
-
-def _read_amount(conversion: Conversion, value: object) -> int | float | Decimal:
-    """The amount as a number; it may have been written as a string."""
-    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return value
-    text = value.strip() if isinstance(value, str) else ""
-    if not _AMOUNT.fullmatch(text):
-        raise conversion.fail(f"{told(value)} is not an amount", "config")
-    return float(text) if "." in text else int(text)
 
 
 def _write_group(conversion: Conversion, rule_set: RuleSet) -> Split:
@@ -208,6 +206,90 @@ def _write_expression(conversion: Conversion, rule_set: RuleSet) -> Split:
     return _write_operand(conversion, rule_set, "split_by_expression", {}, OR_ITSELF, action)
 
 
+_WRITERS: dict[str, Callable[[Conversion, RuleSet], Split]] = {
+    "airtime": _write_airtime,
+    "contact_field": _write_contact_field,
+    "expression": _write_expression,
+    "flow_field": _write_result_field,
+    "form_field": _write_form_field,
+    "group": _write_group,
+    "random": _write_random,
+    "resthook": _write_resthook,
+    "subflow": _write_subflow,
+    "wait_message": _write_wait,
+    **dict.fromkeys(HINTS, _write_wait),
+    "webhook": _write_webhook,
+}
+
+
+def migrate_rules(conversion: Conversion, rules: Sequence[Any]) -> Routes:
+    """One category for rules of the same name, one case for each rule. Raises DefinitionError."""
+    routes = Routes()
+    named: dict[str, str] = {}
+    chosen: list[tuple[Mapping[str, Any], str]] = []
+    for rule in rules:
+        if not isinstance(rule, Mapping):
+            raise conversion.fail(f"a rule is an object, not {told(rule)}", "rules")
+        test = rule.get("test")
+        if not isinstance(test, Mapping):
+            raise conversion.fail(f"a test is an object, not {told(test)}", "rules.test")
+        translations = read_translations(rule.get("category"))
+        name = conversion.pick_base(translations)
+        category_uuid = named.get(name) if test.get("type") != "true" else None
+        if category_uuid is None:
+            category_uuid = _add_category(conversion, routes, name, rule)
+        named[name] = category_uuid
+        conversion.localize(translations, category_uuid, "name")
+        chosen.append((test, category_uuid))
+    for test, category_uuid in chosen:
+        _add_test(conversion, routes, test, category_uuid)
+    return routes
+
+
+def migrate_case(
+    conversion: Conversion, test: Mapping[str, Any], category_uuid: str
+) -> tuple[JsonObject | None, int | None]:
+    """The case for a test, if it is one, and the days from today that editors show for it."""
+    uuid = conversion.new_uuid()
+    written = migrate_test(conversion, test, uuid)
+    if written is None:
+        return None, None
+    kind, arguments = written
+    case: JsonObject = {"uuid": uuid, "type": kind, "category_uuid": category_uuid}
+    return case | ({"arguments": arguments} if arguments else {}), count_days_from_today(test)
+
+
+def _find_writer(conversion: Conversion, rule_set: RuleSet) -> Callable[[Conversion, RuleSet], Split]:
+    kind = rule_set.given.get("ruleset_type")
+    if not kind:
+        # In the oldest definitions only the operand says whether to wait.
+        waits = not rule_set.operand or rule_set.operand.startswith("@step")
+        return _write_wait if waits else _write_expression
+    if not isinstance(kind, str) or kind not in _WRITERS:
+        raise conversion.fail(f"{told(kind)} is not a type of rule set", "ruleset_type")
+    return _WRITERS[kind]
+
+
+def _name_result(router: JsonObject, name: str) -> JsonObject:
+    return router | ({"result_name": name} if name else {})
+
+
+def _write_call(conversion: Conversion, rule_set: RuleSet) -> JsonObject:
+    method = rule_set.config.get("webhook_action") or rule_set.given.get("webhook_action")
+    call = write_call(conversion, rule_set.find_webhook(), method, rule_set.config.get("webhook_headers"))
+    return {"type": "call_webhook", **call}
+
+
+def _read_amount(conversion: Conversion, value: object) -> int | float | Decimal:
+    """The amount as a number; it may have been written as a string."""
+    if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
+        return value
+    text = value.strip() if isinstance(value, str) else ""
+    if not _AMOUNT.fullmatch(text):
+        raise conversion.fail(f"{told(value)} is not an amount", "config")
+    return float(text) if "." in text else int(text)
+
+
 def _write_operand(
     conversion: Conversion,
     rule_set: RuleSet,
@@ -224,17 +306,34 @@ def _find_last_key(operand: str) -> str:
     return operand.rpartition(".")[2] if "." in operand else ""
 
 
-_WRITERS: dict[str, Callable[[Conversion, RuleSet], Split]] = {
-    "airtime": _write_airtime,
-    "contact_field": _write_contact_field,
-    "expression": _write_expression,
-    "flow_field": _write_result_field,
-    "form_field": _write_form_field,
-    "group": _write_group,
-    "random": _write_random,
-    "resthook": _write_resthook,
-    "subflow": _write_subflow,
-    "wait_message": _write_wait,
-    **dict.fromkeys(HINTS, _write_wait),
-    "webhook": _write_webhook,
-}
+def _add_category(conversion: Conversion, routes: Routes, name: str, rule: Mapping[str, Any]) -> str:
+    # Stored runs refer to their rules, so the rule's UUID becomes that of the exit.
+    exit_uuid = conversion.keep_uuid(rule.get("uuid"))
+    routes.exits.append({"uuid": exit_uuid, **conversion.find_destination(rule.get("destination"))})
+    category: JsonObject = {"uuid": conversion.new_uuid(), "exit_uuid": exit_uuid}
+    routes.categories.append(category | ({"name": name} if name else {}))
+    return str(category["uuid"])
+
+
+def _add_test(conversion: Conversion, routes: Routes, test: Mapping[str, Any], category_uuid: str) -> None:
+    kind = test.get("type")
+    if kind == "true":
+        routes.default_category_uuid = category_uuid
+        return
+    if kind == "timeout":
+        _add_timeout(routes, test, category_uuid)
+        return
+    if kind in OUTCOME_TESTS:
+        routes.default_category_uuid = category_uuid
+    case, days = migrate_case(conversion, test, category_uuid)
+    if case is None:
+        return
+    routes.cases.append(case)
+    if days is not None:
+        routes.shown_cases[case["uuid"]] = {"arguments": [str(days)]}
+
+
+def _add_timeout(routes: Routes, test: Mapping[str, Any], category_uuid: str) -> None:
+    minutes = write_text(test.get("minutes"))
+    if minutes.isdecimal() and len(minutes) <= 9 and int(minutes):
+        routes.timeout = {"seconds": SECONDS_PER_MINUTE * int(minutes), "category_uuid": category_uuid}

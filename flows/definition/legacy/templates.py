@@ -7,7 +7,7 @@ import regex
 from flows.definition.legacy.expressions import migrate_expression
 from flows.definition.legacy.operands import LegacyExpressionError
 from flows.definition.legacy.paths import LEGACY_ROOTS, migrate_path
-from flows.expressions.rewriting import Rewriting
+from flows.expressions.paths import Rewriting
 from flows.expressions.scanner import CONTEXT_ROOTS
 from flows.expressions.syntax import quote_text
 

@@ -1,29 +1,42 @@
-"""The contact and what belongs to it, as values (flow format, expression context)."""
+"""The contact and what belongs to it, as values (flow format, expression context).
 
-from collections.abc import Mapping
+The sources of the expression context.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from flows.contact_reference import write_contact_reference
+from flows.clock import in_zone_of
+from flows.definition import Node
 from flows.engine.assets import Assets, Channel, Field
 from flows.engine.contact import Contact, Ticket, without_query
-from flows.engine.context.source import ContactSource, lines, named
+from flows.engine.options import Options
+from flows.engine.state import Run, Session
 from flows.environment import Environment
-from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.rendering import render
-from flows.expressions.values import Deprecated, Property, Value, XArray, XObject
-from flows.moments import in_zone_of
+from flows.expressions.values import Deprecated, Getter, Property, Shape, Value, XArray, XObject, XRecord
 from flows.urn_schemes import SCHEMES
-from flows.urns import Urn
+from flows.urns import Urn, write_contact_reference
 
 REDACTED_PATH = "********"
 _EARLY_SCHEMES = frozenset({"discord"})
 
-
 # Cached, because with hundreds of fields they should not be built for every template.
 _field_shapes: WeakKeyDictionary[Assets, Shape] = WeakKeyDictionary()
+
+
+@dataclass(slots=True)
+class ContactSource:
+    """A contact, with what decides how it is shown."""
+
+    contact: Contact
+    assets: Assets
+    environment: Environment
+    is_early: bool
 
 
 def contact_value(source: ContactSource) -> XObject:
@@ -35,11 +48,6 @@ def preferred_urn(contact: Contact, assets: Assets, environment: Environment) ->
     """The URN that messages go to, as flows may show it; None if no channel can send to any."""
     routes = contact.find_routes(assets)
     return show_urn(routes[0][0], environment) if routes else None
-
-
-def _tickets_value(source: ContactSource) -> XArray:
-    tickets = source.contact.open_tickets
-    return XArray([ticket_value(ticket, source.assets, is_early=source.is_early) for ticket in tickets])
 
 
 def describe_contact(contact: Contact, environment: Environment) -> str:
@@ -60,25 +68,9 @@ def fields_value(source: ContactSource) -> XObject:
     return XRecord(shape, source)
 
 
-def _field_value(field: Field, source: ContactSource) -> Value:
-    stored = source.contact.fields.get(field.key)
-    value = stored.typed(field.type) if stored else None
-    return in_zone_of(value, source.environment.zone) if isinstance(value, datetime) else value
-
-
-def _describe_fields(source: ContactSource) -> str:
-    values = ((field.name, _field_value(field, source)) for field in source.assets.fields.values())
-    return lines([(name, render(value)) for name, value in values if value is not None])
-
-
 def urns_value(source: ContactSource) -> XObject:
     """`@urns`: the first URN of every scheme, null if there is none."""
     return XRecord(_EARLY_URNS if source.is_early else _URNS, source)
-
-
-def _first_urn(scheme: str, source: ContactSource) -> str | None:
-    urn = source.contact.find_urn(scheme)
-    return show_urn(urn, source.environment) if urn else None
 
 
 def show_urn(urn: Urn, environment: Environment) -> str:
@@ -124,9 +116,9 @@ def user_value(reference: Mapping[str, Any] | None, assets: Assets) -> Value:
     return XObject(properties, default=found.name or found.email)
 
 
-def _group_value(uuid: str, contact: Contact, assets: Assets) -> XObject:
-    group = assets.groups.get(uuid)
-    return XObject({"uuid": uuid, "name": group.name if group else contact.group_names.get(uuid, "")})
+def _tickets_value(source: ContactSource) -> XArray:
+    tickets = source.contact.open_tickets
+    return XArray([ticket_value(ticket, source.assets, is_early=source.is_early) for ticket in tickets])
 
 
 def _first_name(source: ContactSource) -> str:
@@ -135,18 +127,6 @@ def _first_name(source: ContactSource) -> str:
 
 def _groups_value(source: ContactSource) -> XArray:
     return XArray([_group_value(uuid, source.contact, source.assets) for uuid in source.contact.groups])
-
-
-def _deprecated_id(source: ContactSource) -> Deprecated:
-    return Deprecated(str(source.contact.id), "@contact.id is deprecated, use @contact.ref instead")
-
-
-def _deprecated_tickets(source: ContactSource) -> Deprecated:
-    return Deprecated(_tickets_value(source), "@contact.tickets is deprecated, use @ticket instead")
-
-
-def _describe_source(source: ContactSource) -> str:
-    return describe_contact(source.contact, source.environment)
 
 
 _GETTERS: dict[str, Getter] = {
@@ -166,12 +146,89 @@ _GETTERS: dict[str, Getter] = {
     "channel": lambda source: channel_value(source.contact.find_preferred_channel(source.assets)),
     "tickets": _tickets_value,
 }
+
+
+def _deprecated_id(source: ContactSource) -> Deprecated:
+    return Deprecated(str(source.contact.id), "@contact.id is deprecated, use @contact.ref instead")
+
+
+def _deprecated_tickets(source: ContactSource) -> Deprecated:
+    return Deprecated(_tickets_value(source), "@contact.tickets is deprecated, use @ticket instead")
+
+
 _LATER_GETTERS: dict[str, Getter] = {
     "ref": lambda source: write_contact_reference(source.contact.id),
     "id": _deprecated_id,
     "tickets": _deprecated_tickets,
 }
+
+
+def _describe_source(source: ContactSource) -> str:
+    return describe_contact(source.contact, source.environment)
+
+
 _EARLY_CONTACT = Shape(_GETTERS, default=_describe_source)
 _CONTACT = Shape(_GETTERS | _LATER_GETTERS, default=_describe_source)
+
+
+def _first_urn(scheme: str, source: ContactSource) -> str | None:
+    urn = source.contact.find_urn(scheme)
+    return show_urn(urn, source.environment) if urn else None
+
+
 _EARLY_URNS = Shape({scheme: partial(_first_urn, scheme) for scheme in SCHEMES})
 _URNS = Shape({scheme: partial(_first_urn, scheme) for scheme in SCHEMES if scheme not in _EARLY_SCHEMES})
+
+
+@dataclass(slots=True)
+class ContextSource:
+    """A run and its current node. `read_webhook` returns the last call, possibly with more than is stored."""
+
+    session: Session
+    run: Run
+    node: Node | None
+    assets: Assets
+    environment: Environment
+    options: Options
+    resume: Mapping[str, Any] | None
+    read_webhook: Callable[[], Value]
+    own_contact: ContactSource = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.own_contact = self.show_contact(self.session.contact)
+
+    def show_contact(self, contact: Contact) -> ContactSource:
+        """A contact in the form that is shown."""
+        return ContactSource(contact, self.assets, self.environment, self.options.is_early)
+
+    def deprecated(self, value: Value, path: str, instead: str) -> Property:
+        """A deprecated property, which later generations warn about."""
+        if self.options.is_early:
+            return value
+        return Deprecated(value, f"@{path} is deprecated, use @{instead} instead")
+
+
+def lines(pairs: list[tuple[str, str]]) -> str:
+    """The text of a collection of named values."""
+    return "\n".join(f"{name}: {text}" for name, text in sorted(pairs))
+
+
+def named(uuid: str, name: str) -> XObject:
+    """A reference as a value; as text its name."""
+    return XObject({"uuid": uuid, "name": name}, default=name)
+
+
+def _field_value(field: Field, source: ContactSource) -> Value:
+    stored = source.contact.fields.get(field.key)
+    value = stored.typed(field.type) if stored else None
+    return in_zone_of(value, source.environment.zone) if isinstance(value, datetime) else value
+
+
+def _describe_fields(source: ContactSource) -> str:
+    values = ((field.name, _field_value(field, source)) for field in source.assets.fields.values())
+    return lines([(name, render(value)) for name, value in values if value is not None])
+
+
+def _group_value(uuid: str, contact: Contact, assets: Assets) -> XObject:
+    group = assets.groups.get(uuid)
+    return XObject({"uuid": uuid, "name": group.name if group else contact.group_names.get(uuid, "")})

@@ -8,8 +8,12 @@ from functools import cache
 from flows.engine.assets import Assets
 from flows.engine.contact import Ticket
 from flows.engine.context.contact_context import (
+    ContactSource,
+    ContextSource,
     contact_value,
     fields_value,
+    lines,
+    named,
     ticket_value,
     urns_value,
     user_value,
@@ -23,11 +27,9 @@ from flows.engine.context.run_context import (
     results_value,
     run_value,
 )
-from flows.engine.context.source import ContactSource, ContextSource, lines, named
 from flows.engine.state import Result
-from flows.expressions.records import Getter, Shape, XRecord
 from flows.expressions.rendering import render_json
-from flows.expressions.values import Deprecated, Property, Value, XArray, XObject, to_value
+from flows.expressions.values import Deprecated, Getter, Property, Shape, Value, XArray, XObject, XRecord, to_value
 from flows.words import snakify
 
 CONTACT_ROOTS = frozenset({"contact", "fields", "urns", "globals", "ticket"})

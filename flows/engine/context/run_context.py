@@ -4,23 +4,23 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from flows.clock import parse_moment
 from flows.engine.assets import Assets
 from flows.engine.contact import Contact
 from flows.engine.context.contact_context import (
+    ContextSource,
     channel_value,
     contact_value,
     describe_contact,
     fields_value,
+    lines,
     show_urn,
     urns_value,
 )
-from flows.engine.context.source import ContextSource, lines
 from flows.engine.state import Result, Step
 from flows.environment import Environment
-from flows.expressions.functions.formats import attachment_parts
-from flows.expressions.records import Getter, Shape, XRecord
-from flows.expressions.values import Property, Value, XArray, XObject, to_value
-from flows.moments import parse_moment
+from flows.expressions.functions.numbers import attachment_parts
+from flows.expressions.values import Getter, Property, Shape, Value, XArray, XObject, XRecord, to_value
 from flows.urns import UrnError, parse
 
 

@@ -4,12 +4,11 @@ from collections.abc import Hashable
 from decimal import Decimal
 
 from flows.expressions import conversions
-from flows.expressions.comparison import comparable_type, equality_key
-from flows.expressions.errors import ExpressionError
-from flows.expressions.evaluation import Evaluation
-from flows.expressions.functions.conversion import check_count
+from flows.expressions.evaluation import Evaluation, ExpressionError
+from flows.expressions.functions.logic import check_count
 from flows.expressions.functions.numbers import add_up
 from flows.expressions.functions.registry import ANY, ARRAY, FUNCTION, INTEGER, NUMBER, OBJECT, RAW, TEXT, function
+from flows.expressions.operators import comparable_type, equality_key
 from flows.expressions.values import Value, XArray, XError, XFunction, XObject
 
 

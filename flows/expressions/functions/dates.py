@@ -5,15 +5,14 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from flows.clock import write_offset
 from flows.expressions import calendar_arithmetic as calendar
 from flows.expressions import conversions, decimals
 from flows.expressions.conversions import in_zone
-from flows.expressions.errors import ExpressionError
-from flows.expressions.evaluation import Evaluation
+from flows.expressions.evaluation import Evaluation, ExpressionError
 from flows.expressions.functions.registry import ANY, DATE, DATETIME, INTEGER, NUMBER, TEXT, TIME, function
 from flows.expressions.values import Value, describe
 from flows.layouts import LayoutError, format_with_layout, parse_with_layout
-from flows.moments import write_offset
 
 DAYS_PER_WEEK = 7
 MONTHS = range(1, 13)

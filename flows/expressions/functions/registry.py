@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flows.expressions import conversions
-from flows.expressions.errors import ExpressionError
-from flows.expressions.evaluation import Evaluation
+from flows.expressions.evaluation import Evaluation, ExpressionError
 from flows.expressions.values import Value, XError, XFunction, XObject
 
 Converter = Callable[[Evaluation, Value], Any]

@@ -9,8 +9,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from flows.environment import Environment
-from flows.expressions.comparison import equality_key
 from flows.expressions.functions import find_function
+from flows.expressions.operators import equality_key
 from flows.expressions.values import NO_DEFAULT, Deprecated, Value, XArray, XError, XFunction, XObject
 from tests.flows.clocks import StandingClock
 

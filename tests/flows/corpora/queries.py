@@ -23,7 +23,7 @@ from flows.queries import (
     parse_query,
     render,
 )
-from flows.queries.properties import ATTRIBUTES, PropertyKind
+from flows.queries.resolver import ATTRIBUTES, PropertyKind
 from flows.queries.tree import simplify
 from tests.flows.corpora.case_values import read_case_text, read_case_value, read_environment
 

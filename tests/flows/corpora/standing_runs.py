@@ -5,10 +5,9 @@ from typing import Any
 
 from flows.clock import Clock
 from flows.engine.assets import Assets
+from flows.engine.engine import find_flow_of, read_resume
 from flows.engine.events import EventLog
-from flows.engine.loop import find_flow_of
 from flows.engine.options import Options
-from flows.engine.resumes import read_resume
 from flows.engine.services import NO_SERVICES, Services
 from flows.engine.sprint import Sprint
 from flows.engine.state import Run, Session

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from flows.definition import DefinitionError, load, migrate
-from flows.definition.migrating import STEPS
-from flows.definition.versions import NEWEST, write_version
+from flows.definition.migrating import NEWEST, STEPS, write_version
 from tests.flows.definition.specimens import EARLY_FLOW, FLOW, LEGACY_FLOW, SEND, make_flow, make_uuid
 
 

@@ -12,7 +12,7 @@ from flows.engine.assets import Assets, Field, Group
 from flows.engine.contact import Contact
 from flows.engine.contact_texts import ContactTexts
 from flows.environment import Environment
-from flows.expressions.budget import SPRINT_EVALUATIONS
+from flows.expressions.evaluation import SPRINT_EVALUATIONS
 
 NESTED = (
     '@(count(foreach(split(repeat("a ", 300), " "), (x) => count(foreach(split(repeat("b ", 300), " "), (y) => y)))))'

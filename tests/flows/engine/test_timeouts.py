@@ -10,7 +10,7 @@ import pytest
 from flows.clock import SystemClock
 from flows.definition import load
 from flows.engine import Assets, Options, resume, start
-from flows.engine.wait import expiration_minutes
+from flows.engine.visit import expiration_minutes
 from flows.environment import Environment
 from tests.flows.definition.specimens import FLOW, YES, make_flow, make_node, make_router, make_uuid
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.expressions import decimals
-from flows.expressions.errors import ExpressionError
+from flows.expressions.evaluation import ExpressionError
 from flows.numbers import render_decimal
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=10, min_value=-(10**20), max_value=10**20)

@@ -1,7 +1,6 @@
 import pytest
 
-from flows.expressions.errors import ExpressionError
-from flows.expressions.evaluation import Evaluation
+from flows.expressions.evaluation import Evaluation, ExpressionError
 from flows.expressions.patterns import find_groups, is_valid_pattern
 
 

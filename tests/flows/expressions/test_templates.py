@@ -2,7 +2,7 @@ from decimal import Decimal
 
 from flows.clock import SystemClock
 from flows.environment import Environment
-from flows.expressions.budget import Budget
+from flows.expressions.evaluation import Budget
 from flows.expressions.templates import evaluate_value
 from flows.expressions.values import XArray, XError
 from tests.flows.expressions.evaluating import evaluate_template, make_context

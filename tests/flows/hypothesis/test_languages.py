@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows import Assets, Contact, Environment, QueryError, SystemClock, evaluate, parse_query
-from flows.engine.asset_resolver import AssetResolver
+from flows.engine.assets import AssetResolver
 from flows.engine.smart_groups import ContactView
 from flows.queries import evaluate as evaluate_query
 from flows.queries import inspect as inspect_query

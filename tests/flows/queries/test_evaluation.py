@@ -17,7 +17,7 @@ from flows.queries import (
     evaluate,
     parse_query,
 )
-from flows.queries.properties import ATTRIBUTES
+from flows.queries.resolver import ATTRIBUTES
 
 ENVIRONMENT = Environment(timezone="America/New_York")
 RESOLVER = ListResolver.of(

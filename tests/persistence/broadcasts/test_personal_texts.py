@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select, update
 
-from flows.contact_reference import write_contact_reference
+from flows.urns import write_contact_reference
 from persistence.boundaries.boundaries import read_features, store_boundaries
 from persistence.broadcasts.expansion import Wording, Writer
 from persistence.database import Database

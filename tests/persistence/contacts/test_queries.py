@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select
 
-from flows.contact_reference import write_contact_reference
 from flows.environment import Environment
 from flows.queries import FieldReference, ListResolver, NamedReference, QueryError, evaluate, parse_query
 from flows.queries.evaluation import matches_name
+from flows.urns import write_contact_reference
 from persistence.contacts.queries import SearchScope, find_matches, translate_query
 from persistence.sql.query_functions import make_name_match, make_name_pattern
 from persistence.tables.contacts import contact, contact_urn, group, group_membership

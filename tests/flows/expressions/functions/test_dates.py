@@ -4,7 +4,7 @@ import pytest
 
 from flows.environment import Environment
 from tests.flows.expressions.evaluating import error_of, text_of, value_of
-from tests.flows.expressions.functions.test_text_tests import match_of
+from tests.flows.expressions.functions.test_tests import match_of
 
 BERLIN = Environment(date_format="DD-MM-YYYY", time_format="tt:mm", timezone="Europe/Berlin")
 

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from flows.contact_reference import write_contact_reference
-from flows.urns import Urn
+from flows.urns import Urn, write_contact_reference
 from persistence.contacts.urns import ensure_owners
 from persistence.fields import create_field
 from persistence.groups.groups import create_group

@@ -3,8 +3,7 @@ from dataclasses import replace
 import pytest
 
 from flows.expressions.parser import parse_expression
-from flows.expressions.paths import context_paths
-from flows.expressions.rewriting import rewrite_template, rewrite_whole_expressions
+from flows.expressions.paths import context_paths, rewrite_template, rewrite_whole_expressions
 from flows.expressions.syntax import BracketLookup, ContextReference, DotLookup, TextLiteral, rewrite_expression
 
 

@@ -1,7 +1,9 @@
 import pytest
 
 from flows.environment import Environment
+from flows.expressions.evaluation import Resources
 from flows.expressions.values import XObject
+from flows.places import read_places
 from tests.flows.expressions.evaluating import error_of, text_of, value_of
 
 
@@ -102,3 +104,80 @@ def test_entities_of_an_intent_are_its_extra():
 def test_objects_without_what_a_test_looks_at_are_errors():
     assert error_of('has_category(object(), "Yes")').endswith("object has no property 'category'")
     assert error_of('has_group(array(1), "g")').endswith("unable to convert 1 to an object")
+
+
+@pytest.mark.parametrize(
+    ("expression", "match"),
+    [
+        ('has_number("about 12 or 20")', "12"),
+        ('has_number("none")', None),
+        ('has_number_lt("12 or 5 or 3", 10)', "5"),
+        ('has_number_lte("12 or 10", 10)', "10"),
+        ('has_number_eq("it is 10.0", 10)', "10"),
+        ('has_number_gte("9 or 10", "10")', "10"),
+        ('has_number_gt("9 or 10", 10)', None),
+        ('has_number_between("1, 5 and 7", 5, 7)', "5"),
+        ('has_number_between("8", 5, 7)', None),
+    ],
+)
+def test_tests_on_numbers_match_as_documented(expression, match):
+    assert match_of(expression) == match
+
+
+def test_a_bound_that_is_no_number_is_an_error():
+    assert error_of('has_number_lt("1", "x")').endswith('unable to convert "x" to a number')
+
+
+KENYA = Resources(
+    read_places(
+        {
+            "name": "Kenya",
+            "children": [
+                {
+                    "name": "Nairobi",
+                    "aliases": ["NBO"],
+                    "children": [{"name": "West", "children": [{"name": "Park"}]}, {"name": "Town"}],
+                },
+                {
+                    "name": "Kisumu",
+                    "children": [{"name": "Lake", "children": [{"name": "Park"}, {"name": "Pier"}]}, {"name": "Town"}],
+                },
+            ],
+        }
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "path"),
+    [
+        ('has_state("I come from nbo!")', "Kenya > Nairobi"),
+        ('has_state("Mombasa")', None),
+        ('has_district("lake")', "Kenya > Kisumu > Lake"),
+        ('has_district("town")', None),
+        ('has_district("town", "")', None),
+        ('has_district("town", "kisumu")', "Kenya > Kisumu > Town"),
+        ('has_district("lake", "nairobi")', None),
+        ('has_district("lake", "nowhere")', None),
+        ('has_ward("pier")', "Kenya > Kisumu > Lake > Pier"),
+        ('has_ward("park")', None),
+        ('has_ward("park", "nairobi", "west")', "Kenya > Nairobi > West > Park"),
+        ('has_ward("park", "nairobi", "lake")', None),
+        ('has_ward("park", "nairobi", "")', None),
+        ('has_ward("pier", "nairobi", "")', "Kenya > Kisumu > Lake > Pier"),
+        ('has_ward("pier", "", "lake")', None),
+    ],
+)
+def test_places_are_found_below_the_places_given(expression, path):
+    outcome = value_of(expression, resources=KENYA)
+    assert isinstance(outcome, XObject)
+    assert (outcome.get("match") if outcome.default else None) == path
+
+
+def test_a_ward_needs_both_or_none_of_state_and_district():
+    value = value_of('has_ward("park", "nairobi")', resources=KENYA)
+    assert "need 1 or 3 argument(s), got 2" in str(value)
+
+
+def test_without_places_the_tests_are_errors():
+    assert error_of('has_state("x")') == "error calling has_state(...): no places are known"

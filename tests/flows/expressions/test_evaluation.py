@@ -1,7 +1,6 @@
 import pytest
 
-from flows.expressions.budget import Budget
-from flows.expressions.errors import ExpressionTooComplexError
+from flows.expressions.evaluation import Budget, ExpressionTooComplexError
 
 
 def test_a_text_costs_its_bytes_and_everything_else_one():

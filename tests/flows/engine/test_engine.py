@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows import Assets, start
-from flows.contact_reference import write_contact_reference
+from flows.urns import write_contact_reference
 from tests.flows.engine.playing import ENVIRONMENT, CountingClock, Played, ask, flow, node, play
 from tests.flows.hypothesis.workspace import (
     CHANNEL,
