@@ -7,7 +7,7 @@ from relayboard.usage.parts import Options
 
 
 def run_import(options: Options) -> None:
-    from relayboard.flow_tools.files import read_document  # noqa: PLC0415  # it loads all of flows
+    from relayboard.flow_tools.files import read_document  # it loads all of flows
 
     found = read_features(read_document(options.file), options.country)
     with opened_database() as database, database.writing() as tx, show_progress("Storing boundaries"):

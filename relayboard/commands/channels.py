@@ -68,7 +68,7 @@ def run_change(options: Options) -> None:
 
 
 def run_claim(options: Options) -> None:
-    from persistence.relayers.relayers import claim_phone  # noqa: PLC0415  # it loads phone numbers and smart groups
+    from persistence.relayers.relayers import claim_phone  # it loads phone numbers and smart groups
 
     with writing_in(options) as (tx, found):
         name = None if options.name is None else check_name(options.name)
@@ -114,7 +114,7 @@ def run_webhook(options: Options) -> None:
 
 
 def run_release(options: Options) -> None:
-    from persistence.relayers.relayers import release_channel  # noqa: PLC0415  # see above
+    from persistence.relayers.relayers import release_channel  # see above
 
     with opened_database() as database, database.writing() as tx:
         workspace_id, _ = _find_channel(tx, options.channel)

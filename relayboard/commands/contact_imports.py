@@ -93,7 +93,7 @@ def run_cancel(options: Options) -> None:
 
 
 def run_take_back(options: Options) -> None:
-    from persistence.contact_imports.taking_back import count_taking_back, take_back  # noqa: PLC0415  # it loads deletions
+    from persistence.contact_imports.taking_back import count_taking_back, take_back  # it loads deletions
 
     if options.dry_run or not options.yes:
         with reading_in(options) as (tx, workspace):

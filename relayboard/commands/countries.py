@@ -8,7 +8,7 @@ def read_country(text: str) -> str:
     country = text.strip().upper()
     if not country:
         return ""
-    import phonenumbers  # noqa: PLC0415  # most calls name no country
+    import phonenumbers  # most calls name no country
 
     if country not in phonenumbers.SUPPORTED_REGIONS:
         raise CommandFailed(f"{text} is not a country code of two letters, like RW")

@@ -1,4 +1,9 @@
-"""`relayboard flow list|change|label`."""
+"""`relayboard flow ...`: lists, changes, labels, archives, imports, exports, checks, draws and plays flows."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -14,8 +19,30 @@ from persistence.flows.records import (
 from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.workspaces import Workspace
-from relayboard.commands.output import CommandFailed, print_json, print_record, print_records, reading_in, writing_in
+from relayboard.base.settings import load_settings
+from relayboard.commands.output import (
+    opened_database,
+    print_json,
+    print_record,
+    print_records,
+    reading_in,
+    workspace_named,
+    writing_in,
+)
+from relayboard.commands.printing import print_line
+from relayboard.commands.progress import show_progress
+from relayboard.commands.secret_input import read_object
+from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
+
+if TYPE_CHECKING:
+    from flows.definition import Finding
+    from flows.engine.events import Event
+    from relayboard.flow_tools.play import Lent
+    from relayboard.flow_tools.trial import FoundInFlow
+
+QUIT = "/quit"
+PROMPT = "> "
 
 
 def run_list(options: Options) -> None:
@@ -48,3 +75,174 @@ def flow_named(tx: Transaction, workspace: Workspace, uuid: str) -> int:
     if flow_id is None:
         raise CommandFailed(f"there is no flow {uuid}")
     return flow_id
+
+
+def run_archive(options: Options) -> None:
+    from persistence.flows.archiving import archive_flow
+    from persistence.flows.records import FLOWS
+
+    with opened_database() as database:
+        with database.reading() as tx:
+            workspace = workspace_named(tx, options.workspace)
+            flow_id = flow_named(tx, workspace, options.flow)
+        archive_flow(database, workspace.id, flow_id)
+        with database.reading() as tx:
+            record = read_record(tx, FLOWS, workspace, flow_id)
+    print_record(record)
+
+
+def run_check(options: Options) -> int:
+    """Prints each issue with its place; returns 1 if there are any."""
+    found = _check(options)
+    if options.json:
+        print_line([each.to_json() for each in found])
+    else:
+        for each in found:
+            print(f"{options.file}: {_describe(each)}")
+    return 1 if found else 0
+
+
+def run_draw(options: Options) -> None:
+    """Draws one flow."""
+    from relayboard.flow_tools.drawing import draw_flow
+    from relayboard.flow_tools.files import as_export, choose_flow, read_document
+
+    drawing = draw_flow(choose_flow(as_export(read_document(options.file)), options.flow)) + "\n"
+    if options.output is None:
+        sys.stdout.write(drawing)
+        return
+    try:
+        options.output.write_text(drawing, encoding="utf-8")
+    except OSError as error:
+        raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
+
+
+def run_import(options: Options) -> None:
+    from persistence.definitions.importing import ImportReport, import_definitions
+    from relayboard.flow_tools.files import read_document
+
+    document = read_document(options.file)
+
+    def bring_in(tx: Transaction) -> ImportReport:
+        workspace = workspace_named(tx, options.workspace)
+        networks = load_settings().webhook_allowed_networks
+        return import_definitions(tx, workspace, document, media_url=options.media_url, networks=networks)
+
+    with opened_database() as database, show_progress("Importing"):
+        report = database.write(bring_in)
+    print_json(asdict(report))
+
+
+def run_export(options: Options) -> None:
+    settings = load_settings()
+    with opened_database(settings) as database, database.reading() as tx:
+        workspace = workspace_named(tx, options.workspace)
+        written = _export(tx, workspace, options, settings.base_url)
+    if options.output is None:
+        print_line(orjson.Fragment(written))
+        return
+    try:
+        options.output.write_bytes(written + b"\n")
+    except OSError as error:
+        raise CommandFailed(f"{options.output} cannot be written: {error.strerror}") from error
+
+
+def run_run(options: Options) -> int:
+    """Runs until the session or the input ends; returns 1 if the flow failed."""
+    from flows import EngineError, SystemClock
+    from flows.engine import ResumeError
+    from relayboard.flow_tools.files import as_export, choose_flow, read_document
+    from relayboard.flow_tools.play import Play, make_assets, make_contact
+
+    content = as_export(read_document(options.file))
+    clock = SystemClock()
+    flow = choose_flow(content, options.flow)
+    lent = None if options.workspace is None else _borrow(options.workspace)
+    assets = make_assets(content, clock, None if lent is None else lent.assets)
+    try:
+        contact = make_contact(read_object(options.contact, "--contact"), flow, assets, clock)
+        params = read_object(options.params, "--params")
+        play, events = Play.begin(assets, flow, contact, params, clock, None if lent is None else lent.environment)
+    except EngineError as error:
+        raise CommandFailed(str(error)) from error
+    _show(events, is_json=options.json)
+    for line in _read_lines(PROMPT if sys.stdin.isatty() and not options.json else ""):
+        if not play.session.is_waiting or line.strip().lower() == QUIT:
+            break
+        try:
+            _show(play.answer(line), is_json=options.json)
+        except ResumeError as error:
+            print(f"relayboard: {error}", file=sys.stderr)
+        if not play.session.is_waiting:
+            break
+    if not options.json:
+        print(f"  · {play.session.status}")
+    return 1 if play.session.status == "failed" else 0
+
+
+def _check(options: Options) -> "list[FoundInFlow]":
+    from relayboard.flow_tools.files import read_document
+    from relayboard.flow_tools.trial import empty_database, open_new_workspace, try_import
+
+    document = read_document(options.file)
+    if options.workspace is None:
+        with empty_database() as database:
+            return try_import(database, open_new_workspace, document)
+    with opened_database() as database:
+        return try_import(database, lambda tx: workspace_named(tx, options.workspace), document)
+
+
+def _describe(found: "FoundInFlow") -> str:
+    place = ", ".join(part for part in (found.flow_name, *_list_place(found.finding)) if part)
+    message = f"{found.finding.message} ({found.finding.type})"
+    return f"{place}: {message}" if place else message
+
+
+def _list_place(finding: "Finding") -> Iterator[str]:
+    place = finding.place
+    yield f"node {place.node_uuid}" if place.node_uuid else ""
+    yield f"action {place.action_uuid}" if place.action_uuid else ""
+    yield place.field
+    yield f"translation {place.language}" if place.language else ""
+
+
+def _export(tx: Transaction, workspace: Workspace, options: Options, site: str) -> bytes:
+    from flows.definition.exports import Dependencies
+    from persistence.campaigns.records import find_campaign
+    from persistence.definitions.exporting import export_definitions, export_workspace
+
+    if not options.flow and not options.campaign:
+        return export_workspace(tx, workspace, site=site)
+    for uuid in options.flow:
+        flow_named(tx, workspace, uuid)
+    for uuid in options.campaign:
+        if not is_uuid(uuid) or find_campaign(tx, workspace.id, uuid) is None:
+            raise CommandFailed(f"there is no campaign {uuid}")
+    dependencies = Dependencies(options.dependencies)
+    return export_definitions(tx, workspace, options.flow, options.campaign, dependencies=dependencies, site=site)
+
+
+def _borrow(workspace_uuid: str) -> "Lent":
+    from relayboard.flow_tools.play import lend
+
+    with opened_database() as database, database.reading() as tx:
+        return lend(tx, workspace_named(tx, workspace_uuid))
+
+
+def _read_lines(prompt: str) -> Iterator[str]:
+    while True:
+        try:
+            yield input(prompt)
+        except (EOFError, KeyboardInterrupt):
+            return
+
+
+def _show(events: "Sequence[Event]", *, is_json: bool) -> None:
+    from relayboard.flow_tools.play import describe_events
+
+    if is_json:
+        for event in events:
+            print_line(event)
+        return
+    for line in describe_events(events):
+        print(line, flush=True)

@@ -13,7 +13,7 @@ def print_json(value: object) -> None:
     """One JSON document on a line of its own, or the same as tables."""
     text = as_json(value)
     if shows_tables():
-        from relayboard.commands.tables import print_tables  # noqa: PLC0415  # it loads rich, for people only
+        from relayboard.commands.tables import print_tables  # it loads rich, for people only
 
         print_tables(orjson.loads(text), _listed())
     else:
@@ -61,7 +61,7 @@ def as_json(value: object) -> str:
 
 def _plain(value: object) -> Any:
     if isinstance(value, datetime):
-        from persistence.sql.columns import time_text  # noqa: PLC0415  # clients of a server have no database to load
+        from persistence.sql.columns import time_text  # clients of a server have no database to load
 
         return time_text(value)
     if isinstance(value, date):

@@ -37,7 +37,7 @@ def prepare(settings: Settings) -> None:
     """Checks what a service needs before it starts: the newest schema, the right secret key, a queue. Raises an
     error if something is wrong."""
     with loading():
-        from worker.app import check_queue  # noqa: PLC0415  # loads Huey, which `migrate` does not need
+        from worker.app import check_queue  # loads Huey, which `migrate` does not need
 
     check_store_package(settings)
     migrate_database(settings)
@@ -73,7 +73,7 @@ def run_worker(options: Options) -> int:
     with shared_counts(options.metrics_port):
         # It loads the whole engine, which would stay in the memory of `serve`, which only supervises its processes.
         with loading():
-            from relayboard.worker_processes import run_worker_processes  # noqa: PLC0415
+            from relayboard.worker_processes import run_worker_processes
 
         shown = partial(shown_metrics, options.metrics_host, options.metrics_port)
         return run_worker_processes(settings, options.workers, options.senders, shown)
@@ -94,7 +94,7 @@ def shared_counts(port: int | None) -> Iterator[None]:
 
 def shown_metrics(host: str, port: int | None) -> contextlib.AbstractContextManager[object]:
     """Serves the metrics of a worker, if requested. Raises CommandFailed if the port cannot be used."""
-    from worker.metrics import serving_metrics  # noqa: PLC0415  # the whole engine would stay in the memory of `serve`
+    from worker.metrics import serving_metrics  # the whole engine would stay in the memory of `serve`
 
     if port is None:
         return contextlib.nullcontext()
@@ -116,7 +116,7 @@ def run_migrate(options: Options) -> None:
         with show_progress("Migrating the schema"):
             done: dict[str, object] = {"revision": move_to(database.engine, options.to)}
         if options.distribute:
-            from persistence.migrations.large_tables import distribute  # noqa: PLC0415  # it loads Alembic
+            from persistence.migrations.large_tables import distribute  # it loads Alembic
 
             spread = distribute(database.engine)
             done |= {"copied": spread.copied, "spread": spread.spread}

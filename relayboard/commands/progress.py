@@ -20,8 +20,8 @@ def show_progress(what: str) -> Iterator[Note]:
     if not sys.stderr.isatty():
         yield note
         return
-    from rich import progress as rich  # noqa: PLC0415  # for people only
-    from rich.console import Console  # noqa: PLC0415  # see above
+    from rich import progress as rich  # for people only
+    from rich.console import Console  # see above
 
     columns = (
         rich.TextColumn("{task.description}"),

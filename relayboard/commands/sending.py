@@ -57,7 +57,7 @@ def run_broadcast(options: Options) -> int:
         raise CommandFailed("give --at or --wait: what waits for its time creates no messages before")
     given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
     body = {name: value for name, value in given.items() if value}
-    from persistence.broadcasts.form import read_form  # noqa: PLC0415  # it loads the expressions of flows
+    from persistence.broadcasts.form import read_form  # it loads the expressions of flows
 
     with opened_database() as database:
         with database.writing() as tx:

@@ -11,7 +11,7 @@ NEWEST = 250
 
 
 def run_create(options: Options) -> None:
-    from persistence.flow_starts.flow_starts import create_start, read_form  # noqa: PLC0415  # lists need none of it
+    from persistence.flow_starts.flow_starts import create_start, read_form  # lists need none of it
 
     named = {"contacts": options.contact, "groups": options.group, "urns": options.urn}
     given = {name: values for name, values in named.items() if values}
@@ -36,7 +36,7 @@ def run_list(options: Options) -> None:
 def run_interrupt(options: Options) -> None:
     if not is_uuid(options.start):
         raise CommandFailed(f"there is no start {options.start}")
-    from persistence.flow_starts.batches import interrupt_start  # noqa: PLC0415  # lists need none of it
+    from persistence.flow_starts.batches import interrupt_start  # lists need none of it
 
     with writing_in(options) as (tx, workspace):
         start_id = interrupt_start(tx, workspace.id, options.start.lower())

@@ -27,7 +27,7 @@ def run_status(options: Options) -> None:
     if options.json or not sys.stdout.isatty():
         print_json(as_json(revision, workers, backlog))
     else:
-        from rich.console import Console  # noqa: PLC0415  # for people only
+        from rich.console import Console  # for people only
 
         show(revision, workers, backlog, Console())
 
@@ -62,7 +62,7 @@ def show(revision: str | None, workers: list[Heartbeat], backlog: Backlog, conso
 
 
 def worker_table(workers: list[Heartbeat]) -> "Table":
-    from rich.table import Table  # noqa: PLC0415  # see above
+    from rich.table import Table  # see above
 
     table = Table("host", "pid", "threads", "version", "schema", "started", "seen", "alive", title="Workers")
     for each in workers:
@@ -74,7 +74,7 @@ def worker_table(workers: list[Heartbeat]) -> "Table":
 
 
 def waiting_table(title: str, column: str, waiting: Mapping[str, Waiting]) -> "Table":
-    from rich.table import Table  # noqa: PLC0415  # see above
+    from rich.table import Table  # see above
 
     table = Table(column, title=title)
     table.add_column("number", justify="right")

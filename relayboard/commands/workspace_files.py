@@ -7,7 +7,7 @@ from persistence.workspace_files.writing import write_workspace
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import show_progress
-from relayboard.commands.sessions import tell_of_ended
+from relayboard.commands.users import tell_of_ended
 from relayboard.usage.parts import Options
 
 

@@ -17,7 +17,7 @@ def show(workspace: Workspace) -> dict[str, Any]:
 
 
 def run_create(options: Options) -> None:
-    from persistence.workspace_setup import create_workspace  # noqa: PLC0415  # the other commands need none of it
+    from persistence.workspace_setup import create_workspace  # the other commands need none of it
 
     country = read_country(options.country)
     timezone, languages = _read_timezone(options.timezone), _read_languages(options.language)
@@ -46,7 +46,7 @@ def run_show(options: Options) -> None:
 
 
 def run_change(options: Options) -> None:
-    from persistence.workspace_changes import change_workspace  # noqa: PLC0415  # see above
+    from persistence.workspace_changes import change_workspace  # see above
 
     given = {
         "name": options.name,
@@ -77,7 +77,7 @@ def _read_timezone(text: str) -> str:
 def _read_languages(given: Sequence[str]) -> list[str]:
     if not given:
         return []
-    from flows.languages import is_language  # noqa: PLC0415  # it loads a list of all languages
+    from flows.languages import is_language  # it loads a list of all languages
 
     languages = [code.lower() for code in given]
     wrong = [code for code in languages if not is_language(code)]

@@ -95,7 +95,7 @@ CONTACT_TAKE_BACK = Action(
 )
 CONTACT_COPY = Action(
     "copy",
-    "contact_requests.run_copy",
+    "contacts.run_copy",
     "write everything that is stored about a contact into a ZIP file",
     argument("contact", "the UUID or the URN of the contact"),
     workspace(),
@@ -104,7 +104,7 @@ CONTACT_COPY = Action(
 )
 CONTACT_ERASE = Action(
     "erase",
-    "contact_requests.run_erase",
+    "contacts.run_erase",
     "erase a contact for good, also from archives, deliveries and the files of the database",
     argument("contact", "the UUID or the URN of the contact"),
     workspace(),

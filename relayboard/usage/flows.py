@@ -38,7 +38,7 @@ FLOW = Noun(
     "import, list, label, archive, run, check and draw flows",
     Action(
         "import",
-        "flow_files.run_import",
+        "flows.run_import",
         "import an export file; existing records are updated",
         workspace(),
         option("--media-url", "base URL of attachments in old files", default="", metavar="URL"),
@@ -47,7 +47,7 @@ FLOW = Noun(
     ),
     Action(
         "export",
-        "flow_files.run_export",
+        "flows.run_export",
         "write flows and what they need as an export file",
         workspace(),
         option("--flow", "a flow; repeat; default: all", several=True, metavar="UUID"),
@@ -66,7 +66,7 @@ FLOW = Noun(
     showing("flow"),
     Action(
         "archive",
-        "flow_archive.run_archive",
+        "flows.run_archive",
         "archive a flow and interrupt the contacts in it",
         workspace(),
         this_flow(),
@@ -100,7 +100,7 @@ FLOW = Noun(
     ),
     Action(
         "run",
-        "flow_run.run",
+        "flows.run_run",
         "run a flow of a file in the terminal",
         file(),
         flow_of_file(),
@@ -113,7 +113,7 @@ FLOW = Noun(
     ),
     Action(
         "check",
-        "flow_check.run",
+        "flows.run_check",
         "show the problems that an import of a file would report",
         file(),
         option("--workspace", "check against this workspace; changes nothing", metavar="UUID"),
@@ -123,7 +123,7 @@ FLOW = Noun(
     ),
     Action(
         "draw",
-        "flow_draw.run",
+        "flows.run_draw",
         "draw a flow of a file as SVG",
         file(),
         flow_of_file(),

@@ -46,7 +46,7 @@ CONTACT = Noun(
     Action("show", "contacts.run_show", "one contact", workspace(), contact(), examples=(f"{IN} {NUMBER}",)),
     Action(
         "renumber",
-        "renumbering.run_renumber",
+        "contacts.run_renumber",
         "give contacts the new numbers of a changed numbering plan; without --apply only tell what would be done",
         workspace(),
         option("--old", "how the old numbers begin", required=True, metavar="+229"),
@@ -59,7 +59,7 @@ CONTACT = Noun(
     ),
     Action(
         "doubles",
-        "renumbering.run_doubles",
+        "contacts.run_doubles",
         "contacts who are probably one person: with an old and a new form of a number, or with one number twice",
         workspace(),
         option("--kind", "only pairs of this kind; default: both", choices=DOUBLES),
@@ -73,7 +73,7 @@ CONTACT = Noun(
     ),
     Action(
         "create",
-        "contact_writes.run_create",
+        "contacts.run_create",
         "a new contact",
         workspace(),
         properties(""),
@@ -81,7 +81,7 @@ CONTACT = Noun(
     ),
     Action(
         "change",
-        "contact_writes.run_change",
+        "contacts.run_change",
         "change a contact",
         workspace(),
         contact(),
@@ -91,7 +91,7 @@ CONTACT = Noun(
     ),
     Action(
         "delete",
-        "contact_writes.run_delete",
+        "contacts.run_delete",
         "delete contacts and their messages",
         workspace(),
         argument("contact", "the UUID or the URN of a contact", several=True),
@@ -100,7 +100,7 @@ CONTACT = Noun(
     ),
     Action(
         "answer",
-        "contact_writes.run_answer",
+        "contacts.run_answer",
         "let contacts have automatic answers again that were stopped as a circle",
         workspace(),
         argument("contact", "the UUID or the URN of a contact", several=True),

@@ -120,7 +120,7 @@ USER = Noun(
     ),
     Action(
         "invite",
-        "invitations.run_invite",
+        "users.run_invite",
         "invite somebody to a workspace",
         workspace(),
         option("--email", "the person's e-mail address", required=True),
@@ -131,7 +131,7 @@ USER = Noun(
     ),
     Action(
         "password",
-        "accounts.run_password",
+        "users.run_password",
         "set a user's password, and end the user's sessions",
         user(),
         flag("--drop-two-factor", "switch two-factor authentication off, for somebody who has lost the phone"),
@@ -218,14 +218,14 @@ INVITATION = Noun(
     "people who may join a workspace",
     Action(
         "list",
-        "invitations.run_list",
+        "users.run_list_invitations",
         "invitations that nobody has accepted yet",
         workspace(),
         examples=(IN,),
     ),
     Action(
         "withdraw",
-        "invitations.run_withdraw",
+        "users.run_withdraw",
         "delete an invitation",
         workspace(),
         argument("uuid", "the invitation, as `relayboard invitation list` names it", metavar="UUID"),
@@ -237,14 +237,14 @@ SESSION = Noun(
     "browsers in which people are signed in",
     Action(
         "list",
-        "sessions.run_list",
+        "users.run_list_sessions",
         "the browsers in which a user is signed in, newest first",
         option("--email", "the user's e-mail address", required=True),
         examples=("--email ann@example.org",),
     ),
     Action(
         "end",
-        "sessions.run_end",
+        "users.run_end",
         "end all sessions of a user, or one",
         option("--email", "the user's e-mail address; not needed for one session"),
         OneOf(

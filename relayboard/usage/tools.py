@@ -42,7 +42,7 @@ WEBHOOK = Noun(
     "receivers of events, and a small one that prints and verifies them",
     Action(
         "list",
-        "webhook_receivers.run_list",
+        "webhooks.run_list_receivers",
         "channels' delivery URLs and resthook subscribers, with their settings and their health",
         workspace(),
         limit(),
@@ -50,7 +50,7 @@ WEBHOOK = Noun(
     ),
     Action(
         "set",
-        "webhook_receivers.run_set",
+        "webhooks.run_set",
         "change settings of a receiver",
         workspace(),
         this_receiver(),
@@ -84,7 +84,7 @@ WEBHOOK = Noun(
     ),
     Action(
         "secret",
-        "webhook_receivers.run_secret",
+        "webhooks.run_secret",
         "give a receiver a new secret or key, which is shown; for a day requests are also signed with the old one",
         workspace(),
         this_receiver(),
@@ -111,7 +111,7 @@ DELIVERY = Noun(
     "deliveries of events to webhooks: list them, send them again",
     Action(
         "list",
-        "deliveries.run_list",
+        "webhooks.run_list_deliveries",
         "the newest deliveries with their attempts, and the total number",
         workspace(),
         option("--status", "only these", choices=DELIVERY_STATUSES),
@@ -126,7 +126,7 @@ DELIVERY = Noun(
     ),
     Action(
         "resend",
-        "deliveries.run_resend",
+        "webhooks.run_resend",
         "send a finished delivery, or all that failed since a time, again",
         workspace(),
         OneOf(
@@ -139,7 +139,7 @@ DELIVERY = Noun(
     ),
     Action(
         "test",
-        "deliveries.run_test",
+        "webhooks.run_test",
         "send an event of the type `test` to a receiver",
         workspace(),
         OneOf(
@@ -151,7 +151,7 @@ DELIVERY = Noun(
     ),
     Action(
         "show",
-        "deliveries.run_show",
+        "webhooks.run_show",
         "one delivery with its body and its attempts",
         workspace(),
         this("delivery", "--delivery", "as `relayboard delivery list` names it"),
@@ -159,7 +159,7 @@ DELIVERY = Noun(
     ),
     Action(
         "ledger",
-        "deliveries.run_ledger",
+        "webhooks.run_ledger",
         "how many deliveries were made, and how many of them are delivered, failed and pending",
         workspace(),
         examples=(IN,),
