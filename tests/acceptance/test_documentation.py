@@ -357,6 +357,14 @@ def test_python_modules_that_pages_name_can_be_run():
     assert [name for name in modules if importlib.util.find_spec(name) is None] == []
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_files_that_pages_name_are_there(page: Path) -> None:
+    places = "|".join((*FOLDERS, "deploy", "docs"))
+    named = re.findall(rf"`((?:{places})/[\w/.-]+\.\w+)`", page.read_text(encoding="utf-8"))
+
+    assert [name for name in named if "NAME" not in name and not (ROOT / name).exists()] == []
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_each_folder_says_in_ten_lines_what_lives_there_and_names_only_what_there_is(folder: str) -> None:
     text = (ROOT / folder / "README.md").read_text(encoding="utf-8")
