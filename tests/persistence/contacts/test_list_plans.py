@@ -91,6 +91,6 @@ def test_it_is_the_same_page_as_when_they_are_chosen_first(
     database: Database, workspace: Workspace, crowd: None, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]
 ) -> None:
     at_once = read(database, workspace, CONTACTS, values)
-    monkeypatch.setattr(pages, "execute_plain", lambda *_arguments, **_options: None)
+    monkeypatch.setattr(pages, "fetch_rows", lambda *_arguments, **_options: None)
 
     assert read(database, workspace, CONTACTS, values) == at_once

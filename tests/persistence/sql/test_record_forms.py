@@ -52,7 +52,7 @@ def pages_of(api: Api, path: str) -> list[bytes]:
 def test_both_write_the_same_bytes(api: Api, operation: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
     path = f"/api/v2{operation.path}"
     with_form = pages_of(api, path)
-    monkeypatch.setattr(pages, "execute_plain", lambda *_arguments, **_options: None)
+    monkeypatch.setattr(pages, "fetch_rows", lambda *_arguments, **_options: None)
 
     assert pages_of(api, path) == with_form
 
@@ -86,7 +86,7 @@ def test_both_write_strange_texts_several_items_and_each_fraction_of_a_second(
         ]
         tx.execute(insert(contact), rows)
     with_form = [api.get(path, reverse=turn) for turn in ("true", "false")]
-    monkeypatch.setattr(pages, "execute_plain", lambda *_arguments, **_options: None)
+    monkeypatch.setattr(pages, "fetch_rows", lambda *_arguments, **_options: None)
 
     without = [api.get(path, reverse=turn) for turn in ("true", "false")]
 
@@ -108,7 +108,7 @@ def test_both_show_the_fields_that_a_person_may_see(service: Service, monkeypatc
     api.post(path, {"name": "Nobody knows"})
     agent = Api(service.client, api.database, api.workspace, make_token(api.database, api.workspace, "agent"))
     with_form = [each.get(path) for each in (api, agent)]
-    monkeypatch.setattr(pages, "execute_plain", lambda *_arguments, **_options: None)
+    monkeypatch.setattr(pages, "fetch_rows", lambda *_arguments, **_options: None)
 
     assert [each.get(path).content for each in (api, agent)] == [each.content for each in with_form]
     unknown, *known = [each["fields"] for each in with_form[0].json()["results"]]

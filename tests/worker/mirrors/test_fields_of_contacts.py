@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import event
 
 from handlers import threads
+from persistence import statements
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.fields import change_field, create_field, delete_field
@@ -63,6 +64,7 @@ def test_a_page_shows_the_fields_of_the_moment_of_its_contacts(
     slow_seconds: float,
 ) -> None:
     monkeypatch.setattr(threads, "SLOW_SECONDS", slow_seconds)  # in which lane the second read is
+    monkeypatch.setattr(statements, "PREPARED_AFTER", 1000)  # so that its text is seen
     make_field(database, workspace, "Village")
     uuid = make_contact(database, workspace)
     assert api.post(CONTACTS, {"fields": {"village": "Kabuga"}}, uuid=uuid).status_code == 200
