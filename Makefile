@@ -16,23 +16,23 @@ test-partitions: $(VENV)/.tox-installed
 test-pooler: $(VENV)/.tox-installed
 	@$(BIN)/tox -q run -e pooler
 
-bench: $(VENV)/.bench-installed
+bench: $(VENV)/.dev-installed
 	@$(BIN)/python -m bench
 
-faults: $(VENV)/.bench-installed
+faults: $(VENV)/.dev-installed
 	@$(BIN)/python -m bench.faults --write
 
-fuzz: $(VENV)/.bench-installed
+fuzz: $(VENV)/.dev-installed
 	@$(BIN)/python -m tests.fuzz --write
 
-soak: $(VENV)/.bench-installed
+soak: $(VENV)/.dev-installed
 	@$(BIN)/python -m bench.soak --write
 
-mutants: $(VENV)/.bench-installed
+mutants: $(VENV)/.dev-installed
 	@$(BIN)/python -m mutmut run $(if $(ONLY),'$(ONLY)')
 	@$(BIN)/python -m mutmut results
 
-picture: $(VENV)/.bench-installed
+picture: $(VENV)/.dev-installed
 	@$(BIN)/python -m tools.picture > docs/architecture.svg
 
 docs: $(VENV)/.docs-installed
@@ -41,7 +41,7 @@ docs: $(VENV)/.docs-installed
 sdks: $(VENV)/.sdks-installed
 	@$(BIN)/python -m tools.sdks
 
-screenshots: $(VENV)/.bench-installed
+screenshots: $(VENV)/.dev-installed
 	@$(BIN)/python -m tools.console.screenshots
 
 $(VENV)/bin/python:
@@ -52,8 +52,8 @@ $(VENV)/.installed: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.bench-installed: pyproject.toml | $(BIN)/python
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[bench,dev]'
+$(VENV)/.dev-installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
 $(VENV)/.docs-installed: pyproject.toml | $(BIN)/python

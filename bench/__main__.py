@@ -1,34 +1,48 @@
-"""`python -m bench`: ratios of this service against a bare ASGI application and a Django one, in one run.
+"""`python -m bench`: ratios of this service against a bare ASGI application, in one run.
 
 Builds a database of a million messages first (`--messages`, `--contacts`), for SQLite and PostgreSQL in turn. With
 `--output FILE`, all rates with a description of the machine as JSON (results.schema.json), too.
 """
 
 import argparse
+import http.client
 import itertools
 import json
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlsplit
+
+from sqlalchemy import select
 
 from bench.data import build
-from bench.generations import find_place, pair_generations
-from bench.load import Request, throughput
 from bench.machine import describe_run, describe_server
-from bench.phones import make_sync
 from bench.servers import Servers, running_servers
+from bench.tenants import SMS_PER_SYNC, SYNC_HEADERS, sign_sync, write_sync
 from persistence.database import Database
+from persistence.messages.records import CREATED_ORDER
 from persistence.migrations import upgrade
+from persistence.relayers.relayers import claim_phone
 from persistence.secrets.encryption import KeyRing
+from persistence.sql.columns import time_text
+from persistence.sql.pages import Position, encode_cursor
+from persistence.tables.messages import message
+from persistence.workspaces import find_workspace
+from relayboard.phone.phone import HttpTransport, Phone
 from testbed.servers import postgres_database, postgres_server
 
 SECRET_KEY = "used-by-benchmarks-only"
 ROUNDS = 3
+
+CONNECTIONS = 4
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -52,15 +66,6 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-@contextmanager
-def _database(kind: str, folder: Path) -> Iterator[str]:
-    if kind == "sqlite":
-        yield f"sqlite:///{folder / 'bench.db'}"
-        return
-    with postgres_server(is_durable=True) as server, postgres_database(server) as url:
-        yield url
-
-
 def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
     """Build, measure and print one database's table. Returns the rates of each kind of request."""
     database = Database(url, keys=KeyRing(SECRET_KEY))
@@ -76,26 +81,23 @@ def run(kind: str, url: str, folder: Path, options: argparse.Namespace) -> list[
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
     }
     with running_servers(environment, folder) as servers:
-        # Before the writes: generation 1 counts the messages of the last minutes each time.
-        found = compare_generations(servers, facts, database, options)
-        print(f"{'':34}{'ours/s':>9}{'bare/s':>9}{'ratio':>8}{'django/s':>10}{'ratio':>8}")
+        found = {}
+        print(f"{'':34}{'ours/s':>9}{'bare/s':>9}{'ratio':>8}")
         for name, requests in cases(servers, facts, database, options.messages):
             found[name] = measure(name, requests, options.seconds)
     database.close()
     return [{"database": kind, "request": name, "per_second": rates} for name, rates in found.items()]
 
 
-def compare_generations(
-    servers: Servers, facts: dict[str, Any], database: Database, options: argparse.Namespace
-) -> dict[str, dict[str, float]]:
-    """What a page of generation 1 costs, as a multiple of the page of generation 2. Returns the rates."""
-    found = {}
-    headers = {"Authorization": f"Token {facts['token']}"}
-    print(f"{'':34}{'v1/s':>9}{'v2/s':>9}{'cost':>8}")
-    for name, requests in pair_generations(servers.urls["relayboard"], headers, facts, database, options.messages):
-        median = found[f"v1 beside v2, {name}"] = rates(requests, options.seconds)
-        print(f"{name:34}{median['v1']:9.1f}{median['v2']:9.1f}{median['v2'] / median['v1']:8.2f}", flush=True)
-    return found
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One kind of request; `body` makes a fresh body each time, `target` the path that belongs to it."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: Callable[[], bytes] | None = None
+    target: Callable[[bytes], str] | None = None
 
 
 def rates(requests: dict[str, Request], seconds: float) -> dict[str, float]:
@@ -110,13 +112,19 @@ def rates(requests: dict[str, Request], seconds: float) -> dict[str, float]:
 def measure(name: str, requests: dict[str, Request], seconds: float) -> dict[str, float]:
     """Interleaved rounds; the median of each server, printed as ratios."""
     median = rates(requests, seconds)
-    line = f"{name:34}{median['relayboard']:9.1f}"
-    if "bare" in median:
-        line += f"{median['bare']:9.1f}{median['relayboard'] / median['bare']:8.2f}"
-    if "django" in median:
-        line += f"{median['django']:10.1f}{median['relayboard'] / median['django']:8.2f}"
-    print(line, flush=True)
+    ours, bare = median["relayboard"], median["bare"]
+    print(f"{name:34}{ours:9.1f}{bare:9.1f}{ours / bare:8.2f}", flush=True)
     return median
+
+
+def find_place(database: Database, depth: int) -> tuple[str, str]:
+    """The cursor of ours and the place of the bare application at a depth of the list."""
+    with database.reading() as tx:
+        statement = select(message.c.created_on, message.c.id, message.c.workspace_id)
+        statement = statement.order_by(message.c.created_on.desc()).offset(depth)
+        row = tx.execute(statement.limit(1)).one()
+    cursor = encode_cursor(Position(row.created_on, row.id), CREATED_ORDER, row.workspace_id)
+    return cursor, quote(f"{time_text(row.created_on)}|{row.id}")
 
 
 Case = tuple[str, dict[str, Request]]
@@ -127,13 +135,12 @@ def cases(servers: Servers, facts: dict[str, Any], database: Database, messages:
     headers = {"Authorization": f"Token {facts['token']}", "Content-Type": "application/json"}
     ours = f"{servers.urls['relayboard']}/api/v2/messages.json"
     bare = f"{servers.urls['bare']}/messages"
-    django = f"{servers.urls['django']}/messages"
 
     def pair(query: str, bare_query: str | None = None) -> dict[str, Request]:
         asked = bare_query if bare_query is not None else query
         return {"relayboard": Request("GET", ours + query, headers), "bare": Request("GET", bare + asked, {})}
 
-    yield "page of 250, first", {**pair(""), "django": Request("GET", django, {})}
+    yield "page of 250, first", pair("")
     cursor, place = find_place(database, messages // 2)
     yield f"page of 250, at depth {messages // 2:,}", pair(f"?cursor={cursor}", f"?after={place}")
     for query in (f"?contact={facts['contact']}", f"?label={facts['label']}", "?folder=inbox", "?folder=sent"):
@@ -141,6 +148,64 @@ def cases(servers: Servers, facts: dict[str, Any], database: Database, messages:
     number = itertools.count()
     yield "POST message", _writing(ours, bare, headers, facts["contact"], lambda: next(number))
     yield "phone sync of 50 SMS", _syncing(servers, database, facts["workspace_id"], bare)
+
+
+def throughput(request: Request, seconds: float, connections: int = CONNECTIONS) -> float:
+    """Answered requests per second; raises for any answer that is not 2xx."""
+    parts = urlsplit(request.url)
+    counts = [0] * connections
+    failures: list[str] = []
+    deadline = time.monotonic() + seconds
+
+    def work(index: int) -> None:
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        target = parts.path + (f"?{parts.query}" if parts.query else "")
+        while time.monotonic() < deadline and not failures:
+            body = request.body() if request.body is not None else None
+            asked = request.target(body) if request.target is not None and body is not None else target
+            connection.request(request.method, asked, body=body, headers=request.headers)
+            response = connection.getresponse()
+            content = response.read()
+            if not 200 <= response.status < 300:
+                failures.append(f"{response.status} {content[:300]!r}")
+            counts[index] += 1
+        connection.close()
+
+    threads = [threading.Thread(target=work, args=(index,)) for index in range(connections)]
+    began = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise RuntimeError(f"{request.method} {request.url}: {failures[0]}")
+    return sum(counts) / (time.monotonic() - began)
+
+
+def make_sync(server_url: str, database: Database, workspace_id: int) -> Request:
+    """A claimed phone's sync of fifty SMS that are new each time."""
+    phone = Phone(HttpTransport(server_url))
+    phone.register()
+    with database.writing() as tx:
+        workspace = find_workspace(tx, workspace_id)
+        assert workspace is not None
+        claim_phone(tx, workspace, phone.state.claim_code or "", "+250788999999", None)
+    phone.sync()
+    number = itertools.count()
+
+    def body() -> bytes:
+        return write_sync(phone, ((f"+2507{index:08}", f"sms {next(number)}") for index in range(SMS_PER_SYNC)))
+
+    return Request("POST", server_url, SYNC_HEADERS, body, partial(sign_sync, phone))
+
+
+@contextmanager
+def _database(kind: str, folder: Path) -> Iterator[str]:
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'bench.db'}"
+        return
+    with postgres_server(is_durable=True) as server, postgres_database(server) as url:
+        yield url
 
 
 def _writing(

@@ -1,12 +1,15 @@
 """The baseline: a bare ASGI application that runs the same queries and builds the same rows in Python."""
 
 import os
+import socket
+import sys
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
 import anyio.to_thread
 import orjson
+import uvicorn
 from sqlalchemy import Select, insert, select, tuple_, update
 
 from persistence.database import Database
@@ -172,3 +175,8 @@ async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+if __name__ == "__main__":
+    config = uvicorn.Config(app, access_log=False, log_level="warning", lifespan="off")
+    uvicorn.Server(config).run(sockets=[socket.socket(fileno=int(sys.argv[1]))])

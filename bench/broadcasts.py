@@ -21,7 +21,7 @@ from rich.progress import Progress
 from sqlalchemy import func, insert, select, text
 
 from bench.data import Row, contact_rows, urn_rows, write_rows
-from bench.soak.samples import family
+from bench.soak import family
 from persistence.audience import Audience
 from persistence.broadcasts.states import COMPLETED
 from persistence.broadcasts.writes import NewBroadcast, create_broadcast

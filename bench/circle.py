@@ -18,8 +18,8 @@ from urllib.parse import parse_qs
 import requests
 from sqlalchemy import func, select
 
-from bench.fairness.tenants import Tenant, service
 from bench.gateways import Gateway
+from bench.tenants import Tenant, service
 from persistence.tables.channels import channel_alarm
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow

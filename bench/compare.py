@@ -60,7 +60,8 @@ def compare(
     """Each figure that both have, with the medians of its rounds."""
     for figure in now[0]:
         if all(figure in each for each in (*before, *now)):
-            yield figure, *(statistics.median(each[figure] for each in rounds) for rounds in (before, now))
+            old, new = (statistics.median(each[figure] for each in rounds) for rounds in (before, now))
+            yield figure, old, new
 
 
 def _read_values(name: str, value: object) -> Iterator[tuple[str, float]]:

@@ -16,8 +16,8 @@ from typing import Any
 
 from sqlalchemy import delete, func, select
 
-from bench.fairness.tenants import processor_seconds
 from bench.gateways import Gateway
+from bench.tenants import processor_seconds
 from persistence.channels.channels import new_webhook_secret
 from persistence.database import Database, Transaction
 from persistence.deliveries.outbox import NewDelivery, record_deliveries

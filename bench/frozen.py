@@ -30,8 +30,8 @@ from typing import Any
 import requests
 from sqlalchemy import func, select, text, update
 
-from bench.fairness.tenants import GREETING, Tenant, service
 from bench.gateways import Gateway
+from bench.tenants import GREETING, Tenant, service
 from persistence.tables.channels import channel
 from persistence.tables.messages import message
 from testbed.running import RunningService, wait_until

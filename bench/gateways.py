@@ -10,6 +10,8 @@ python -m bench.gateways callbacks          # what can be stored with and withou
 import argparse
 import asyncio
 import contextlib
+import multiprocessing
+import os
 import random
 import re
 import statistics
@@ -19,13 +21,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import requests
 from sqlalchemy import func, select
 
-from bench.fairness.tenants import processor_seconds
+from bench.tenants import processor_seconds
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send, message
 from testbed.gateways import SECRET, THREE_PARTS, add_gateway, queue_messages
@@ -39,6 +44,40 @@ ROUNDS = 3
 HEALTHY_SECONDS = 0.2
 """Long enough that what is compared are the calls at a time, not how busy the machine is."""
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+START_SECONDS = 60.0
+LEAST = 19
+"""The niceness of who comes last."""
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, gateway: "Gateway") -> None:
+        self.gateway = gateway
+        self.transport: Any = None
+        self.received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        while (end := self.received.find(b"\r\n\r\n")) >= 0:
+            head = self.received[:end]
+            length = LENGTH.search(head)
+            whole = end + 4 + (int(length.group(1)) if length else 0)
+            if len(self.received) < whole:
+                return
+            if self.gateway.hear is not None:
+                self.gateway.hear(self.received[:whole])
+            self.received = self.received[whole:]
+            part = PART.search(head)
+            self.gateway.parts[part.group(1).decode() if part else ""] += 1
+            if self.gateway.seconds is not None:
+                asyncio.get_running_loop().call_later(self.gateway.seconds, self._answer)
+
+    def _answer(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(ANSWER)
 
 
 class Gateway:
@@ -69,36 +108,6 @@ class Gateway:
         self.port = server.sockets[0].getsockname()[1]
         self._ready.set()
         self._loop.run_forever()
-
-
-class _Connection(asyncio.Protocol):
-    def __init__(self, gateway: Gateway) -> None:
-        self.gateway = gateway
-        self.transport: Any = None
-        self.received = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self.received += data
-        while (end := self.received.find(b"\r\n\r\n")) >= 0:
-            head = self.received[:end]
-            length = LENGTH.search(head)
-            whole = end + 4 + (int(length.group(1)) if length else 0)
-            if len(self.received) < whole:
-                return
-            if self.gateway.hear is not None:
-                self.gateway.hear(self.received[:whole])
-            self.received = self.received[whole:]
-            part = PART.search(head)
-            self.gateway.parts[part.group(1).decode() if part else ""] += 1
-            if self.gateway.seconds is not None:
-                asyncio.get_running_loop().call_later(self.gateway.seconds, self._answer)
-
-    def _answer(self) -> None:
-        if not self.transport.is_closing():
-            self.transport.write(ANSWER)
 
 
 @contextlib.contextmanager
@@ -202,18 +211,6 @@ def measure_beside(kind: str, count: int) -> None:
         print(f"{kind}: {name}: {rate:.0f} messages/s ({shown}), {rate / alone:.2f} of alone", flush=True)
 
 
-def _measure_pair(kind: str, count: int, seconds: float | None, *, has_other: bool) -> float:
-    healthy, other = Gateway(HEALTHY_SECONDS), Gateway(seconds)
-    with service(kind) as running:
-        running.stop("worker")
-        if has_other:
-            other_id = add_gateway(running.database, running.workspace, other.url)
-            queue_messages(running.database, running.workspace, other_id, 200)
-        channel_id = add_gateway(running.database, running.workspace, healthy.url)
-        queue_messages(running.database, running.workspace, channel_id, count)
-        return _time(running, healthy, channel_id, count)
-
-
 def measure_speed(kind: str, count: int) -> None:
     """How fast one worker sends to a gateway that answers in 50 ms."""
     gateway = Gateway(0.05)
@@ -224,15 +221,6 @@ def measure_speed(kind: str, count: int) -> None:
         rate = _time(running, gateway, channel_id, count)
         cpu_ms = 1000 * processor_seconds(running, "worker") / count
         print(f"{kind}: 50 ms: {rate:.0f} messages/s, {cpu_ms:.2f} ms CPU of the worker for each", flush=True)
-
-
-def _time(running: RunningService, gateway: Gateway, channel_id: int, count: int) -> float:
-    """Messages per second from the first request until all are wired, with one worker."""
-    running.start("worker")
-    wait_until(lambda: bool(gateway.parts), "the first request")
-    began = time.monotonic()
-    wait_until(lambda: not unfinished(running, channel_id), "all messages to be wired", 600)
-    return count / (time.monotonic() - began)
 
 
 def measure_callbacks(kind: str, tries: int) -> None:
@@ -271,6 +259,71 @@ def main() -> int:
     else:
         measure_callbacks(options.database, options.count)
     return 0
+
+
+class _Number(Protocol):
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayProcess:
+    """The URL of the gateway and the number of calls that it got so far."""
+
+    url: str
+    _calls: _Number
+
+    @property
+    def calls(self) -> int:
+        return self._calls.value
+
+
+@contextmanager
+def gateway_process() -> Iterator[GatewayProcess]:
+    """A gateway that answers at once, until the end of the block. Elsewhere it has a machine of its own, so here it
+    takes a processor only while nobody else wants it.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    calls = context.Value("Q", 0, lock=False)
+    process = context.Process(target=_serve, args=(theirs, calls), daemon=True)
+    process.start()
+    try:
+        if not ours.poll(START_SECONDS):
+            raise RuntimeError("the process of the gateway does not start")
+        yield GatewayProcess(ours.recv(), calls)
+    finally:
+        process.kill()
+        process.join()
+
+
+def _measure_pair(kind: str, count: int, seconds: float | None, *, has_other: bool) -> float:
+    healthy, other = Gateway(HEALTHY_SECONDS), Gateway(seconds)
+    with service(kind) as running:
+        running.stop("worker")
+        if has_other:
+            other_id = add_gateway(running.database, running.workspace, other.url)
+            queue_messages(running.database, running.workspace, other_id, 200)
+        channel_id = add_gateway(running.database, running.workspace, healthy.url)
+        queue_messages(running.database, running.workspace, channel_id, count)
+        return _time(running, healthy, channel_id, count)
+
+
+def _time(running: RunningService, gateway: Gateway, channel_id: int, count: int) -> float:
+    """Messages per second from the first request until all are wired, with one worker."""
+    running.start("worker")
+    wait_until(lambda: bool(gateway.parts), "the first request")
+    began = time.monotonic()
+    wait_until(lambda: not unfinished(running, channel_id), "all messages to be wired", 600)
+    return count / (time.monotonic() - began)
+
+
+def _serve(parent: Connection, calls: _Number) -> None:
+    def count(_request: bytes) -> None:
+        calls.value += 1  # by the one thread of the gateway
+
+    os.nice(LEAST)
+    parent.send(Gateway(0.0, hear=count).url)
+    parent.poll(None)  # ends with the parent, of which nothing ever comes
 
 
 if __name__ == "__main__":

@@ -3,18 +3,22 @@
 import contextlib
 import os
 import platform
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from sqlalchemy import create_engine, text
+import requests
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.pool import NullPool
 
-from bench.soak.samples import Pressure
-
 SETTINGS = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
+
+BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+NAMED = f"{BACKENDS} AND application_name = :name"
 
 
 @contextmanager
@@ -74,6 +78,56 @@ def describe_server(url: str) -> Mapping[str, str]:
         return {name: str(connection.execute(text(f"SHOW {name}")).scalar_one()) for name in SETTINGS}
 
 
+class Pressure:
+    """How much processes of this machine wait for a processor; of a system that does not tell, nothing is known."""
+
+    def __init__(self) -> None:
+        self._last = (time.monotonic(), _waited_seconds())
+
+    def take(self) -> float:
+        """The share of the time since the last call in which some process waited, from 0 to 1."""
+        (before, waited), self._last = self._last, (time.monotonic(), _waited_seconds())
+        return round(min(1.0, (self._last[1] - waited) / max(self._last[0] - before, 0.001)), 3)
+
+
+class Meter:
+    """Reads the clocks of an API process and of the server processes of its connections, on this machine: of all
+    connections to the database, or of those with an application name.
+    """
+
+    def __init__(self, api_pid: int, database_url: str, application_name: str | None = None) -> None:
+        self._api_pid = api_pid
+        self._name = application_name
+        self._engine: Engine = create_engine(database_url, poolclass=NullPool)
+
+    def read(self) -> tuple[float, float]:
+        """Milliseconds of CPU time so far: of the API process, and of PostgreSQL."""
+        with self._engine.connect() as connection:
+            statement = BACKENDS if self._name is None else NAMED
+            backends = connection.execute(text(statement), {"name": self._name} if self._name else {}).scalars().all()
+        return spent_ms(self._api_pid), sum(spent_ms(pid) for pid in backends)
+
+
+def spent_ms(pid: int) -> float:
+    """The CPU time of all threads of a process; 0 for one that has ended."""
+    spent = 0
+    for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+        try:
+            spent += int(thread.read_text().split()[0])
+        except OSError:  # the thread has just ended
+            continue
+    return spent / 1e6
+
+
+def ask(session: requests.Session, url: str) -> int:
+    """The status of a response, which is read to its end; 503 for what takes the database too long."""
+    response = session.get(url, timeout=600)
+    path = urlsplit(url).path
+    if response.status_code not in (200, 400, 404, 503):
+        raise RuntimeError(f"{path} was answered with {response.status_code}: {response.text[:300]}")
+    return response.status_code
+
+
 def _find_line(file: Path, name: str) -> str | None:
     """The value of the first line of a file of the system that has this name; none where there is no such file."""
     with contextlib.suppress(OSError):
@@ -82,3 +136,9 @@ def _find_line(file: Path, name: str) -> str | None:
             if key.strip() == name:
                 return value.strip()
     return None
+
+
+def _waited_seconds() -> float:
+    with contextlib.suppress(OSError):
+        return int(Path("/proc/pressure/cpu").read_text().split("total=", 1)[1].split()[0]) / 1e6
+    return 0.0

@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import event, insert, select, text
 
 from bench.__main__ import SECRET_KEY, _database
-from bench.cpu import spent_ms
+from bench.machine import spent_ms
 from flows.phones import OLD_FORMS
 from persistence.contacts.merging import DOUBLES, OLD_NUMBER, TWO_SCHEMES, count_doubles
 from persistence.contacts.queries import match_query

@@ -17,8 +17,8 @@ from typing import Any
 
 import requests
 
-from bench.fairness.tenants import GREETING, Tenant, describe, processor_seconds, service
 from bench.gateways import Gateway
+from bench.tenants import GREETING, Tenant, describe, processor_seconds, service
 from testbed.running import wait_until
 
 CONTACTS = 500

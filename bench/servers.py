@@ -1,4 +1,4 @@
-"""The servers of a benchmark: ours, the bare ASGI application and the Django one, each one process on its own port."""
+"""The servers of a benchmark, ours and the bare ASGI application, each one process on its own port; and its end."""
 
 import contextlib
 import os
@@ -10,6 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +21,7 @@ WAIT_SECONDS = 120.0
 
 @dataclass(slots=True)
 class Servers:
-    """Base URLs of the three servers by name."""
+    """Base URLs of the servers by name."""
 
     urls: dict[str, str] = field(default_factory=dict)
 
@@ -30,7 +31,7 @@ def running_servers(environment: dict[str, str], folder: Path) -> Iterator[Serve
     """Start the servers, wait until each answers, and stop them at the end."""
     started: list[subprocess.Popen[bytes]] = []
     servers = Servers()
-    probes = {"relayboard": "/health/ready", "bare": "/messages", "django": "/messages"}
+    probes = {"relayboard": "/health/ready", "bare": "/messages"}
     try:
         for name, command in _commands().items():
             listener = listen("127.0.0.1", 0)
@@ -59,15 +60,6 @@ def running_servers(environment: dict[str, str], folder: Path) -> Iterator[Serve
             process.wait(30)
 
 
-def _commands() -> dict[str, list[str]]:
-    gunicorn = [sys.executable, "-m", "gunicorn", "-w", "1", "-k", "gthread", "--threads", "4", "-b", "fd://{fd}"]
-    return {
-        "relayboard": [sys.executable, "-m", "relayboard.api_process", "{fd}"],
-        "bare": [sys.executable, "-m", "bench.serve_bare", "{fd}"],
-        "django": [*gunicorn, "bench.drf_app:application"],
-    }
-
-
 def wait_for(url: str, log: Path) -> None:
     pause = threading.Event()
     deadline = time.monotonic() + WAIT_SECONDS
@@ -81,3 +73,45 @@ def wait_for(url: str, log: Path) -> None:
                     f"{url} does not answer: {error}; its log says:\n{log.read_text()[-2000:]}"
                 ) from error
             pause.wait(0.2)
+
+
+@contextmanager
+def ended_by_signals(stopping: threading.Event) -> Iterator[None]:
+    """Signals to end only set `stopping` meanwhile, if this is the thread that may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+
+    def follow() -> None:
+        if os.read(reading, 1) != b"\0":
+            stopping.set()
+
+    # A handler must not do it: this thread may hold the event's lock just then.
+    follower = threading.Thread(target=follow, name="signals", daemon=True)
+    follower.start()
+    before = [signal.signal(number, _do_nothing) for number in numbers]
+    woken = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(woken)
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+        os.write(writing, b"\0")
+        follower.join()
+        os.close(reading)
+        os.close(writing)
+
+
+def _commands() -> dict[str, list[str]]:
+    return {
+        "relayboard": [sys.executable, "-m", "relayboard.api_process", "{fd}"],
+        "bare": [sys.executable, "-m", "bench.bare_app", "{fd}"],
+    }
+
+
+def _do_nothing(_number: int, _frame: object) -> None:
+    """What the signal has written is enough."""

@@ -16,8 +16,8 @@ from relayboard.usage.program import build_program
 ROOMS = ("flows", "handlers", "persistence", "worker", "relayboard", "openapi", "bench", "tools")
 DECORATORS = ("@function", "@action_type", "@compiles", "@event.listens_for")
 """Decorated functions are found by name or type."""
-DECLARATIONS = ("flows/events/*", "persistence/tables/*", "persistence/migrations/versions/*", "bench/drf_app.py")
-"""Keys of events, columns, revisions and classes of other frameworks are declarations."""
+DECLARATIONS = ("flows/events/*", "persistence/tables/*", "persistence/migrations/versions/*")
+"""Keys of events, columns and revisions are declarations."""
 CALLED_BY_OTHERS = {
     "Python": ("__*__", "get_code", "dont_write_bytecode"),
     "logging": ("logThreads", "logProcesses", "logMultiprocessing"),

@@ -13,8 +13,7 @@ from sqlalchemy import text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError
 
-from bench.faults.run import Run, count_leased, is_at_work, while_database_is_there
-from bench.faults.surroundings import MOST_CONNECTIONS, pause
+from bench.faults.run import MOST_CONNECTIONS, Run, count_leased, is_at_work, pause, while_database_is_there
 from testbed.running import wait_until
 
 WRITERS_OF_API = 4

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.faults.receivers import FaultyReceiver
+from bench.faults.run import FaultyReceiver
 from persistence.channels.channels import new_webhook_secret
 from persistence.deliveries.outbox import NewDelivery, count_deliveries, record_deliveries
 from persistence.tables.channels import channel

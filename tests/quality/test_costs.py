@@ -7,9 +7,7 @@ from xml.etree import ElementTree
 import jsonschema_rs
 import pytest
 
-from bench.costs.__main__ import PAGE, main
-from bench.costs.measuring import REQUESTS
-from bench.costs.page import AXES, find_points, plot
+from bench.costs import AXES, PAGE, REQUESTS, find_points, main, plot
 from bench.plots import Panel, draw
 
 SCHEMA = json.loads((PAGE.parents[1] / "bench" / "results.schema.json").read_text(encoding="utf-8"))

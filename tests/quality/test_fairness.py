@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from bench.fairness import tenants
-from bench.fairness.__main__ import EXPERIMENTS, main
+from bench import tenants
+from bench.fairness import EXPERIMENTS, main
 from testbed.running import forked_service
 
 SMALL = {

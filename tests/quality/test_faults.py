@@ -5,13 +5,10 @@ from collections import Counter
 
 import pytest
 
-from bench.faults.__main__ import fail_and_recover, has_clock, main, plan_events
-from bench.faults.judging import judge_counts
+from bench.faults.__main__ import COUNTED, Record, describe, fail_and_recover, has_clock, main, plan_events
 from bench.faults.kinds import FAULTS
 from bench.faults.neighbors import percentile, summarize
-from bench.faults.page import describe
-from bench.faults.receivers import MOST_FOR_SLOW
-from bench.faults.record import COUNTED, Record
+from bench.faults.run import MOST_FOR_SLOW, judge_counts
 from persistence.deliveries.outbox import Ledger
 from testbed.running import forked_service
 

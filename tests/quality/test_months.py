@@ -6,8 +6,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from bench.months.__main__ import main
-from bench.months.tables import LAYOUTS, MONTHS, ONE_TABLE, make_index
+from bench.months import LAYOUTS, MONTHS, ONE_TABLE, main, make_index
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "bench" / "results.schema.json").read_text(encoding="utf-8"))
 

@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from bench.nodes.__main__ import main
-from bench.nodes.judging import judge
-from bench.nodes.processes import Node, Totals
-from bench.nodes.tenants import Arrivals, Tenant, make_tenant
+from bench.nodes import Arrivals, Node, Tenant, Totals, judge, main, make_tenant
 from persistence.database import Database
 from testbed.gateways import queue_messages
 from testbed.quality_page import replace_section

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bench.fairness import tenants
+from bench import tenants
 from bench.replies import main
 from testbed.running import forked_service
 

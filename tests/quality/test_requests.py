@@ -5,8 +5,7 @@ from pathlib import Path
 
 import jsonschema_rs
 
-from bench.requests.__main__ import main
-from bench.requests.page import THERE, describe
+from bench.requests import THERE, describe, main
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "bench" / "results.schema.json").read_text(encoding="utf-8"))

@@ -5,9 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench.soak.__main__ import Outcome, describe, keep, main, soak
-from bench.soak.plot import draw
-from bench.soak.samples import Sample, judge
+from bench.soak import Outcome, Sample, describe, draw, judge, keep, main, soak
 from testbed.running import forked_service
 
 FLAT = [

@@ -3,12 +3,13 @@
 import os
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 import requests
 from sqlalchemy import Executable, literal, select, text
@@ -23,11 +24,16 @@ from persistence.triggers.records import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
 from persistence.workspace_setup import create_workspace
 from persistence.workspaces import Workspace
+from relayboard.phone.phone import Phone, sign_body, write_body
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.gateways import SECRET, add_gateway
 from testbed.running import RunningService, running_service
 from testbed.servers import postgres_database, postgres_server
 from testbed.tokens import make_token
+
+SMS_PER_SYNC = 50
+"""As many as a phone reports in one sync."""
+SYNC_HEADERS = {"Content-Type": "application/json; charset=utf-8"}
 
 LOOK_SECONDS = 0.002
 LONGEST_WAIT_SECONDS = 120.0
@@ -166,3 +172,21 @@ def _read_stat(pid: int) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return int(fields[1]), sum(int(each) for each in fields[11:15])
+
+
+def write_sync(phone: Phone, messages: Iterable[tuple[str, str]]) -> bytes:
+    """The body of a sync in which a phone reports SMS: of each the number of who wrote, and the text."""
+    moment = int(time.time() * 1000)
+    identity = {"cmd": "fcm", "fcm_id": phone.state.push_token, "uuid": phone.state.device_uuid}
+    reports = [
+        {"cmd": "mo_sms", "phone": number, "ts": moment, "msg": content, "p_id": index}
+        for index, (number, content) in enumerate(messages)
+    ]
+    return write_body([identity, *reports])
+
+
+def sign_sync(phone: Phone, body: bytes) -> str:
+    """The path of a sync with this body."""
+    ts = str(int(time.time()))
+    signature = quote(sign_body(phone.state.secret or "", ts, body))
+    return f"/relayers/relayer/sync/{phone.state.relayer_id}/?ts={ts}&signature={signature}"

@@ -1,1 +1,0 @@
-"""`python -m bench.costs`: what requests cost over rows, connections and processes."""
