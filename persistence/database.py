@@ -56,11 +56,7 @@ seconds."""
 
 
 class BeforeCommit(Protocol):
-    """What a unit of work does last, so that rows for which many transactions wait are locked only briefly. `is_last`
-    marks the hook that runs after all others.
-    """
-
-    is_last: bool
+    """What a unit of work does last, so that rows for which many transactions wait are locked only briefly."""
 
     def flush(self, tx: "Transaction") -> None:
         """Runs the hook just before the commit; it may be called again, with new work or without any."""
@@ -174,7 +170,7 @@ class Transaction:
 
     def flush(self) -> None:
         """Runs the hooks, before the commit or before their changes are read."""
-        for each in sorted(self._before_commit.values(), key=lambda each: each.is_last):
+        for each in self._before_commit.values():
             each.flush(self)
 
     @property

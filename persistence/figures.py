@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, String, func, literal, select
 
-from persistence.changes import ACTIVE, CAME, ERRORS, WENT
 from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -16,6 +15,7 @@ from persistence.messages.states import IS_UNHANDLED
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
 from persistence.sql.json_sql import Template
+from persistence.stamps import ACTIVE, CAME, ERRORS, WENT
 from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import PENDING, delivery, resthook, resthook_subscriber, webhook_trouble

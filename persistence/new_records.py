@@ -14,7 +14,7 @@ from persistence.lists import ListQuery, ListSpec
 from persistence.secrets.encryption import Sealed
 from persistence.sql.columns import NumberedColumns
 from persistence.sql.json_sql import as_text, is_declared
-from persistence.stamps import Stamps, clock_time, stamped
+from persistence.stamps import Changes, clock_time, stamped
 from persistence.statements import Statement, parameters_of
 
 
@@ -45,7 +45,7 @@ def insert_shown(query: ListQuery, spec: ListSpec, new: NewRecord) -> str:
     row = _complete(new.table, new.values)
     if new.is_stamped:
         # The answer shows the final time, so the clock is held before the row is there.
-        tx.before_commit(Stamps).hold_clock(row["workspace_id"])
+        tx.before_commit(Changes).hold_clock(row["workspace_id"])
         tx.flush()
     statement = _inserting(new.table, tuple(sorted(row)), record, is_stamped=new.is_stamped)
     ((document,),) = statement.rows(tx, **row)

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, FromClause, Table, delete, exists, select
 
 from persistence.archives.archives import MESSAGE, RUN
-from persistence.change_effects import forget_messages
 from persistence.changes import leave_labels
 from persistence.database import Transaction
+from persistence.follow_ups import forget_messages
 from persistence.messages.records import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
 from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
 from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD, show_numbers

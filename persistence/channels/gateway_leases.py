@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from persistence.attempts import MOST_ATTEMPTS
-from persistence.changes import change_messages, note_errors
+from persistence.changes import change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
 from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.states import IS_GATEWAY
@@ -32,6 +32,7 @@ from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, IS_UNCERTAIN, QUEUED, READ, SENT, UNCERTAIN, WIRED
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.due_work import Share, has_row, is_in_share
+from persistence.stamps import changes_of
 from persistence.statements import Statement, among, param, statement
 from persistence.tables.channels import channel
 from persistence.tables.messages import VISIBLE, gateway_send, message
@@ -404,7 +405,7 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     for (workspace_id, channel_id), number in sorted(
         Counter((each.workspace_id, each.channel_id) for each in sends).items()
     ):
-        note_errors(tx, workspace_id, channel_id, number)
+        changes_of(tx, workspace_id).errors[channel_id] += number
     for send in sends:
         by_count.setdefault(send.error_count + 1, []).append(send)
     for errors, failed in by_count.items():

@@ -7,14 +7,14 @@ from sqlalchemy import Executable, bindparam, case, select, update
 
 from flows.phones import normalize_number
 from flows.urns import Urn
-from persistence.changes import change_contacts, note_present
+from persistence.changes import change_contacts
 from persistence.contacts.owners import UrnOwner, hold_owners
 from persistence.database import Transaction
 from persistence.errors import LostRace
 from persistence.groups.smart_groups import find_dependents, follow_contacts, follow_new
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import beside_index
-from persistence.stamps import stamped
+from persistence.stamps import changes_of, stamped
 from persistence.statements import among, insert_rows, statement
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
 
@@ -129,7 +129,8 @@ def note_seen(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *,
     """
     dependents = find_dependents(tx, workspace_id, contact_ids)
     if not (tx.sqlite or any(dependents)):
-        note_present(tx, workspace_id, dict.fromkeys(contact_ids, revives))
+        if contact_ids:
+            changes_of(tx, workspace_id).present.update(dict.fromkeys(contact_ids, revives))
         return
     change_contacts(tx, workspace_id, contact_ids, {"last_seen_on": tx.now, **(_REVIVED if revives else {})})
     follow_contacts(tx, workspace_id, contact_ids, dependents)

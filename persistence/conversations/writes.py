@@ -1,7 +1,6 @@
 """Keeps the conversations of contacts up to date, and marks them as read."""
 
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from typing import Any
 
 from sqlalchemy import (
@@ -18,27 +17,15 @@ from sqlalchemy import (
 )
 
 from persistence.database import Transaction, upsert
-from persistence.messages.states import INCOMING
 from persistence.sql.due_work import beside_index
-from persistence.stamps import Stamps
+from persistence.stamps import INBOX, Changes, Unread
 from persistence.statements import among, statement
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact
 from persistence.tables.messages import DELETED, message
 
-INBOX = "inbox"
 COUNTED = 100
 """Unread messages are counted among so many last messages of a contact."""
-
-
-class Unread(IntEnum):
-    """What happened to the unread messages of a contact: nothing, some are none any more, some came, or anything."""
-
-    SAME, FEWER, MORE, CHANGED = range(4)
-
-    def beside(self, other: "Unread") -> "Unread":
-        """What happened to them if both did."""
-        return Unread.CHANGED if {self, other} == {Unread.FEWER, Unread.MORE} else max(self, other)
 
 
 def write_conversations(
@@ -62,21 +49,13 @@ def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[
 
 def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Nothing in these conversations is unread any more, up to the newest message that is visible now."""
-    tx.before_commit(Stamps).hold_clock(workspace_id)
+    tx.before_commit(Changes).hold_clock(workspace_id)
     tx.flush()
     rows = conversation.c
     newest = _newest(workspace_id, func.max(message.c.id), rows.contact_id)
     mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
     values: dict[str, Any] = {"read_id": func.coalesce(newest, rows.read_id), "unread_count": 0, "is_unread": False}
     tx.execute(conversation.update().where(mine).values(**values))
-
-
-@statement
-def _select_contacts_of(workspace_id: int, message_ids: Sequence[int]) -> Executable:
-    """The contacts of messages, and whether one of their messages came in."""
-    came = func.max(case((message.c.direction == INCOMING, 1), else_=0)).label("came")
-    mine = (beside_index(message.c.workspace_id) == workspace_id) & among(message.c.id, message_ids)
-    return select(message.c.contact_id, came).where(mine).group_by(message.c.contact_id)
 
 
 @statement

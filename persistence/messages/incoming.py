@@ -17,11 +17,12 @@ from typing import Any
 
 from sqlalchemy import Executable, literal_column, select, true
 
-from persistence.changes import NewMessage, change_contacts, change_messages, note_new_messages
+from persistence.changes import change_contacts, change_messages, note_new_messages
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.messages.states import CIRCLE, INCOMING, OUTGOING, QUEUED
 from persistence.sql.columns import new_uuid, split
+from persistence.stamps import NewMessage
 from persistence.statements import among, insert_rows, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.contacts import contact

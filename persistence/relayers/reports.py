@@ -3,7 +3,7 @@ when the records were deleted meanwhile.
 """
 
 import hashlib
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -13,18 +13,19 @@ from sqlalchemy import delete, literal, select
 
 from flows.phones import SENDER_NAME_LENGTH_MAX, normalize_number
 from flows.urns import Urn
-from persistence.changes import change_each_message, note_errors
+from persistence.changes import change_each_message
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, MessageName, call_fields, message_fields
 from persistence.channels.events import CALL_TYPES
 from persistence.contacts.owners import UrnOwner
-from persistence.contacts.urns import ensure_owners, hold_in_order, note_seen, prefer_channel
+from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
 from persistence.messages.incoming import Received, find_known_messages, store_received
 from persistence.messages.states import DELIVERED, ERRORED, FAILED, OUTGOING, QUEUED, SENT, WIRED
 from persistence.relayers.commands import CallReport, DeliveryReport, SmsReport, believe
 from persistence.sql.columns import UtcDateTime, new_uuid
+from persistence.stamps import Changes, ReportedContacts, changes_of
 from persistence.tables.channels import channel_event, forgotten_report
 from persistence.tables.contacts import BLOCKED, contact
 from persistence.tables.messages import message
@@ -158,37 +159,6 @@ def find_callers(tx: Transaction, phone: Source, calls: Collection[tuple[CallRep
     return _find_owners(tx, phone, [urn for _, urn in calls], calling, revives=False)
 
 
-class SeenContacts:
-    """The contacts seen in a unit of work, written at its end. Many phones may report the same senders at the same
-    time: their contacts are locked only from here to the commit, not while their messages are stored.
-    """
-
-    is_last = False
-
-    def __init__(self) -> None:
-        self._seen: dict[int, dict[int, bool]] = {}
-        self._urns: dict[tuple[int, int], set[int]] = {}
-
-    def note(self, source: Source, contact_ids: Set[int], urn_ids: Set[int], *, revives: bool) -> None:
-        """Records that these contacts were seen through a channel, which these URNs use from now on."""
-        seen = self._seen.setdefault(source.workspace_id, {})
-        for contact_id in contact_ids:
-            seen[contact_id] = revives or seen.get(contact_id, False)
-        self._urns.setdefault((source.workspace_id, source.id), set()).update(urn_ids)
-
-    def flush(self, tx: Transaction) -> None:
-        seen, self._seen = self._seen, {}
-        urns, self._urns = self._urns, {}
-        for workspace_id in sorted(each for each in seen if seen[each]):
-            hold_in_order(tx, workspace_id, seen[workspace_id])
-            for revives in (True, False):
-                ids = sorted(each for each, is_revived in seen[workspace_id].items() if is_revived == revives)
-                if ids:
-                    note_seen(tx, workspace_id, ids, revives=revives)
-        for (workspace_id, channel_id), urn_ids in sorted(urns.items()):
-            prefer_channel(tx, workspace_id, sorted(urn_ids), channel_id)
-
-
 @dataclass(slots=True)
 class MessageState:
     """The state of one message while the reports about it are applied, oldest first. `reported_on` is when the message
@@ -250,7 +220,8 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     changes = {key: {name: getattr(state, name) for name in names} for key, state in moved.items()}
     change_each_message(tx, source.workspace_id, changes)
     failures = [status for state in moved.values() for status, _ in state.moves if status in (ERRORED, FAILED)]
-    note_errors(tx, source.workspace_id, source.id, len(failures))
+    if failures:
+        changes_of(tx, source.workspace_id).errors[source.id] += len(failures)
     events = [event for key, state in moved.items() for event in _events(source, key, state)]
     record_channel_events(tx, source.workspace_id, source.id, events)
 
@@ -312,7 +283,9 @@ def _find_owners(
     # New contacts were stored as seen now, through this phone.
     welcome = {name: owner for name, owner in owners.items() if owner.status != BLOCKED and not owner.is_new}
     active = {owner.contact_id for identity, owner in welcome.items() if identity in seen}
-    tx.before_commit(SeenContacts).note(phone, active, {owner.urn_id for owner in welcome.values()}, revives=revives)
+    reported = tx.before_commit(Changes).reported.setdefault((phone.workspace_id, phone.id), ReportedContacts())
+    reported.seen.update({contact_id: revives or reported.seen.get(contact_id, False) for contact_id in active})
+    reported.urn_ids.update(owner.urn_id for owner in welcome.values())
     return owners
 
 

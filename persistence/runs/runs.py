@@ -6,17 +6,15 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, func, select, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, select, update
 
-from persistence.changes import note_passes, note_runs
 from persistence.database import Transaction
 from persistence.deletions import RUN, note_deleted
 from persistence.runs.storing import DOCUMENTS, insert_runs
-from persistence.sql.columns import UtcDateTime, split
-from persistence.stamps import stamped
-from persistence.statements import among, json_text, param, statement
+from persistence.sql.columns import split
+from persistence.stamps import Changes, changes_of, stamped
+from persistence.statements import among, json_text, statement
 from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
 
 ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"
@@ -70,56 +68,23 @@ class RunState(NamedTuple):
         }
 
 
-class RunCounts:
-    """Collects changes of the flows' counts of runs; `active` counts all runs without an end. A unit of work has one of
-    these, returned by `counts_of`, which updates the flows at the end of the unit: many workers wait for these rows,
-    and all lock them in the order of ids.
+def _count(
+    tx: Transaction, workspace_id: int, flow_id: int, before: str | None, after: str | None, number: int = 1
+) -> None:
+    """Runs changed from one status to another, and their flow counts them; None means that a run does not exist before
+    or after. `active` counts all runs without an end.
     """
-
-    is_last = False
-
-    def __init__(self) -> None:
-        self._changes: Counter[tuple[int, int, str]] = Counter()
-
-    def move(self, workspace_id: int, flow_id: int, before: str | None, after: str | None, number: int = 1) -> None:
-        """Records that runs changed from one status to another; None means that the run does not exist before or
-        after."""
-        if before is not None:
-            self._changes[workspace_id, flow_id, _column_of(before)] -= number
-        if after is not None:
-            self._changes[workspace_id, flow_id, _column_of(after)] += number
-
-    def flush(self, tx: Transaction) -> None:
-        """Updates the flows in the order of their ids, to avoid deadlocks."""
-        noted, self._changes = self._changes, Counter()
-        for flow_id, workspace_id in sorted(
-            {(flow_id, owner) for (owner, flow_id, _), change in noted.items() if change}
-        ):
-            changes = {name: noted[workspace_id, flow_id, name] for name in _COUNTS}
-            # With what follows, because many workers wait for the row.
-            _add_to_counts.run(tx, workspace_id, flow_id, tx.now, **changes)
-
-
-@statement
-def _add_to_counts(workspace_id: int, flow_id: int, now: datetime, **changes: int) -> Executable:
-    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
-    counted_on = func.coalesce(flow.c.counted_on, now, type_=UtcDateTime)
-    counts = {name: flow.c[name] + param(name) for name in _COUNTS}
-    return update(flow).where(mine).values(counted_on=counted_on, **counts)
-
-
-def counts_of(tx: Transaction) -> RunCounts:
-    """The collected counts of a unit of work."""
-    return tx.before_commit(RunCounts)
+    counts = tx.before_commit(Changes).run_counts
+    if before is not None:
+        counts[workspace_id, flow_id, _column_of(before)] -= number
+    if after is not None:
+        counts[workspace_id, flow_id, _column_of(after)] += number
 
 
 def _column_of(status: str) -> str:
     """The column of a flow that counts runs with a status; failed runs count as interrupted."""
     word = {ACTIVE: "active", WAITING: "active", FAILED: "interrupted"}.get(status, status)
     return f"{word}_run_count"
-
-
-_COUNTS = sorted({_column_of(status) for status in (*OPEN, COMPLETED, INTERRUPTED, EXPIRED, FAILED)})
 
 
 def save_runs(
@@ -132,13 +97,12 @@ def save_runs(
     if at_end:
         _hold_starts(tx, workspace_id, runs)
     known = _lock_known(tx, workspace_id, [run.uuid for run in runs])
-    counts = counts_of(tx)
     new = [run for run in runs if run.uuid not in known]
     changed = [run for run in runs if run.uuid in known and known[run.uuid].status in OPEN]
     made: dict[str, int] = {}
-    if at_end:
-        note_runs(tx, workspace_id, [_new_row(workspace_id, run, tx.now) for run in new])
-    else:
+    if at_end and new:
+        changes_of(tx, workspace_id).runs += [_new_row(workspace_id, run, tx.now) for run in new]
+    elif not at_end:
         made = _store_now(tx, workspace_id, new)
     if changed:
         mine = (flow_run.c.workspace_id == workspace_id) & (flow_run.c.id == bindparam("known_id"))
@@ -151,11 +115,13 @@ def save_runs(
             for run in changed
         ]
         tx.execute(update(flow_run).where(mine).values(columns), rows)
-    note_passes(tx, workspace_id, _count_passes(new, changed, {run.uuid: known[run.uuid].visits for run in changed}))
+    passes = _count_passes(new, changed, {run.uuid: known[run.uuid].visits for run in changed})
+    if passes:
+        changes_of(tx, workspace_id).flows.update(passes)
     for run in new:
-        counts.move(workspace_id, run.flow_id, None, run.status)
+        _count(tx, workspace_id, run.flow_id, None, run.status)
     for run in changed:
-        counts.move(workspace_id, run.flow_id, known[run.uuid].status, run.status)
+        _count(tx, workspace_id, run.flow_id, known[run.uuid].status, run.status)
     return made | {run.uuid: known[run.uuid].id for run in changed}
 
 
@@ -244,22 +210,20 @@ def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[st
 
 def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:
     """Ends the open runs that meet a condition, as `interrupted` or `expired`."""
-    counts = counts_of(tx)
     mine = (flow_run.c.workspace_id == workspace_id) & condition
     for before in OPEN:
         ending = update(flow_run).where(mine, _listed(before))
         moment = stamped(tx, flow_run, workspace_id)
         ended = ending.values(status=status, modified_on=moment, exited_on=tx.now).returning(flow_run.c.flow_id)
         for flow_id, number in Counter(tx.execute(ended).scalars()).items():
-            counts.move(workspace_id, flow_id, before, status, number)
+            _count(tx, workspace_id, flow_id, before, status, number)
 
 
 def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Deletes all runs of contacts, with their answers; flows no longer count these runs."""
     theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
-    counts = counts_of(tx)
     columns = (flow_run.c.uuid, flow_run.c.flow_id, flow_run.c.status)
     gone = tx.execute(delete(flow_run).where(theirs).returning(*columns)).all()
     note_deleted(tx, workspace_id, RUN, [row.uuid for row in gone])
     for row in gone:
-        counts.move(workspace_id, row.flow_id, row.status, None)
+        _count(tx, workspace_id, row.flow_id, row.status, None)

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple, Self
 
 from sqlalchemy import Executable, bindparam, delete, select, update
 
-from persistence.changes import change_contacts, differs, note_moves
+from persistence.changes import change_contacts, differs
 from persistence.database import Transaction
 from persistence.messages.states import ERRORED, OUTGOING, QUEUED
 from persistence.runs.runs import EXPIRED, FAILED, INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
 from persistence.sessions.parking import IS_WAITING, WAITING, find_free_contacts
 from persistence.sql.columns import BigId, split
 from persistence.sql.due_work import beside_index, list_due_workspaces
-from persistence.stamps import stamped
+from persistence.stamps import changes_of, stamped
 from persistence.statements import among, insert_rows, json_text, statement
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
@@ -128,7 +128,8 @@ def move_contacts_at_end(tx: Transaction, workspace_id: int, sessions: Sequence[
     """Updates the flow in which the contacts of new sessions wait, and ends their leases, at the end of the unit of
     work, which does not read where they wait; returns these contacts."""
     moves = {one.contact_id: one.current_flow_id for one in sessions if one.status == WAITING}
-    note_moves(tx, workspace_id, moves)
+    if moves:
+        changes_of(tx, workspace_id).moves.update(moves)
     return set(moves)
 
 

@@ -9,16 +9,17 @@ import pytest
 from sqlalchemy import Row, select
 
 from flows.urns import Urn
-from persistence.change_effects import forget_messages
-from persistence.changes import NewMessage, Noted, change_messages
+from persistence.changes import change_messages
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.urns import ensure_owners
-from persistence.conversations.writes import COUNTED, INBOX, Unread, mark_read
+from persistence.conversations.writes import COUNTED, mark_read
 from persistence.database import Database, Transaction
+from persistence.follow_ups import forget_messages
 from persistence.messages.actions import archive_messages, delete_messages, restore_messages
 from persistence.messages.handling import finish_messages
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.stamps import INBOX, NewMessage, Unread, WorkspaceChanges
 from persistence.tables.changes import conversation, day_count
 from persistence.tables.messages import message
 from persistence.tables.stamps import record_stamp
@@ -201,11 +202,11 @@ def defined_unread(database: Database) -> int:
     ],
 )
 def test_messages_that_come_and_go_at_once_are_counted_anew(kinds: tuple[Unread, Unread], found: Unread) -> None:
-    noted = Noted()
+    changes = WorkspaceChanges()
     for number, kind in enumerate(kinds, start=1):
-        noted.see(7, kind, number)
+        changes.see(7, kind, number)
 
-    assert (noted.seen[7], noted.came[7]) == (found, 3)
+    assert (changes.seen[7], changes.came[7]) == (found, 3)
 
 
 def test_a_conversation_shows_its_last_message_that_is_there(
@@ -284,9 +285,9 @@ def test_a_change_of_a_message_gives_it_a_new_time(database: Database, workspace
 
 
 def test_each_new_message_is_looked_at_after_one_in_the_inbox() -> None:
-    noted = Noted()
+    changes = WorkspaceChanges()
     moment = datetime(2026, 3, 2, tzinfo=UTC)
-    noted.new_messages = [
+    changes.new_messages = [
         NewMessage(1, 11, None, "I", moment, INBOX),
         NewMessage(2, 12, None, "O", moment, "sent"),
         NewMessage(3, 13, None, "I", moment, None, is_deleted=True),
@@ -295,17 +296,17 @@ def test_each_new_message_is_looked_at_after_one_in_the_inbox() -> None:
         NewMessage(6, 14, None, "O", moment - timedelta(seconds=1), "sent"),
     ]
 
-    written = noted.beside(moment.date())
+    written = changes.last_messages()
 
-    assert noted.seen == {11: Unread.MORE, 13: Unread.SAME} and noted.came[11] == 1
-    assert [(each.contact_id, each.message_id) for each in written.talks] == [(12, 2), (14, 5)]
+    assert changes.seen == {11: Unread.MORE, 13: Unread.SAME} and changes.came[11] == 1
+    assert [(each.contact_id, each.id) for each in written] == [(12, 2), (14, 5)]
 
 
-def test_beside_the_clock_only_conversations_that_need_no_more_than_their_newest_message_are_told() -> None:
+def test_with_the_clock_only_conversations_that_need_no_more_than_their_newest_message_are_written() -> None:
     """Those with an unread or a deleted message need more; the messages after these in the list count all the same."""
     early, late = datetime(2025, 11, 29, 10, tzinfo=UTC), datetime(2025, 11, 29, 11, tzinfo=UTC)
-    noted = Noted()
-    noted.new_messages += [
+    changes = WorkspaceChanges()
+    changes.new_messages += [
         NewMessage(1, 1, 7, "I", early, INBOX),
         NewMessage(2, 2, 7, "O", early, None, is_deleted=True),
         NewMessage(3, 3, 7, "O", late, "outbox"),
@@ -315,10 +316,10 @@ def test_beside_the_clock_only_conversations_that_need_no_more_than_their_newest
         NewMessage(7, 1, 7, "O", late, "outbox"),
     ]
 
-    talks = noted.beside(early.date()).talks
+    lasts = changes.last_messages()
 
-    assert [(each.contact_id, each.message_id, each.folder) for each in talks] == [(3, 3, "outbox"), (4, 6, "sent")]
-    assert noted.seen == {1: Unread.MORE, 2: Unread.SAME}
+    assert [(each.contact_id, each.id, each.folder) for each in lasts] == [(3, 3, "outbox"), (4, 6, "sent")]
+    assert changes.seen == {1: Unread.MORE, 2: Unread.SAME}
 
 
 def test_a_contact_is_active_once_a_day_also_on_the_first(

@@ -8,7 +8,8 @@ from sqlalchemy import select, update
 
 from persistence.changes import change_contacts
 from persistence.database import Database
-from persistence.stamps import QUICK, later
+from persistence.follow_ups import QUICK
+from persistence.stamps import later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace

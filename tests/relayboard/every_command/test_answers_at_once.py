@@ -38,7 +38,7 @@ HEAVY = (
     "rich",
     "smtplib",
     "starlette",
-    "persistence.change_effects",
+    "persistence.follow_ups",
     "persistence.contacts.deletion",
     "persistence.exports.exports",
     "persistence.data_requests.requests",
@@ -50,7 +50,7 @@ CALL_SERVERS = {words for words in GOOD if words[0] in ("phone", "move")}
 DO_JOBS = {("contact", "copy"), ("contact", "erase"), ("export",)}
 """They do at once what a worker does with the same request of the API."""
 ALL_TABLES = {"persistence.tables.complete"}
-MESSAGES = {"persistence.change_effects"}
+MESSAGES = {"persistence.follow_ups"}
 """What follows from changed messages, broadcasts and channels."""
 ENGINE = {"flows.definition", "flows.engine", "flows.expressions", "flows.queries"}
 NUMBER = {"phonenumbers"}
