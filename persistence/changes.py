@@ -220,10 +220,10 @@ def _change_each(
     if not changes:
         return ()
     names = tuple(next(iter(changes.values())))
-    moment = _time(tx, table, workspace_id, changes[next(iter(changes))])
+    moment = _time(tx, table, workspace_id, NO_VALUES)
     rows = [{"id": one, **values} for one, values in sorted(changes.items())]
     return _updating_each(table, names, returning).rows(
-        tx, workspace_id=workspace_id, rows=rows, new_modified_on=moment.get("modified_on")
+        tx, workspace_id=workspace_id, rows=rows, new_modified_on=moment["modified_on"]
     )
 
 
