@@ -23,7 +23,7 @@ from sqlalchemy import func, insert, select, text
 from bench.data import Row, contact_rows, urn_rows, write_rows
 from bench.soak import family
 from persistence.audience import Audience
-from persistence.broadcasts.states import COMPLETED
+from persistence.broadcasts.records import COMPLETED
 from persistence.broadcasts.writes import NewBroadcast, create_broadcast
 from persistence.channels.types import RELAYER
 from persistence.database import Database
@@ -34,7 +34,7 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn, group_membership
 from persistence.tables.messages import broadcast, message
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from relayboard.base.settings import Settings, load_settings
 from testbed.servers import postgres_database, postgres_server
 from worker.wake import make_wake

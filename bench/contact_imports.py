@@ -32,7 +32,7 @@ from persistence.lists import read_record
 from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 
 HEADER = ["URN:Tel", "Name", "Language", "Age", "Born", "Village", "District", "Crop", "Visits", "Notes"]

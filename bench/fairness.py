@@ -42,7 +42,7 @@ from persistence.messages.incoming import Received, store_received
 from persistence.messages.states import INCOMING, QUEUED
 from persistence.relayers.relayers import claim_phone
 from persistence.sql.columns import new_uuid
-from persistence.statistics import learn_filled_tables
+from persistence.sql.statistics import learn_filled_tables
 from persistence.tables.contacts import READY, contact, field, group
 from persistence.tables.messages import message
 from persistence.workspaces import Workspace

@@ -37,7 +37,7 @@ from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send, message
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.processes import listen, url_of
 from testbed.databases import open_database

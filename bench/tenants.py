@@ -22,7 +22,7 @@ from persistence.tables.flows import flow
 from persistence.tables.messages import message
 from persistence.triggers.records import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.phone.phone import Phone, sign_body, write_body
 from testbed.flow_rows import definition, node, say, store_flow

@@ -12,8 +12,7 @@ import orjson
 from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
 from persistence.errors import RecordMissing
-from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list, read_record
-from persistence.new_records import NewRecord, insert_shown
+from persistence.lists import ListQuery, ListSpec, NewRecord, fetch_list, fetch_numbered_list, insert_shown, read_record
 from persistence.sql.columns import time_text
 from persistence.sql.pages import InvalidCursor, decode_cursor, encode_cursor
 from persistence.stamps import read_visible_clock

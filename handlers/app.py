@@ -53,7 +53,7 @@ from persistence.database import Database, Wake, open_serving_database
 from persistence.diagnosis import Trouble
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.store import StoreUnavailable, open_store
-from persistence.standby import Standby, open_standby
+from persistence.sql.standby import Standby, open_standby
 from relayboard.base.settings import Settings
 
 POSTGRES_THREADS = 4

@@ -13,7 +13,7 @@ from persistence.accounts.passwords import Passwords
 from persistence.accounts.sign_ins import find_by_sign_in
 from persistence.database import Database
 from persistence.media.store import MediaStore
-from persistence.standby import Standby
+from persistence.sql.standby import Standby
 from persistence.tokens import Credentials, find_credentials
 from relayboard.base.settings import Settings
 

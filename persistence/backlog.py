@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, Select, and_, case, exists, func, literal, null, or_, select, union_all
 
-from persistence.broadcasts.states import IS_GOING, WAITS
+from persistence.broadcasts.records import IS_GOING, WAITS
 from persistence.channels.states import IS_REFUSED, IS_RELAYER, LOST_AFTER
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due

@@ -131,7 +131,7 @@ class Transaction:
 
     def insert(self, table: Table[NumberedColumns], **values: Any) -> int:
         """Insert a row; returns its id."""
-        from persistence.new_records import insert_row  # noqa: PLC0415  # it is built on this module
+        from persistence.lists import insert_row  # noqa: PLC0415  # it is built on this module
 
         if any(isinstance(value, ClauseElement) for value in values.values()):
             return self.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()

@@ -24,8 +24,7 @@ from persistence.deletions import FIELD, note_deleted
 from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.flows.records import find_flow_using
 from persistence.groups.smart_groups import names_field, renew_groups_about
-from persistence.lists import Condition, ListQuery, ListSpec, equals
-from persistence.new_records import NewRecord, insert_new
+from persistence.lists import Condition, ListQuery, ListSpec, NewRecord, equals, insert_new
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import (
     JOINERS,

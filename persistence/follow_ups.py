@@ -18,12 +18,11 @@ from persistence.sql.columns import UtcDateTime, split
 from persistence.sql.due_work import beside_index, has_row
 from persistence.stamps import ACTIVE, MESSAGE, ReportedContacts, WorkspaceChanges, found_by
 from persistence.statements import Statement, among, array_text, param, parameters_of, rows_text, statement
-from persistence.tables.changes import conversation, day_count, flow_count
+from persistence.tables.changes import conversation, day_count, flow_count, record_stamp
 from persistence.tables.contacts import ACTIVE as IS_ACTIVE
 from persistence.tables.contacts import STOPPED, contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
-from persistence.tables.stamps import record_stamp
 
 DAY = timedelta(days=1)
 QUICK = timedelta(milliseconds=100)

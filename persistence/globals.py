@@ -6,8 +6,7 @@ from sqlalchemy import ColumnElement, delete, select, update
 from persistence.database import Transaction
 from persistence.deletions import GLOBAL, note_deleted
 from persistence.errors import InUse, InvalidInput, RecordMissing
-from persistence.lists import ListSpec, equals, reversible, within
-from persistence.new_records import NewRecord, insert_new
+from persistence.lists import ListSpec, NewRecord, equals, insert_new, reversible, within
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import JOINERS, check_new, free_name, make_new_key
 from persistence.stamps import stamped

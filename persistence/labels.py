@@ -8,8 +8,7 @@ from persistence.changes import change_messages
 from persistence.database import Transaction
 from persistence.deletions import LABEL, note_deleted
 from persistence.errors import LostRace
-from persistence.lists import ListSpec, contains, equals, named, one_of
-from persistence.new_records import NewRecord, insert_new
+from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new, named, one_of
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.sql.pages import Order

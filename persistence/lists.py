@@ -4,20 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Select, Table, bindparam, func, select
+from sqlalchemy import Column, ColumnElement, Executable, FromClause, Select, Table, bindparam, func, insert, select
 
 from persistence.database import Transaction
-from persistence.sql.columns import BigId, UtcDateTime, is_uuid
+from persistence.secrets.encryption import Sealed
+from persistence.sql.columns import BigId, NumberedColumns, UtcDateTime, is_uuid
 from persistence.sql.json_sql import as_text, is_declared
 from persistence.sql.names import name_key
 from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
 from persistence.sql.pages import Order, Page, Position, Selection, fetch_page, one_snapshot
 from persistence.sql.query_functions import contains_folded
-from persistence.statements import execute_kept
-from persistence.tables.stamps import record_stamp
+from persistence.stamps import Changes, clock_time, stamped
+from persistence.statements import Statement, execute_kept, parameters_of
+from persistence.tables.changes import record_stamp
 from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
@@ -31,6 +33,9 @@ EVEN_ALONE = frozenset({"label", "group"})
 
 Condition = ColumnElement[bool]
 Values = Mapping[str, Any]
+
+CHANGE_ORDER = Order(record_stamp.c.stamped_on, record_stamp.c.record)
+"""The newest change first, for lists that are asked for changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +163,6 @@ class ListSpec:
         return [_owned(table, query.workspace.id)] if "workspace_id" in table.c else []
 
 
-@lru_cache(maxsize=1000)
-def _owned(table: Table, workspace_id: int) -> Condition:
-    """Kept, because to build the condition takes as long as to check a token."""
-    return table.c.workspace_id == workspace_id
-
-
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
     """A page of a list at a position, in one statement besides those that look up references in parameters."""
     page = fetch_page(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
@@ -286,10 +285,6 @@ def stamped_on(table: Table) -> ColumnElement[datetime]:
     return moment
 
 
-CHANGE_ORDER = Order(record_stamp.c.stamped_on, record_stamp.c.record)
-"""The newest change first, for lists that are asked for changes."""
-
-
 def by_change(order: Order) -> Callable[[Values], Order]:
     """An order, or that of changes with the parameter `modified_after`."""
     return lambda values: CHANGE_ORDER if "modified_after" in values else order
@@ -348,3 +343,98 @@ def together(names: Sequence[str], rule: Rule) -> dict[str, Rule]:
 def never(column: ColumnElement[Any]) -> Condition:
     """A condition that no record meets; the column contains ids."""
     return column < 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A record that has been checked and is not inserted yet: its row. If it `is_stamped`, whoever inserts it gives it
+    a `modified_on` by the workspace's clock.
+    """
+
+    table: Table[NumberedColumns]
+    values: Mapping[str, Any]
+    is_stamped: bool = False
+
+
+def insert_new(tx: Transaction, new: NewRecord) -> int:
+    """Inserts a record; returns its id."""
+    if not new.is_stamped:
+        return insert_row(tx, new.table, new.values)
+    moment = stamped(tx, new.table, new.values["workspace_id"])
+    return insert_row(tx, new.table, {**new.values, "modified_on": moment})
+
+
+def insert_shown(query: ListQuery, spec: ListSpec, new: NewRecord) -> str:
+    """Inserts a record; returns it as a list shows it whose records are made of their own rows alone."""
+    tx, record = query.tx, spec.record_of(query)
+    assert spec.source_of(query) is new.table, "the INSERT can return only what its own row has"
+    assert is_declared(record), "the statement is kept, so the record has to be the same each time"
+    row = _complete(new.table, new.values)
+    if new.is_stamped:
+        # The answer shows the final time, so the clock is held before the row is there.
+        tx.before_commit(Changes).hold_clock(row["workspace_id"])
+        tx.flush()
+    statement = _inserting(new.table, tuple(sorted(row)), record, is_stamped=new.is_stamped)
+    ((document,),) = statement.rows(tx, **row)
+    _tell_created(tx, new.table, row)
+    (shown,) = spec.shown(query, [document])
+    return shown
+
+
+def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[str, Any]) -> int:
+    """Inserts a row; returns its id. The audit log is told."""
+    if _is_sealed(table):  # what is sealed depends on the engine
+        number: int = tx.execute(insert(table).returning(table.c.id), values).scalar_one()
+        return number
+    row = _complete(table, values)
+    ((number,),) = _inserting(table, tuple(sorted(row)), None).rows(tx, **row)
+    _tell_created(tx, table, row)
+    return number
+
+
+@lru_cache(maxsize=1000)
+def _owned(table: Table, workspace_id: int) -> Condition:
+    """Kept, because to build the condition takes as long as to check a token."""
+    return table.c.workspace_id == workspace_id
+
+
+def _complete(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a new row, with those that the table declares for columns that are not given."""
+    found = dict(values)
+    for each in _defaulting(table):
+        if each.key not in values:
+            default: Any = each.default
+            found[each.key] = default.arg(None) if default.is_callable else default.arg
+    return found
+
+
+def _tell_created(tx: Transaction, table: Table, row: Mapping[str, Any]) -> None:
+    """Tells the audit log of a row that a statement has inserted."""
+    if tx.witness is not None:
+        tx.witness.note_created(tx, table, row)
+
+
+@cache
+def _inserting(
+    table: Table, names: tuple[str, ...], record: ColumnElement[Any] | None, *, is_stamped: bool = False
+) -> Statement[...]:
+    """Returns the record, or the id."""
+
+    def build() -> Executable:
+        given: dict[str, ColumnElement[Any]] = {**parameters_of(table, names)}
+        if is_stamped:
+            given["modified_on"] = clock_time(given["workspace_id"])
+        shown = table.c.id if record is None else as_text(record).label("shown")
+        return insert(table).values(given).returning(shown)
+
+    return Statement(build, is_told=True)
+
+
+@cache
+def _is_sealed(table: Table) -> bool:
+    return any(isinstance(each.type, Sealed) for each in table.c)
+
+
+@cache
+def _defaulting(table: Table) -> tuple[Column[Any], ...]:
+    return tuple(each for each in table.c if each.default is not None)

@@ -21,11 +21,10 @@ from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
 from persistence.sql.json_sql import as_text
 from persistence.stamps import found_by
-from persistence.tables.changes import deletion
+from persistence.tables.changes import deletion, record_stamp
 from persistence.tables.channels import channel
 from persistence.tables.flow_starts import IS_BY_USER
 from persistence.tables.service import workspace_clock
-from persistence.tables.stamps import record_stamp
 from persistence.tickets.records import TICKETS
 from persistence.workspaces import Workspace
 

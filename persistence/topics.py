@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from sqlalchemy import select, update
 
 from persistence.database import Transaction
-from persistence.lists import ListSpec
-from persistence.new_records import NewRecord, insert_new
+from persistence.lists import ListSpec, NewRecord, insert_new
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
 from persistence.sql.pages import Order

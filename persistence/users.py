@@ -16,7 +16,7 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.pages import Order
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
-from persistence.tickets.assignees import unassign_stranded
+from persistence.tickets.records import unassign_stranded
 from persistence.tokens import public_part
 from persistence.workspaces import hold_workspace
 

@@ -16,7 +16,7 @@ from typing import Any
 import requests
 
 from persistence.database import Database
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener

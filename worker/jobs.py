@@ -40,7 +40,7 @@ from persistence.relayers.relayers import trim_registrations
 from persistence.relayers.reports import trim_forgotten
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks.subscribers import trim_resthook_events
-from persistence.statistics import learn_filled_tables, refresh_statistics
+from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.channels.sending import begin_sending

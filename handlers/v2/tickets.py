@@ -7,8 +7,7 @@ from persistence.errors import InvalidInput
 from persistence.sql.names import must_exist
 from persistence.tickets import actions as ticket_actions
 from persistence.tickets.actions import ChosenTicket, NewTicket, open_ticket
-from persistence.tickets.assignees import find_assignee
-from persistence.tickets.records import TICKETS
+from persistence.tickets.records import TICKETS, find_assignee
 from persistence.topics import find_topic
 
 list_tickets = ListAnswer(TICKETS)

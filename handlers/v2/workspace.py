@@ -5,7 +5,7 @@ from handlers.contract.operations import may_use
 from handlers.request import Request
 from persistence import figures, workspaces
 from persistence.tokens import covers
-from persistence.workspace_changes import change_workspace, read_changes
+from persistence.workspace_writes import change_workspace, read_changes
 
 USUAL_DAYS = 30
 

@@ -26,7 +26,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.limits.rate_limits import take_window
 from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, token, user, workspace
-from persistence.tables.audit import audit_event
+from persistence.tables.service import audit_event
 from persistence.tables.sign_ins import (
     ADDRESS_LENGTH,
     account,

@@ -15,17 +15,25 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, and_, exists, func, select, update
+from sqlalchemy import ColumnElement, FromClause, Table, and_, delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 
-from persistence.archives.archives import DAILY, MONTHLY
-from persistence.archives.kinds import KINDS, ArchivedKind
+from persistence.archives.archives import DAILY, MESSAGE, MONTHLY, RUN
 from persistence.attempts import MOST_ATTEMPTS
+from persistence.changes import leave_labels
 from persistence.database import Database, Transaction
+from persistence.follow_ups import forget_messages
 from persistence.media.store import MediaStore, StoreUnavailable
+from persistence.messages.records import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
+from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
+from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD, show_numbers
+from persistence.runs.records import SOURCE as RUNS_WITH_NAMES
+from persistence.runs.runs import WAITING
 from persistence.sql.columns import new_uuid
-from persistence.sql.pages import Selection, fetch_page
+from persistence.sql.pages import Order, Selection, fetch_page
 from persistence.tables.accounts import workspace
+from persistence.tables.messages import DELETED, message
+from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.service import archive
 
 logger = logging.getLogger("relayboard.worker")
@@ -38,6 +46,31 @@ LONG_PAUSE = timedelta(days=1)
 what ended the processes is mended."""
 RECORDS_PER_STATEMENT = 1000
 PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedKind:
+    """A kind of archived records. `moment` is the time that decides to which day a record belongs; it never changes
+    once `is_ready` holds. `is_ready` says for a cutoff whether the record was stored long enough ago by our own clock,
+    because times that a phone reports may be older. Records for which `is_kept` does not hold are deleted without being
+    archived. `take_out` deletes records by their ids, with what depends on them; `finish` makes the archived line from
+    what the database returned.
+    """
+
+    name: str
+    table: Table
+    moment: ColumnElement[Any]
+    is_ready: Callable[[datetime], ColumnElement[bool]]
+    is_kept: ColumnElement[bool]
+    source: FromClause
+    record: ColumnElement[Any]
+    masked_record: ColumnElement[Any]
+    take_out: Callable[[Transaction, int, Sequence[int]], None]
+    finish: Callable[[str], str] = str
+
+    @property
+    def oldest_first(self) -> Order:
+        return Order(self.moment, self.table.c.id, descending=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +174,6 @@ def remove_rolled_up(database: Database, store: MediaStore) -> None:
             tx.execute(update(archive).where(archive.c.id.in_(locations), taken_in).values(location=None))
 
 
-@contextmanager
-def _counted(database: Database, workspace_id: int, period: str, kind: str) -> Iterator[None]:
-    """Counts the block as an attempt, unless the store does not answer: then archiving waits for it."""
-    database.write(partial(begin_archive, workspace_id=workspace_id, period=period, kind=kind))
-    try:
-        yield
-    except StoreUnavailable:
-        database.write(partial(end_archive, workspace_id=workspace_id, period=period, kind=kind))
-        raise
-
-
 def begin_archive(tx: Transaction, workspace_id: int, period: str, kind: str) -> None:
     """Counts an attempt: whatever ends the process, others wait, and for long with what was begun too often."""
     begun = _read_begun(tx, workspace_id)
@@ -170,11 +192,6 @@ def end_archive(tx: Transaction, workspace_id: int, period: str, kind: str) -> N
         tx.execute(update(workspace).where(workspace.c.id == workspace_id).values(archiving=begun or None))
 
 
-def _read_begun(tx: Transaction, workspace_id: int) -> dict[str, Any]:
-    mine = select(workspace.c.archiving).where(workspace.c.id == workspace_id)
-    return dict(tx.execute(mine.with_for_update()).scalar_one() or {})
-
-
 def list_given_up(tx: Transaction) -> list[tuple[str, str]]:
     """The workspaces that have an archive which was begun too often, each with its kind and period."""
     begun = select(workspace.c.name, workspace.c.archiving).where(workspace.c.archiving.is_not(None))
@@ -184,6 +201,66 @@ def list_given_up(tx: Transaction) -> list[tuple[str, str]]:
         for archive_name, state in (archives or {}).items()
         if state["attempts"] >= MOST_ATTEMPTS and datetime.fromisoformat(state["until"]) <= tx.now + LONG_PAUSE - PAUSE
     ]
+
+
+def _take_out_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
+    chosen = message.c.id.in_(ids)
+    forget_messages(tx, workspace_id, ids)
+    leave_labels(tx, workspace_id, chosen, are_deleted=True)
+    tx.execute(delete(message).where(chosen))
+
+
+MESSAGES = ArchivedKind(
+    name=MESSAGE,
+    table=message,
+    moment=message.c.created_on,
+    is_ready=lambda cutoff: message.c.stored_on.is_(None) | (message.c.stored_on < cutoff),
+    is_kept=message.c.visibility != DELETED,
+    source=MESSAGES_WITH_NAMES,
+    record=MESSAGE_RECORD,
+    masked_record=MASKED_MESSAGE_RECORD,
+    take_out=_take_out_messages,
+)
+
+
+def _take_out_runs(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
+    """Sessions are deleted with their last run; flows still count archived runs."""
+    mine = (flow_run.c.workspace_id == workspace_id) & flow_run.c.id.in_(ids)
+    session_ids = set(tx.execute(delete(flow_run).where(mine).returning(flow_run.c.session_id)).scalars()) - {None}
+    has_runs = exists(select(flow_run.c.id).where(flow_run.c.session_id == flow_session.c.id).correlate(flow_session))
+    over = flow_session.c.id.in_(sorted(session_ids)) & (flow_session.c.status != WAITING) & ~has_runs
+    tx.execute(delete(flow_session).where(flow_session.c.workspace_id == workspace_id, over))
+
+
+RUNS = ArchivedKind(
+    name=RUN,
+    table=flow_run,
+    moment=flow_run.c.exited_on,
+    is_ready=lambda _cutoff: flow_run.c.exited_on.is_not(None),
+    is_kept=flow_run.c.exited_on.is_not(None),
+    source=RUNS_WITH_NAMES,
+    record=RUN_RECORD,
+    masked_record=MASKED_RUN_RECORD,
+    take_out=_take_out_runs,
+    finish=show_numbers,
+)
+KINDS = {kind.name: kind for kind in (MESSAGES, RUNS)}
+
+
+@contextmanager
+def _counted(database: Database, workspace_id: int, period: str, kind: str) -> Iterator[None]:
+    """Counts the block as an attempt, unless the store does not answer: then archiving waits for it."""
+    database.write(partial(begin_archive, workspace_id=workspace_id, period=period, kind=kind))
+    try:
+        yield
+    except StoreUnavailable:
+        database.write(partial(end_archive, workspace_id=workspace_id, period=period, kind=kind))
+        raise
+
+
+def _read_begun(tx: Transaction, workspace_id: int) -> dict[str, Any]:
+    mine = select(workspace.c.archiving).where(workspace.c.id == workspace_id)
+    return dict(tx.execute(mine.with_for_update()).scalar_one() or {})
 
 
 def _left_out(tx: Transaction, period: str, kind: str) -> list[int]:

@@ -3,7 +3,7 @@
 from persistence.lists import ListSpec, equals, within
 from persistence.sql.json_sql import declare_record, json_record
 from persistence.sql.pages import Order
-from persistence.tables.audit import audit_event
+from persistence.tables.service import audit_event
 
 AUDIT_EVENTS = ListSpec(
     audit_event,

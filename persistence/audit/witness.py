@@ -18,7 +18,7 @@ from persistence.secrets.encryption import Sealed, SecretDamaged, SecretKeyChang
 from persistence.sql.columns import new_uuid, time_text
 from persistence.statements import insert_rows
 from persistence.tables.accounts import membership, user, workspace
-from persistence.tables.audit import audit_event
+from persistence.tables.service import audit_event
 from persistence.tables.sign_ins import ADDRESS_LENGTH
 
 CREATED, CHANGED, DELETED = "created", "changed", "deleted"

@@ -15,7 +15,7 @@ from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from flows.queries import QueryError
 from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import SavedAudience
-from persistence.broadcasts.states import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS
+from persistence.broadcasts.records import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS
 from persistence.changes import note_changed
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction

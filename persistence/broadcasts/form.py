@@ -19,8 +19,8 @@ from persistence.errors import InvalidInput, Refused
 from persistence.media.media import MediaFile, find_media
 from persistence.messages.outgoing import read_quick_replies
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
+from persistence.sql.names import read_translations
 from persistence.tables.contacts import ACTIVE, contact, group_membership
-from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
 FARTHEST = timedelta(days=366)

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, String, case, exists, literal, literal_column
+from sqlalchemy import JSON, ColumnElement, String, and_, case, exists, literal, literal_column
 
-from persistence.broadcasts.states import COMPLETED, HAS_BEGUN, IS_SCHEDULED, PENDING, QUEUED, STARTED
 from persistence.lists import (
     Condition,
     ListQuery,
@@ -48,6 +47,8 @@ MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]
 """The record in an anonymous workspace, which shows no URN."""
 
 HAS_UNDELIVERED = exists().where(message.c.broadcast_id == broadcast.c.id, IS_UNDELIVERED).correlate(broadcast)
+
+PENDING, QUEUED, STARTED, COMPLETED, FAILED = "pending", "queued", "started", "completed", "failed"
 LETTER = case(
     (broadcast.c.status == literal(PENDING), "I"),
     (broadcast.c.status.in_((QUEUED, STARTED)), "Q"),
@@ -71,6 +72,19 @@ SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
 SUMMARY = declare_record(SUMMARY_FIELDS)
 MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urns": literal_column("'[]'", JSON())})
 """The record in an anonymous workspace, which shows no URN."""
+INTERRUPTED = "interrupted"
+
+HAS_BEGUN: ColumnElement[bool] = broadcast.c.scheduled_on.is_(None) | (
+    broadcast.c.scheduled_on <= broadcast.c.created_on
+)
+IS_SCHEDULED: ColumnElement[bool] = broadcast.c.scheduled_on > broadcast.c.created_on
+"""Has not begun: waits for its time, or was stopped before."""
+IS_UNFINISHED: ColumnElement[bool] = broadcast.c.status.in_(
+    [literal(status, literal_execute=True) for status in (PENDING, QUEUED, STARTED)]
+)
+IS_GOING = and_(IS_UNFINISHED, HAS_BEGUN)
+"""A worker has messages to create."""
+WAITS = and_(broadcast.c.status == literal(PENDING, literal_execute=True), IS_SCHEDULED)
 
 
 def only_begun(query: ListQuery) -> list[Condition]:

@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import func, select, update
 
 from persistence.audience import Audience, save_audience
-from persistence.broadcasts.records import WAKE
-from persistence.broadcasts.states import INTERRUPTED, IS_UNFINISHED, PENDING
+from persistence.broadcasts.records import INTERRUPTED, IS_UNFINISHED, PENDING, WAKE
 from persistence.changes import note_changed
 from persistence.database import Transaction
 from persistence.errors import RecordMissing

@@ -18,11 +18,10 @@ from persistence.flows.records import require_active_flow
 from persistence.lists import Condition, ListQuery, one_of, within
 from persistence.sql.columns import is_uuid
 from persistence.sql.json_sql import Template, declare_record
-from persistence.sql.names import must_exist
+from persistence.sql.names import must_exist, read_translations
 from persistence.tables.campaigns import INTERRUPT, campaign, campaign_event
 from persistence.tables.contacts import field
 from persistence.tables.flows import flow
-from persistence.translations import read_translations
 from persistence.workspaces import Workspace
 
 UNIT_LETTERS = {"minutes": "M", "hours": "H", "days": "D", "weeks": "W"}

@@ -21,10 +21,9 @@ from persistence.fields import find_fields
 from persistence.groups.groups import add_members
 from persistence.groups.smart_groups import follow_contacts
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.names import find_ids
+from persistence.sql.names import find_ids, read_language
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
-from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
 CREATED, UPDATED, REJECTED = "created", "updated", "rejected"

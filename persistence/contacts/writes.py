@@ -15,10 +15,10 @@ from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
 from persistence.groups.groups import add_members, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts, follow_new
+from persistence.sql.names import read_language
 from persistence.stamps import stamped
 from persistence.statements import insert_rows, statement
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
-from persistence.translations import read_language
 from persistence.workspaces import Workspace
 
 TAKEN_URN = "This URN belongs to another contact."

@@ -36,7 +36,7 @@ from sqlalchemy.exc import DBAPIError
 
 from persistence.archives.archives import MESSAGE, ArchiveGone, read_lines
 from persistence.archives.writing import Measured
-from persistence.broadcasts.states import IS_UNFINISHED
+from persistence.broadcasts.records import IS_UNFINISHED
 from persistence.changes import change_contacts, change_messages, note_changed
 from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
@@ -49,11 +49,10 @@ from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_note, contact_urn
-from persistence.tables.data_jobs import FAILED, contact_import, export, imported_contact, rejected_row
+from persistence.tables.data_jobs import FAILED, contact_import, export, imported_contact, moved_record, rejected_row
 from persistence.tables.deliveries import delivery
 from persistence.tables.flow_starts import OF_BROADCAST, OF_START, AudienceTables, flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, media, message
-from persistence.tables.moves import moved_record
 from persistence.tables.runs import flow_run
 from persistence.tables.service import archive
 from persistence.tables.tickets import ticket

@@ -11,8 +11,7 @@ from persistence.changes import change_contacts, note_changed
 from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
 from persistence.errors import InUse, InvalidInput, LostRace
-from persistence.lists import ListSpec, contains, one_of
-from persistence.new_records import NewRecord, insert_new
+from persistence.lists import ListSpec, NewRecord, contains, insert_new, one_of
 from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_new, find_all_called, name_key, name_some, rename_record, require_editable
 from persistence.sql.pages import Order

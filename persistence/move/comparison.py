@@ -58,9 +58,9 @@ from persistence.runs.records import RUNS
 from persistence.sql.columns import split
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, field, group
+from persistence.tables.data_jobs import moved_record, workspace_move
 from persistence.tables.flows import flow
 from persistence.tables.messages import DELETED, label, message
-from persistence.tables.moves import moved_record, workspace_move
 from persistence.tables.service import archive, global_value
 from persistence.templates import TEMPLATES
 from persistence.tickets.records import TICKETS

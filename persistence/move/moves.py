@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.sql.columns import split
-from persistence.tables.moves import moved_record, workspace_move
+from persistence.tables.data_jobs import moved_record, workspace_move
 from persistence.workspaces import Workspace, hold_workspace
 
 CHANNEL, FIELD, GLOBAL, GROUP, LABEL, TOPIC = "channel", "field", "global", "group", "label", "topic"

@@ -31,8 +31,7 @@ from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.runs import flow_run
 from persistence.tables.tickets import CLOSED, OPEN, ticket, ticket_event
-from persistence.tickets.assignees import choose_assignees
-from persistence.tickets.records import OPENED
+from persistence.tickets.records import OPENED, choose_assignees
 from persistence.topics import count_tickets, find_default_topic
 from persistence.users import find_member
 

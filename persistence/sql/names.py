@@ -1,8 +1,10 @@
-"""How records of a workspace are identified: names, unique ignoring case, and UUIDs."""
+"""How records of a workspace are identified: names, unique ignoring case, keys made of them, and UUIDs; and texts by
+language.
+"""
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeVar
 
@@ -21,6 +23,7 @@ from sqlalchemy import (
     update,
 )
 
+from flows.languages import is_language
 from flows.typed import clean, plain
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, NothingFound, RecordMissing, SystemRecord
@@ -47,6 +50,13 @@ KINDS = {
 """Of the tables whose name is no word for people."""
 
 Found = TypeVar("Found")
+
+_CHECKING: dict[tuple[Table, bool], Statement[[int, str, str | None]]] = {}
+"""By table, and whether its records have no key."""
+
+BAD_LANGUAGE = "Not an ISO 639-3 code."
+
+Given = TypeVar("Given")
 
 
 def name_key(name: str) -> str:
@@ -158,18 +168,6 @@ def find_called(
     return [row[0] for row in _finding(table, by_uuid=by_uuid, by_name=by_name).rows(tx, **values)]
 
 
-def _select_called(table: Table, *, by_uuid: bool, by_name: bool) -> Select[int]:
-    is_it = table.c.uuid == param("wanted", table.c.uuid.type)
-    is_named = table.c.name_key == param("wanted_name", Text) if by_name else false()
-    mine = select(table.c.id).where(table.c.workspace_id == param("owner"), is_it | is_named if by_uuid else is_named)
-    return mine.order_by(is_it.desc()) if by_uuid and by_name else mine
-
-
-@cache
-def _finding(table: Table, *, by_uuid: bool, by_name: bool) -> Statement[...]:
-    return Statement(lambda: _select_called(table, by_uuid=by_uuid, by_name=by_name))
-
-
 def require_id(
     tx: Transaction,
     workspace_id: int,
@@ -276,22 +274,6 @@ def name_some(users: Sequence[str]) -> str:
     return named if len(users) <= MOST_NAMED else f"{named} and {len(users) - MOST_NAMED} more"
 
 
-_CHECKING: dict[tuple[Table, bool], Statement[[int, str, str | None]]] = {}
-"""By table, and whether its records have no key."""
-
-
-def _check(table: Table, counted: ColumnElement[bool] | None, *, has_key: bool) -> Statement[[int, str, str | None]]:
-    """How many records there are, and whether one has a name or key."""
-
-    def count(workspace_id: int, name: str, key: str | None) -> Executable:
-        number = func.count() if counted is None else func.count().filter(counted)
-        named = func.max(case((table.c.name_key == name, 1), else_=0))
-        keyed = [func.max(case((table.c.key == key, 1), else_=0))] if has_key else []
-        return select(number, named, *keyed).where(table.c.workspace_id == workspace_id)
-
-    return Statement(count)
-
-
 def find_ids(tx: Transaction, workspace_id: int, table: Table, uuids: Iterable[str]) -> dict[str, int]:
     """The row ids of records by UUID; missing records are left out. One statement, or none without UUIDs."""
     wanted = sorted({str(uuid) for uuid in uuids})
@@ -327,3 +309,48 @@ def make_new_key(tx: Transaction, workspace_id: int, table: Table, name: str, no
         keys = tx.execute(select(table.c.key).where(table.c.workspace_id == workspace_id)).scalars()
         return make_free_key(name, set(keys), noun)
     return key
+
+
+def read_language(given: str, field: str = "language") -> str:
+    """A language code in lower case. Raises InvalidInput for an unknown one."""
+    code = given.lower()
+    if not is_language(code):
+        raise InvalidInput.on(field, BAD_LANGUAGE)
+    return code
+
+
+def read_translations(given: Mapping[str, Given], field: str) -> dict[str, Given]:
+    """Texts, or lists of texts, by language codes in lower case. Raises InvalidInput for the first bad code."""
+    read: dict[str, Given] = {}
+    for language, text in given.items():
+        code = language.lower()
+        if not is_language(code):
+            raise InvalidInput.at(field, language, BAD_LANGUAGE)
+        if code in read:
+            raise InvalidInput.at(field, language, "This language appears twice.")
+        read[code] = text
+    return read
+
+
+def _select_called(table: Table, *, by_uuid: bool, by_name: bool) -> Select[int]:
+    is_it = table.c.uuid == param("wanted", table.c.uuid.type)
+    is_named = table.c.name_key == param("wanted_name", Text) if by_name else false()
+    mine = select(table.c.id).where(table.c.workspace_id == param("owner"), is_it | is_named if by_uuid else is_named)
+    return mine.order_by(is_it.desc()) if by_uuid and by_name else mine
+
+
+@cache
+def _finding(table: Table, *, by_uuid: bool, by_name: bool) -> Statement[...]:
+    return Statement(lambda: _select_called(table, by_uuid=by_uuid, by_name=by_name))
+
+
+def _check(table: Table, counted: ColumnElement[bool] | None, *, has_key: bool) -> Statement[[int, str, str | None]]:
+    """How many records there are, and whether one has a name or key."""
+
+    def count(workspace_id: int, name: str, key: str | None) -> Executable:
+        number = func.count() if counted is None else func.count().filter(counted)
+        named = func.max(case((table.c.name_key == name, 1), else_=0))
+        keyed = [func.max(case((table.c.key == key, 1), else_=0))] if has_key else []
+        return select(number, named, *keyed).where(table.c.workspace_id == workspace_id)
+
+    return Statement(count)

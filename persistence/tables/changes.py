@@ -59,6 +59,8 @@ conversation = numbered_table(
         refers={"message_id": "message", "read_id": "message"},
     ),
 )
+
+
 conversation.add_is_dependent_on(message)
 """A contact with messages: the last one that is not deleted, and the folder of that message. `unread_count` counts
 messages of the inbox after the message `read_id`, among the last hundred of the contact."""
@@ -119,3 +121,21 @@ deletion = numbered_table(
 )
 """A record of the API that is gone since `modified_on`, by the clock of the workspace: its UUID or key, and the UUID of
 the contact into which a contact was merged."""
+
+
+class RecordStampColumns(LinkColumns):
+    kind: Named[str] = Column(String(9), primary_key=True)
+    record: Named[int] = Column(BigId, primary_key=True)
+    workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
+    stamped_on: Named[datetime] = Column(UtcDateTime)
+
+
+record_stamp = table_of(
+    "record_stamp",
+    RecordStampColumns,
+    Index("ix_record_stamp_page", "workspace_id", "kind", "stamped_on", "record"),
+    info=policy("goes with its record", refers_by={"record": "kind"}),
+)
+"""When a message, broadcast or channel (`kind`) last changed, by the clock of its workspace: in the order in which
+changes become visible. The records have no such time themselves, because to write it a second time before the commit
+would lock the rows that they refer to."""

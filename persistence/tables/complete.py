@@ -3,7 +3,6 @@
 from persistence.sql.columns import metadata
 from persistence.tables import (
     accounts,
-    audit,
     campaigns,
     changes,
     channels,
@@ -13,18 +12,15 @@ from persistence.tables import (
     flow_starts,
     flows,
     messages,
-    moves,
     runs,
     service,
     sign_ins,
-    stamps,
     tickets,
     triggers,
 )
 
 __all__ = [
     "accounts",
-    "audit",
     "campaigns",
     "changes",
     "channels",
@@ -35,11 +31,9 @@ __all__ = [
     "flows",
     "messages",
     "metadata",
-    "moves",
     "runs",
     "service",
     "sign_ins",
-    "stamps",
     "tickets",
     "triggers",
 ]

@@ -26,10 +26,22 @@ from persistence.sql.columns import (
     RecordColumns,
     UtcDateTime,
     UuidColumns,
+    UuidText,
     numbered_table,
     partial_index,
     table_of,
 )
+from persistence.tables.accounts import EMAIL_LENGTH
+from persistence.tables.sign_ins import ADDRESS_LENGTH
+
+BOUNDARY_NAME_LENGTH = 128
+
+# Sorted by bytes on every database, independent of its locale.
+_OsmId = String(32).with_variant(String(32, collation="C"), "postgresql")
+_Name = String(BOUNDARY_NAME_LENGTH).with_variant(String(BOUNDARY_NAME_LENGTH, collation="C"), "postgresql")
+
+GLOBAL_NAME_LENGTH = GLOBAL_KEY_LENGTH = 36
+KEY_LENGTH = 255
 
 
 class ArchiveColumns(OwnedColumns):
@@ -61,12 +73,6 @@ archive = numbered_table(
 there is one unless records of that period appeared later. Until `is_trimmed` the archived records, those up to
 `last_record_id` that were stored before `stored_before`, are still in the live tables too. `rollup_id` is the month
 into which a day was merged."""
-
-BOUNDARY_NAME_LENGTH = 128
-
-# Sorted by bytes on every database, independent of its locale.
-_OsmId = String(32).with_variant(String(32, collation="C"), "postgresql")
-_Name = String(BOUNDARY_NAME_LENGTH).with_variant(String(BOUNDARY_NAME_LENGTH, collation="C"), "postgresql")
 
 
 class BoundaryColumns(NumberedColumns):
@@ -119,8 +125,6 @@ classifier = numbered_table(
 )
 """`intents` is a sorted list of names."""
 
-GLOBAL_NAME_LENGTH = GLOBAL_KEY_LENGTH = 36
-
 
 class GlobalValueColumns(RecordColumns):
     key: Named[str] = Column(String(GLOBAL_KEY_LENGTH))
@@ -139,7 +143,6 @@ global_value = numbered_table(
     Index("ix_global_value_page", "workspace_id", "modified_on", "id"),
     info=policy(SET_UP, audited=Audited("globals", "name", hidden=("value",))),
 )
-KEY_LENGTH = 255
 
 
 class KeptAnswerColumns(TypedColumns):
@@ -250,3 +253,32 @@ write_mark = table_of(
     info=policy("a row for each token"),
 )
 """Where the write-ahead log stood when a token had written last. Kept only where lists are read from a standby."""
+
+
+class AuditEventColumns(RecordColumns):
+    resource: Named[str] = Column(String(32))
+    action: Named[str] = Column(String(16))
+    record_uuid: Named[str | None] = Column(UuidText)
+    record_name: Named[str] = Column(Text)
+    changes: Named[Any] = Column(Json, nullable=True)
+    via: Named[str] = Column(String(8))
+    actor_email: Named[str | None] = Column(String(EMAIL_LENGTH))
+    token: Named[str | None] = Column(String(16))
+    command: Named[str | None] = Column(String(64))
+    address: Named[str | None] = Column(String(ADDRESS_LENGTH))
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+audit_event = numbered_table(
+    "audit_event",
+    AuditEventColumns,
+    Index("ix_audit_event_page", "workspace_id", "created_on", "id"),
+    Index("ix_audit_event_resource", "workspace_id", "resource", "created_on", "id"),
+    Index("ix_audit_event_action", "workspace_id", "action", "created_on", "id"),
+    Index("ix_audit_event_record", "workspace_id", "record_uuid", "created_on", "id"),
+    Index("ix_audit_event_actor", "workspace_id", "actor_email", "created_on", "id"),
+    Index("ix_audit_event_created", "created_on"),
+    info=policy(TRIMMED, documents=("changes",)),
+)
+"""Who changed what. It copies names and addresses, because it outlives the records; `changes` has the former and the
+new value of each field, without secrets. `via` is session, token or command."""

@@ -20,8 +20,15 @@ from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
 from persistence.tables.tickets import CLOSED, OPEN, ticket, ticket_event
-from persistence.tickets.assignees import choose_assignees, unassign_tickets
-from persistence.tickets.records import ASSIGNED, NOTE_ADDED, OPENED, REOPENED, TOPIC_CHANGED
+from persistence.tickets.records import (
+    ASSIGNED,
+    NOTE_ADDED,
+    OPENED,
+    REOPENED,
+    TOPIC_CHANGED,
+    choose_assignees,
+    unassign_tickets,
+)
 from persistence.topics import count_tickets, find_default_topic
 from persistence.triggers.schedules import start_for_closed
 from persistence.workspaces import Workspace

@@ -1,21 +1,27 @@
 """Tickets: conversations that wait for a user."""
 
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     FromClause,
     func,
+    insert,
     literal_column,
     select,
+    update,
 )
 
 from persistence.accounts.accounts import email_key
+from persistence.database import Transaction
+from persistence.errors import InvalidInput, NothingFound
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
 from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
-from persistence.tables.accounts import user
+from persistence.stamps import stamped
+from persistence.tables.accounts import membership, user
 from persistence.tables.contacts import CONTACT_REF, contact
-from persistence.tables.tickets import TOPIC_REF, ticket, topic
+from persistence.tables.tickets import OPEN, TOPIC_REF, ticket, ticket_event, topic
 
 OPENED, ASSIGNED, NOTE_ADDED, TOPIC_CHANGED = "opened", "assigned", "note_added", "topic_changed"
 REOPENED = "reopened"
@@ -31,6 +37,8 @@ WITH_REFERENCES = (
     .outerjoin(assignee, assignee.c.id == ticket.c.assignee_id)
     .outerjoin(opener, opener.c.id == ticket.c.opened_by_id)
 )
+
+TICKET_ROLES = ("administrator", "editor", "agent")
 
 
 def _user_ref(rows: FromClause) -> ColumnElement[Any]:
@@ -76,3 +84,65 @@ TICKETS = ListSpec(
         **within(ticket.c.modified_on),
     },
 )
+
+
+def find_assignee(tx: Transaction, workspace_id: int, email: str) -> int:
+    """The id of the user with this e-mail address, who keeps the role until the end of this unit of work. Raises
+    InvalidInput for an address that is nobody's here, and for users who cannot act on tickets."""
+    statement = select(user.c.id, user.c.email, membership.c.role).join(membership, membership.c.user_id == user.c.id)
+    mine = (membership.c.workspace_id == workspace_id) & (user.c.email_key == email_key(email)) & user.c.is_active
+    row = tx.execute(statement.where(mine).with_for_update(read=True, of=membership)).first()
+    if row is None:
+        raise NothingFound("assignee", email)
+    if row.role not in TICKET_ROLES:
+        raise InvalidInput.on(
+            "assignee",
+            f"{row.email} has the role {row.role}, which cannot act on tickets: "
+            "assign to an administrator, an editor or an agent.",
+        )
+    return int(row.id)
+
+
+def find_assignee_of_flow(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
+    """The id of the user with this UUID; None for one who cannot act on tickets (any more): the ticket is nobody's."""
+    found = tx.execute(select(user.c.id).where(user.c.uuid == uuid)).scalar_one_or_none()
+    return None if found is None else next(iter(choose_assignees(tx, workspace_id, [found])), None)
+
+
+def choose_assignees(tx: Transaction, workspace_id: int, user_ids: Collection[int | None]) -> set[int]:
+    """Those of the users who may have tickets, until the end of this unit of work."""
+    given = [each for each in user_ids if each is not None]
+    if not given:
+        return set()
+    fitting = select(membership.c.user_id).where(_fits(workspace_id), membership.c.user_id.in_(given))
+    held = fitting.order_by(membership.c.user_id).with_for_update(read=True)
+    return set(tx.execute(held).scalars())
+
+
+def unassign_stranded(
+    tx: Transaction, workspace_id: int, user_id: int | None = None, by_user_id: int | None = None
+) -> int:
+    """Takes open tickets from those who cannot act on them, or from one such user, and writes it into their history;
+    returns how many."""
+    mine = (ticket.c.workspace_id == workspace_id) & (ticket.c.status == OPEN) & ticket.c.assignee_id.is_not(None)
+    if user_id is not None:
+        mine &= ticket.c.assignee_id == user_id
+    fitting = select(membership.c.user_id).where(_fits(workspace_id)).scalar_subquery()
+    chosen = select(ticket.c.id).where(mine, ticket.c.assignee_id.not_in(fitting))
+    ids = list(tx.execute(chosen.order_by(ticket.c.id).with_for_update()).scalars())
+    unassign_tickets(tx, workspace_id, ids, by_user_id)
+    return len(ids)
+
+
+def unassign_tickets(tx: Transaction, workspace_id: int, ids: Collection[int], by_user_id: int | None) -> None:
+    """Makes locked tickets nobody's, with an entry in the history of each."""
+    if not ids:
+        return
+    mine = (ticket.c.workspace_id == workspace_id) & ticket.c.id.in_(ids)
+    tx.execute(update(ticket).where(mine).values(assignee_id=None, modified_on=stamped(tx, ticket, workspace_id)))
+    shared = {"workspace_id": workspace_id, "type": ASSIGNED, "user_id": by_user_id, "created_on": tx.now}
+    tx.execute(insert(ticket_event), [{**shared, "assignee_id": None, "ticket_id": each} for each in ids])
+
+
+def _fits(workspace_id: int) -> ColumnElement[bool]:
+    return (membership.c.workspace_id == workspace_id) & membership.c.role.in_(TICKET_ROLES)

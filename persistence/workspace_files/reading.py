@@ -24,7 +24,7 @@ from persistence.migrations import current_revision
 from persistence.policies import policy_of
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.service import boundary
-from persistence.tickets.assignees import unassign_stranded
+from persistence.tickets.records import unassign_stranded
 from persistence.workspace_files.writing import (
     BOUNDARIES,
     FORMAT,

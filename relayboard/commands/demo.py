@@ -36,7 +36,7 @@ from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import new_uuid
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace, list_workspaces
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings

@@ -156,7 +156,7 @@ def _change_ticket(tx: Transaction, workspace: Workspace, given: Options) -> int
     from persistence.sql.columns import is_uuid
     from persistence.tables.tickets import CLOSED, OPEN
     from persistence.tickets import actions
-    from persistence.tickets.assignees import find_assignee
+    from persistence.tickets.records import find_assignee
     from persistence.topics import find_topic
 
     if not is_uuid(given.uuid):

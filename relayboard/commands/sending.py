@@ -6,8 +6,7 @@ from typing import Any
 
 import orjson
 
-from persistence.broadcasts.records import BROADCASTS
-from persistence.broadcasts.states import COMPLETED, FAILED
+from persistence.broadcasts.records import BROADCASTS, COMPLETED, FAILED
 from persistence.broadcasts.writes import create_broadcast
 from persistence.contacts.owners import find_contacts
 from persistence.contacts.records import CONTACTS

@@ -5,8 +5,7 @@ from persistence.database import Transaction
 from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
 from persistence.tickets.actions import NewTicket, open_ticket
-from persistence.tickets.assignees import find_assignee
-from persistence.tickets.records import TICKETS
+from persistence.tickets.records import TICKETS, find_assignee
 from persistence.topics import find_topic
 from persistence.workspaces import Workspace
 from relayboard.commands.output import CommandFailed, print_record, writing_in

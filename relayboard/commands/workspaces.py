@@ -17,7 +17,7 @@ def show(workspace: Workspace) -> dict[str, Any]:
 
 
 def run_create(options: Options) -> None:
-    from persistence.workspace_setup import create_workspace  # the other commands need none of it
+    from persistence.workspace_writes import create_workspace  # the other commands need none of it
 
     country = read_country(options.country)
     timezone, languages = _read_timezone(options.timezone), _read_languages(options.language)
@@ -46,7 +46,7 @@ def run_show(options: Options) -> None:
 
 
 def run_change(options: Options) -> None:
-    from persistence.workspace_changes import change_workspace  # see above
+    from persistence.workspace_writes import change_workspace  # see above
 
     given = {
         "name": options.name,

@@ -21,7 +21,7 @@ from persistence.errors import DatabaseError, fault_of, reason_of
 from persistence.migrations import MigrationError, check_schema, current_revision
 from persistence.migrations.part_indexes import finds_parts
 from persistence.secrets.encryption import KeyRing
-from persistence.standby import Standby
+from persistence.sql.standby import Standby
 from relayboard.base.settings import Settings, is_postgres, sqlite_file
 from relayboard.base.version import program_version
 from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings

@@ -17,7 +17,7 @@ from persistence.definitions.assets import read_problem
 from persistence.definitions.importing import ImportReport, import_definitions
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.tables.complete import metadata
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 
 REFUSED, SKIPPED_TRIGGER = "refused", "skipped_trigger"

@@ -18,8 +18,8 @@ from sqlalchemy import func, insert, select
 from persistence.audit.witness import BY_COMMAND
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
-from persistence.tables.audit import audit_event
-from persistence.workspace_setup import create_workspace
+from persistence.tables.service import audit_event
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import Settings
 from testbed.patience import PATIENCE_SECONDS

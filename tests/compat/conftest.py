@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from testbed.running import RunningService, forked_service
 from testbed.tokens import make_token

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import insert, select
 
 from persistence.boundaries.boundaries import read_features, store_boundaries
-from persistence.broadcasts.states import IS_UNFINISHED
+from persistence.broadcasts.records import IS_UNFINISHED
 from persistence.classifiers import create_classifier
 from persistence.resthooks.subscribers import create_subscriber, record_resthook_event
 from persistence.tables.contacts import contact, group

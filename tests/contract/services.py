@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from handlers.app import create_app
 from persistence.database import Database
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
 from testbed.databases import open_database

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, insert, select
 
-from persistence.broadcasts.states import COMPLETED
+from persistence.broadcasts.records import COMPLETED
 from persistence.database import Database
 from persistence.messages.states import QUEUED
 from persistence.tables.contacts import contact, contact_urn, group, group_membership

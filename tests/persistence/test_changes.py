@@ -20,9 +20,8 @@ from persistence.messages.handling import finish_messages
 from persistence.messages.incoming import Received, store_received
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.stamps import INBOX, NewMessage, Unread, WorkspaceChanges
-from persistence.tables.changes import conversation, day_count
+from persistence.tables.changes import conversation, day_count, record_stamp
 from persistence.tables.messages import message
-from persistence.tables.stamps import record_stamp
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact

@@ -22,7 +22,7 @@ from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.part_indexes import PART_INDEX_NAMES
 from persistence.tables.conditions import metadata
 from persistence.tables.data_jobs import FAILED, PENDING, RUNNING, contact_import
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from testbed.servers import postgres_database
 
 GLOBAL = {

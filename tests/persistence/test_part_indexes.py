@@ -15,7 +15,7 @@ from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.migrations.part_indexes import PART_INDEX_NAMES, finds_parts
 from persistence.tables.contacts import contact, contact_urn
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from tests.partitions import partitioning
 

@@ -23,7 +23,7 @@ from persistence.statements import PREPARED_AFTER
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import gateway_send, message
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from testbed.gateways import add_gateway, queue_messages
 
 pytestmark = [pytest.mark.plans, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]

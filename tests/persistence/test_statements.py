@@ -28,7 +28,7 @@ from persistence.sql.pages import Page, Position
 from persistence.statements import Compiled, Statement, among, insert_rows, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import label
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from tests.conftest import Clock
 from tests.factories import make_contact

@@ -9,7 +9,7 @@ from persistence.messages.states import HANDLED
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import MUCH, Share
 from persistence.tables.messages import broadcast, message
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from tests.channel_rows import receive_messages
 from worker.flows.incoming import PLAIN_BATCH, begin_incoming

@@ -14,7 +14,7 @@ from persistence.groups.smart_groups import (
     renew_groups_about,
 )
 from persistence.tables.contacts import group, group_membership
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
 from worker import jobs

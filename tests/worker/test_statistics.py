@@ -1,8 +1,8 @@
 import pytest
 from sqlalchemy import text
 
-import persistence.statistics
-from persistence.statistics import learn_filled_tables, refresh_statistics
+import persistence.sql.statistics
+from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from tests.factories import make_contact, make_messages
 from tests.unknown_tables import unknown_table
 from worker.jobs import JOBS, begin_learning, begin_statistics
@@ -22,7 +22,7 @@ def known_tables(database):
 def test_the_worker_lets_sqlite_know_its_large_tables_and_leaves_small_ones_unknown(
     runtime, database, workspace, monkeypatch
 ):
-    monkeypatch.setattr(persistence.statistics, "LEAST_ROWS", 50)
+    monkeypatch.setattr(persistence.sql.statistics, "LEAST_ROWS", 50)
     make_messages(database, workspace, make_contact(database, workspace), 50)
     before = known_tables(database)
     step = begin_statistics(runtime)
@@ -61,7 +61,7 @@ def unknown_messages(database):
 def test_the_worker_lets_postgresql_know_a_table_that_was_filled_and_again_when_it_has_ten_times_as_many_rows(
     runtime, database, workspace, monkeypatch
 ):
-    monkeypatch.setattr(persistence.statistics, "LEARNED_ROWS", 20)
+    monkeypatch.setattr(persistence.sql.statistics, "LEARNED_ROWS", 20)
     contact = make_contact(database, workspace)
     step = begin_learning(runtime)
     found = []
@@ -76,6 +76,6 @@ def test_the_worker_lets_postgresql_know_a_table_that_was_filled_and_again_when_
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_file_is_left_to_the_hourly_look(database, workspace, monkeypatch):
-    monkeypatch.setattr(persistence.statistics, "LEARNED_ROWS", 1)
+    monkeypatch.setattr(persistence.sql.statistics, "LEARNED_ROWS", 1)
 
     assert learn_filled_tables(database) == []

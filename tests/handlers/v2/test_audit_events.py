@@ -18,10 +18,10 @@ from persistence.errors import Refused
 from persistence.media.media import delete_media
 from persistence.policies import policy_of
 from persistence.resthooks.records import ensure_resthook
-from persistence.tables.audit import audit_event
 from persistence.tables.complete import metadata
 from persistence.tables.flows import flow
 from persistence.tables.messages import label, message
+from persistence.tables.service import audit_event
 from persistence.tokens import create_token, revoke_token
 from persistence.users import add_member, change_role, find_member, remove_member
 from persistence.workspaces import Workspace

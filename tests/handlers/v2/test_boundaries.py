@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from persistence.boundaries.boundaries import add_alias, read_features, store_boundaries
 from persistence.database import Database
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from testbed.tokens import make_token
 from tests.api import Api

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import event, insert, select, text
 
 from persistence.broadcasts.expansion import begin_next, expand_next, list_broadcasting_workspaces
-from persistence.broadcasts.states import HAS_BEGUN, IS_SCHEDULED
+from persistence.broadcasts.records import HAS_BEGUN, IS_SCHEDULED
 from persistence.database import Database, Transaction
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import broadcast

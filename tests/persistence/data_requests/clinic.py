@@ -17,12 +17,18 @@ from persistence.lists import ListQuery, read_list
 from persistence.media.media import add_media
 from persistence.media.store import FolderStore
 from persistence.sql.columns import new_uuid
-from persistence.tables.audit import audit_event
-from persistence.tables.data_jobs import contact_import, export, imported_contact, rejected_row
+from persistence.tables.data_jobs import (
+    contact_import,
+    export,
+    imported_contact,
+    moved_record,
+    rejected_row,
+    workspace_move,
+)
 from persistence.tables.deliveries import delivery, delivery_attempt, resthook, resthook_event
 from persistence.tables.flows import flow as flow_table
-from persistence.tables.moves import moved_record, workspace_move
 from persistence.tables.runs import flow_session
+from persistence.tables.service import audit_event
 from persistence.workspaces import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel

@@ -39,10 +39,9 @@ from persistence.database import Database
 from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid, time_text
-from persistence.tables.data_jobs import export
+from persistence.tables.data_jobs import export, moved_record, workspace_move
 from persistence.tables.deliveries import delivery
 from persistence.tables.messages import media
-from persistence.tables.moves import moved_record, workspace_move
 from persistence.tables.runs import flow_session
 from persistence.tables.service import archive
 from persistence.workspaces import Workspace

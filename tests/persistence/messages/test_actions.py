@@ -15,8 +15,8 @@ from persistence.messages.actions import (
     remove_label,
     restore_messages,
 )
+from persistence.tables.changes import record_stamp
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
-from persistence.tables.stamps import record_stamp
 from persistence.workspaces import Workspace
 from testbed.running import wait_until
 from tests.factories import make_contact, make_messages, make_named

@@ -9,9 +9,8 @@ from persistence.audit.witness import BY_COMMAND, Actor, Witness
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing, SecretKeyChanged
 from persistence.secrets.renewal import BATCH, Renewal, confirm_secret_key, renew_secrets
-from persistence.tables.audit import audit_event
 from persistence.tables.channels import channel
-from persistence.tables.service import secret_key_check
+from persistence.tables.service import audit_event, secret_key_check
 from persistence.tables.sign_ins import account, account_mail
 from testbed.tokens import KEYS, SECRET_KEY
 from tests.accounts import EMAIL, add_person

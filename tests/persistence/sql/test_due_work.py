@@ -9,7 +9,7 @@ from persistence.channels.gateway_leases import list_due_gateways
 from persistence.database import Database, Transaction
 from persistence.messages.handling import list_receiving_workspaces
 from persistence.sql.due_work import MUCH, Share
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from testbed.gateways import add_gateway, queue_messages
 from tests.channel_rows import receive_messages

@@ -11,7 +11,7 @@ import pytest
 
 from persistence.media.media import finish_received
 from persistence.media.store import FolderStore
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from relayboard.cli import main
 from relayboard.commands import contact_imports
 from testbed.databases import open_database

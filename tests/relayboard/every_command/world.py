@@ -56,7 +56,7 @@ from persistence.triggers.form import TriggerForm, read_trigger_form
 from persistence.triggers.writes import create_trigger
 from persistence.users import add_member, find_member
 from persistence.workspace_files.writing import write_workspace
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.phone.phone import HttpTransport, Phone

@@ -10,7 +10,7 @@ import pytest
 from persistence.database import Database
 from persistence.media.store import FolderStore
 from persistence.move.moves import Move, open_move
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.move.mover import Mover
 from relayboard.move.progress import Progress

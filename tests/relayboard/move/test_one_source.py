@@ -10,7 +10,7 @@ from sqlalchemy import select
 from persistence.groups.records import GROUPS
 from persistence.move.moves import TRIGGER, find_move, list_notes
 from persistence.tables.channels import channel
-from persistence.tables.moves import workspace_move
+from persistence.tables.data_jobs import workspace_move
 from persistence.tables.triggers import trigger
 from relayboard.cli import main
 from relayboard.move.source import Source, SourceFailed

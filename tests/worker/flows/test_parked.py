@@ -18,7 +18,7 @@ from persistence.tables.messages import message
 from persistence.tables.runs import flow_run, parked_sprint
 from persistence.triggers.records import KEYWORD
 from persistence.triggers.writes import NewTrigger, create_trigger
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from testbed.patience import PATIENCE_SECONDS

@@ -13,9 +13,9 @@ from openapi.bundle import bundle
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid
-from persistence.standby import _end_of
+from persistence.sql.standby import _end_of
 from persistence.tables.service import write_mark
-from persistence.workspace_setup import create_workspace
+from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from relayboard.base.metrics import AWAY, BEHIND, FOLLOWER, STANDBY, WRITER, standby_reads
 from relayboard.base.settings import load_settings

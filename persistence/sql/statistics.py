@@ -35,11 +35,6 @@ def refresh_statistics(database: Database) -> list[str]:
     return [table.name for table in large]
 
 
-def _is_large(tx: Transaction, table: Table) -> bool:
-    first = select(literal_column("1")).select_from(table).limit(LEAST_ROWS).subquery()
-    return tx.execute(select(func.count()).select_from(first)).scalar_one() == LEAST_ROWS
-
-
 def learn_filled_tables(database: Database) -> list[str]:
     """Lets PostgreSQL take statistics of the tables that it knows nothing about, or knew when they had a tenth of their
     rows; returns their names. Nothing is to be done on SQLite.
@@ -52,3 +47,8 @@ def learn_filled_tables(database: Database) -> list[str]:
         with database.writing() as tx:
             tx.execute(text(f"ANALYZE (SKIP_LOCKED) {table}"))
     return filled
+
+
+def _is_large(tx: Transaction, table: Table) -> bool:
+    first = select(literal_column("1")).select_from(table).limit(LEAST_ROWS).subquery()
+    return tx.execute(select(func.count()).select_from(first)).scalar_one() == LEAST_ROWS

@@ -54,13 +54,6 @@ PAGE, HEADERS = 8192, (24, 40)
 NO_STANDBY = "RELAYBOARD_DATABASE_READ_URL leads to no standby of the database"
 
 
-def _end_of(position: int) -> int:
-    """The end of the last record before a position at which the next one would be written: at the beginning of a page
-    of the log that is after the page's header.
-    """
-    return position - position % PAGE if position % PAGE in HEADERS else position
-
-
 @dataclass(slots=True)
 class Standby:
     """A standby and what this process knows of it; `longest_lag` in seconds. It is looked at by a thread that begins
@@ -230,3 +223,10 @@ def open_standby(settings: Settings, primary: Database, pool_size: int) -> Stand
     keys, is_pooled = KeyRing.of(settings), bool(settings.database_pooled_url)
     database = Database(settings.database_read_url, pool_size=pool_size, keys=keys, is_behind_pooler=is_pooled)
     return Standby(primary, database, settings.database_read_lag_seconds)
+
+
+def _end_of(position: int) -> int:
+    """The end of the last record before a position at which the next one would be written: at the beginning of a page
+    of the log that is after the page's header.
+    """
+    return position - position % PAGE if position % PAGE in HEADERS else position
