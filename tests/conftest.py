@@ -57,7 +57,7 @@ GARBAGE = (50_000, 20, 100)
 """How much garbage tests may leave behind before it is looked for: usually a twentieth of their time."""
 USUAL = ("workspace", "administrator")
 """The fixtures whose rows are in a file of SQLite from the beginning, in order."""
-FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE")
+FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE", "DEALLOCATE")
 """How statements begin that frame others, or prepare them."""
 
 

@@ -18,7 +18,7 @@ from tests.contract.services import database_url_for_many_tests, serve
 
 RECORDS = 250
 PAGE_SIZE = RECORDS + 10
-FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE")
+FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE", "DEALLOCATE")
 """A page that is not full: generation 1 counts the records of a full page by one more statement, however many."""
 LISTS = [
     operation

@@ -122,7 +122,7 @@ class TestSaveSessions:
 
         def note(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
             if "UPDATE contact" in statement and not (
-                statement.startswith("PREPARE") or "workspace_clock" in statement
+                statement.startswith(("PREPARE", "DEALLOCATE")) or "workspace_clock" in statement
             ):
                 told.append(len(parameters) if many else 1)
 

@@ -38,7 +38,7 @@ def start(stage: Stage, flow_uuid: str, count: int) -> list[str]:
     told: list[str] = []
 
     def note(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
-        if not statement.startswith("PREPARE"):
+        if not statement.startswith(("PREPARE", "DEALLOCATE")):
             told.append(statement)
 
     event.listen(stage.database.engine, "before_cursor_execute", note)
