@@ -52,8 +52,7 @@ class Process(Protocol):
 class Child:
     """One process to keep running: its name, its command, and the file descriptors it inherits. It is started once the
     child `after` it is ready. If it is the main one, everything ends with it and with its status. One that `is_early`
-    can be loaded before there is what it needs (see `Supervisor.begin`). `is_left_by` says by the id of its process
-    whether another one should begin at once, while that one ends.
+    can be loaded before there is what it needs (see `Supervisor.begin`).
     """
 
     name: str
@@ -63,7 +62,6 @@ class Child:
     after: "Child | None" = None
     is_main: bool = False
     is_early: bool = False
-    is_left_by: Callable[[int], bool] | None = None
     process: Process | None = None
     ends_in_a_row: int = 0
     start_again_at: float = 0.0
@@ -115,9 +113,8 @@ class Supervisor:
     first_pause_seconds: float = FIRST_PAUSE_SECONDS
     on_ready: Callable[[], None] | None = None
     _lifeline: tuple[int, int] = (-1, -1)
-    _bell: tuple[int, int] = (-1, -1)
+    _wake_up: tuple[int, int] = (-1, -1)
     _is_stopping: bool = False
-    _leaving: list[tuple[Child, Process]] = field(default_factory=list)
     _metrics_folder: str = ""
 
     def run(self) -> int:
@@ -134,14 +131,14 @@ class Supervisor:
         """The block in which children can be started. `run` opens it by itself if `begin` is not used."""
         with tempfile.TemporaryDirectory(prefix="relayboard-metrics-") as folder:
             self._metrics_folder = os.environ.get(METRICS_FOLDER, folder)
-            self._lifeline, self._bell = os.pipe(), os.pipe()
-            os.set_blocking(self._bell[1], False)
+            self._lifeline, self._wake_up = os.pipe(), os.pipe()
+            os.set_blocking(self._wake_up[1], False)
             try:
                 yield
             finally:
                 self.stopped.set()
                 self._stop_children()
-                ends, self._bell = (*self._lifeline, *self._bell), (-1, -1)
+                ends, self._wake_up = (*self._lifeline, *self._wake_up), (-1, -1)
                 for end in ends:
                     os.close(end)
                 self._metrics_folder = ""
@@ -166,7 +163,6 @@ class Supervisor:
         while status is None and not self._is_stopping:
             for child in self.children:
                 status = self._look_after(child) if status is None else status
-            self._see_off()
             if self.on_ready is not None and all(child.ready_since is not None for child in self.children):
                 self.on_ready()
                 self.on_ready = None
@@ -177,15 +173,15 @@ class Supervisor:
     def stop(self) -> None:
         """Also for handlers of signals, which must not take a lock: the thread that they interrupt could hold it."""
         self._is_stopping = True
-        with contextlib.suppress(OSError):  # it has rung often enough, or nobody waits
-            os.write(self._bell[1], b"!")
+        with contextlib.suppress(OSError):  # it is woken already, or nobody waits
+            os.write(self._wake_up[1], b"!")
 
     def _wait(self) -> bool:
         """Waits a little, or until `stop` is called; returns whether the supervisor of this supervisor is gone."""
         is_waited_for = any(child.after is not None and child.ready_since is None for child in self.children)
         looking = select.poll()
         above = int(os.environ[LIFELINE]) if LIFELINE in os.environ else -1
-        for descriptor in (self._bell[0], above):
+        for descriptor in (self._wake_up[0], above):
             if descriptor >= 0:
                 looking.register(descriptor, select.POLLIN)
         seconds = SHORT_LOOK_SECONDS if is_waited_for else LOOK_SECONDS
@@ -199,21 +195,11 @@ class Supervisor:
             if is_awaited and time.monotonic() >= child.start_again_at:
                 self._start(child)
             return None
-        if child.is_left_by is not None and child.is_left_by(child.process.pid):
-            self._leaving.append((child, child.process))
-            self._start(child)
-            return None
         ended = child.process.poll()
         if ended is not None and child.is_main:
             child.process = None
             return ended if ended >= 0 else KILLED_STATUS - ended
         return None if ended is None or self._note_end(child, ended) else 1
-
-    def _see_off(self) -> None:
-        """Forgets the processes that have left."""
-        for left in [each for each in self._leaving if each[1].poll() is not None]:
-            self._leaving.remove(left)
-            forget_gauges(Path(self._metrics_folder), left[1].pid)
 
     def _note_end(self, child: Child, ended: int) -> bool:
         if child.process is not None:
@@ -252,7 +238,7 @@ class Supervisor:
         os.close(telling)
 
     def _stop_children(self) -> None:
-        running = [(child, child.process) for child in self.children if child.process is not None] + self._leaving
+        running = [(child, child.process) for child in self.children if child.process is not None]
         for _, process in running:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(signal.SIGTERM)

@@ -27,8 +27,8 @@ from relayboard.processes import (
     tell_ready,
 )
 from relayboard.waiting import SchemaWatch, leave_node, wait_until_usable
+from worker.fairness import WakeUpPipe
 from worker.jobs import BEHIND
-from worker.priority import Bell, Priority
 from worker.process import END_SIGNALS, run_sender_process, run_worker_process
 
 ALONE_SECONDS = 10.0
@@ -50,22 +50,22 @@ def run_worker_processes(
     if not senders:
         follow_lifeline()
         return _work(settings, threads, patience_seconds, show_metrics)
-    bell, priority, pid = Bell(BEHIND), Priority(), os.getpid()
+    pipe, pid = WakeUpPipe(BEHIND), os.getpid()
 
     def work() -> int:
-        return _work(settings, threads, patience_seconds, show_metrics, bell, pid)
+        return _work(settings, threads, patience_seconds, show_metrics, pipe, pid)
 
     def send() -> int:
         with tracing(settings, "worker"):
-            return run_sender_process(settings, bell, on_ready=tell_ready, priority=priority)
+            return run_sender_process(settings, pipe, on_ready=tell_ready)
 
     main = ForkedChild("jobs", work, is_main=True, failed=CANNOT_START if is_supervised() else 1)
     numbered = [f"sender {number}" for number in range(1, senders + 1)]
-    behind = [ForkedChild(name, send, after=main, is_left_by=priority.is_left_by) for name in numbered]
+    behind = [ForkedChild(name, send, after=main) for name in numbered]
     supervisor = Supervisor([main, *behind], on_ready=tell_ready)
     # What is loaded is never garbage: a collection would only copy the pages that the processes share.
     gc.freeze()
-    with contextlib.closing(bell), stopped_by_signals(supervisor, END_SIGNALS):
+    with contextlib.closing(pipe), stopped_by_signals(supervisor, END_SIGNALS):
         return supervisor.run()
 
 
@@ -79,7 +79,7 @@ def _work(
     threads: int,
     patience_seconds: float | None,
     show_metrics: Callable[[], Shown],
-    bell: Bell | None = None,
+    pipe: WakeUpPipe | None = None,
     pid: int | None = None,
 ) -> int:
     def prepare(signals: Collection[int]) -> None:
@@ -92,7 +92,7 @@ def _work(
 
     watch = SchemaWatch(settings)
     with show_metrics(), tracing(settings, "worker"):
-        status = run_worker_process(settings, threads, prepare=prepare, on_ready=begin, bell=bell, pid=pid)
+        status = run_worker_process(settings, threads, prepare=prepare, on_ready=begin, pipe=pipe, pid=pid)
     return 1 if watch.has_ended else status
 
 
@@ -136,9 +136,8 @@ class ForkedChild(Child):
         after: Child | None = None,
         is_main: bool = False,
         failed: int = 1,
-        is_left_by: Callable[[int], bool] | None = None,
     ) -> None:
-        super().__init__(name, after=after, is_main=is_main, is_left_by=is_left_by)
+        super().__init__(name, after=after, is_main=is_main)
         self._main = main
         self._failed = failed
 

@@ -22,7 +22,7 @@ from persistence.database import Transaction
 from persistence.errors import DatabaseError, is_away
 from relayboard.base.tracing import Causes, causes, join_causes
 from worker.callers import Ask, Callers, Finished, Item, Mailbox, Result, ThreadCallers
-from worker.priority import HandOver
+from worker.fairness import HandOver
 from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.dispatcher")

@@ -44,13 +44,13 @@ from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.channels.sending import begin_sending
+from worker.fairness import ListDue, begin_turns
 from worker.flows.incoming import begin_calls, begin_incoming
 from worker.flows.parked import begin_parked
 from worker.flows.services.email import FlowEmail
 from worker.flows.starts import begin_starts, begin_timers
 from worker.metrics import letters, measuring_step
 from worker.runtime import Runtime
-from worker.turns import ListDue, begin_turns
 from worker.webhooks.dispatcher import begin_webhooks
 
 Step = Callable[[], bool]

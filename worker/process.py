@@ -7,7 +7,6 @@ import contextlib
 import logging
 import os
 import resource
-import select
 import signal
 import socket
 import sys
@@ -26,9 +25,9 @@ from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
 from relayboard.base.version import program_version
 from worker.app import create_queue, declare_others, declare_run, declare_sweeps, forget_worker, note_worker
+from worker.fairness import NICENESS, WakeUpPipe, run_and_notify, wake_all
 from worker.jobs import BEHIND, CALLING, JOBS, LATER, SHARED, Job, JobPool
 from worker.metrics import connections
-from worker.priority import LOOK_SECONDS, Bell, Priority, ring_at_wake, ring_first, run_at_wake
 from worker.queue_drivers import Consumer, Huey, Scheduler, failures
 from worker.runtime import Runtime, open_http
 from worker.wake import Waker, make_wake
@@ -54,12 +53,12 @@ def run_worker_process(
     *,
     prepare: Callable[[Collection[int]], None] | None = None,
     on_ready: Callable[[], None] | None = None,
-    bell: Bell | None = None,
+    pipe: WakeUpPipe | None = None,
     pid: int | None = None,
 ) -> int:
     """Works until SIGINT or SIGTERM: then starts nothing new, finishes running jobs, and returns 0. `threads` is the
     number of jobs that run at the same time. `prepare` is called first, with the signals that arrive meanwhile; after a
-    signal no work begins. `on_ready` is called when work begins. With a bell, this process leaves much work, and what
+    signal no work begins. `on_ready` is called when work begins. With a pipe, this process leaves much work, and what
     nobody waits for, to senders, and wakes them. `pid` is that of the worker, this process if nothing else is said.
     """
     logging.getLogger("huey").setLevel(logging.WARNING)
@@ -70,19 +69,19 @@ def run_worker_process(
         prepare(early)
         if early:
             return 0
-    left = tuple(job for job in jobs if bell is not None and job.kind in LATER)
+    left = tuple(job for job in jobs if pipe is not None and job.kind in LATER)
     jobs = tuple(job for job in jobs if job not in left)
     queue = create_queue(settings.queue_url)
-    share, spare = (Share.ALL, SPARE_CONNECTIONS) if bell is None else (Share.LITTLE, 0)
+    share, spare = (Share.ALL, SPARE_CONNECTIONS) if pipe is None else (Share.LITTLE, 0)
     database = open_serving_database(settings, pool_size=threads + spare)
     runtime = Runtime(settings, database, open_http(settings), share=share)
     with runtime.closing:
         runtime.closing.callback(database.close)
         connections.follow("worker", database.watch_connections)
         pool = JobPool(jobs, runtime)
-        run = pool.run if bell is None else ring_first(bell, pool.run)
+        run = pool.run if pipe is None else run_and_notify(pipe, pool.run)
         wake = Waker(declare_run(queue, run)).wake
-        database.wake = wake if bell is None else ring_at_wake(bell, run_at_wake(CALLING, pool.run, wake), SHARED)
+        database.wake = wake if pipe is None else wake_all(pipe, wake, SHARED, pool.run, CALLING)
         declare_sweeps(queue, pool.run, jobs)
         declare_others(queue, run, left)
         consumer = GracefulConsumer(
@@ -102,15 +101,13 @@ def run_worker_process(
     return 0
 
 
-def run_sender_process(
-    settings: Settings, bell: Bell, *, on_ready: Callable[[], None], priority: Priority | None = None
-) -> int:
+def run_sender_process(settings: Settings, pipe: WakeUpPipe, *, on_ready: Callable[[], None]) -> int:
     """Does what others need not wait for until SIGINT or SIGTERM; then starts nothing new, finishes what runs, and
-    returns 0. Needs no queue: the bell wakes it, and without being woken it looks as often as these jobs need. One that
-    starves (`worker.priority`) ends in the same way.
+    returns 0. Needs no queue: the pipe wakes it, and without being woken it looks as often as these jobs need.
     """
     _allow_many_files()
-    stopping, place = threading.Event(), (priority or Priority()).give_way()
+    os.nice(NICENESS)
+    stopping = threading.Event()
     for number in END_SIGNALS:
         signal.signal(number, lambda _number, _frame: stopping.set())
     signal.pthread_sigmask(signal.SIG_UNBLOCK, END_SIGNALS)
@@ -121,38 +118,29 @@ def run_sender_process(
         runtime.closing.callback(database.close)
         connections.follow("worker", database.watch_connections)
         pool = JobPool(jobs, runtime)
-        database.wake = ring_at_wake(bell, make_wake(settings), SHARED)
+        database.wake = wake_all(pipe, make_wake(settings), SHARED)
         answering = runtime.closing.enter_context(ThreadPoolExecutor(SENDER_THREADS, thread_name_prefix="job"))
-        bell.answer(pool.run, {job.kind: job.every_seconds for job in jobs}, answering)
+        pipe.follow(pool.run, {job.kind: job.every_seconds for job in jobs}, answering)
         on_ready()
         settle_collection()
-        if wait_for_signals(stopping, place.look):
-            logger.info("processors are short: another sender begins, with a share of them")
-            stopping.set()
+        wait_for_signals(stopping)
     return 0
 
 
-def wait_for_signals(stopping: threading.Event, look: Callable[[], bool]) -> bool:
-    """Waits in the main thread until a handler of signals sets the event, or a look finds that this process should end;
-    returns whether one did. Handlers only run in this thread, which does not notice a signal that another thread takes
-    while it waits for a lock; so it waits for what any signal writes.
+def wait_for_signals(stopping: threading.Event) -> None:
+    """Waits in the main thread until a handler of signals sets the event. Handlers only run in this thread, which does
+    not notice a signal that another thread takes while it waits for a lock; so it waits for what any signal writes.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    waiting = select.poll()
-    waiting.register(reading, select.POLLIN)
     try:
         while not stopping.is_set():
-            if waiting.poll(LOOK_SECONDS * 1000):
-                os.read(reading, 1)
-            elif look():
-                return True
+            os.read(reading, 1)
     finally:
         signal.set_wakeup_fd(before)
         os.close(reading)
         os.close(writing)
-    return False
 
 
 class SweepScheduler(Scheduler):  # type: ignore[misc]  # huey has no types

@@ -217,29 +217,6 @@ signal.pause()
 """
 
 
-def test_another_process_begins_while_one_that_leaves_ends(told):
-    stream, writing = told
-    leaving = set()
-    command = [sys.executable, "-c", TELL_AND_WAIT, str(writing)]
-    child = Child("sender", command, (writing,), is_left_by=leaving.__contains__)
-    supervisor = Supervisor([child])
-    thread = threading.Thread(target=supervisor.run)
-    thread.start()
-    assert stream.readline() == "begun\n"
-    first = child.process
-
-    leaving.add(first.pid)
-    assert stream.readline() == "begun\n"
-
-    second = child.process
-    assert second.pid != first.pid
-    assert first.poll() is None
-    assert child.ends_in_a_row == 0
-    supervisor.stop()
-    thread.join()
-    assert None not in (first.poll(), second.poll())
-
-
 def test_everything_ends_with_the_main_child_and_with_its_status(told):
     stream, writing = told
     other = Child("other", [sys.executable, "-c", TELL_AND_WAIT, str(writing)], (writing,))

@@ -22,8 +22,8 @@ from testbed.running import wait_until
 from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
 from worker import process as worker_process
+from worker.fairness import WakeUpPipe
 from worker.jobs import BEHIND, Job
-from worker.priority import Bell
 from worker.process import OPEN_FILES, beating, run_sender_process, run_worker_process, wait_for_signals
 from worker.wake import make_wake
 
@@ -179,7 +179,7 @@ def work_until_a_signal():
 
 
 def send_until_a_signal():
-    return run_sender_process(load_settings(), Bell(BEHIND), on_ready=lambda: signal.raise_signal(signal.SIGTERM))
+    return run_sender_process(load_settings(), WakeUpPipe(BEHIND), on_ready=lambda: signal.raise_signal(signal.SIGTERM))
 
 
 def wait_for_a_signal_that_another_thread_takes():
@@ -197,7 +197,8 @@ def wait_for_a_signal_that_another_thread_takes():
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=take, daemon=True).start()
-    return wait_for_signals(stopping, lambda: False)
+    wait_for_signals(stopping)
+    return 0
 
 
 @pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

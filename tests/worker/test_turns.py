@@ -1,9 +1,9 @@
 import contextlib
 import threading
 
-import worker.turns
+import worker.fairness
 from testbed.patience import PATIENCE_SECONDS
-from worker.turns import Turns
+from worker.fairness import Turns
 
 
 def test_whoever_was_served_longest_ago_comes_next():
@@ -62,7 +62,7 @@ def test_a_workspace_that_another_thread_serves_is_left_to_it_and_looked_at_once
 
 
 def test_who_was_served_too_long_ago_to_be_remembered_comes_before_all_who_were(monkeypatch):
-    monkeypatch.setattr(worker.turns, "REMEMBERED", 2)
+    monkeypatch.setattr(worker.fairness, "REMEMBERED", 2)
     turns, served = Turns(), []
 
     def work(workspace_id):

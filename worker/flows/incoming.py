@@ -36,11 +36,10 @@ from persistence.triggers.records import (
     Trigger,
     load_triggers,
 )
+from worker.fairness import HandOver, begin_turns
 from worker.flows.runner import BatchContext, FlowRunner, OnRecorded, run_batch
 from worker.flows.sprints import Task
-from worker.priority import HandOver
 from worker.runtime import Runtime
-from worker.turns import begin_turns
 
 INCOMING = "incoming"
 PLAIN_BATCH = 200

@@ -37,11 +37,11 @@ from persistence.sessions.sessions import (
 )
 from persistence.tables.flow_starts import IS_PASSIVE
 from persistence.users import find_user_reference
+from worker.fairness import begin_turns
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.runner import BatchContext, FlowRunner, OnRecorded, run_batch
 from worker.flows.sprints import Task
 from worker.runtime import Runtime
-from worker.turns import begin_turns
 
 TIMERS = "timers"
 
