@@ -15,12 +15,12 @@ from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, delete, literal, or_, select, update
+from sqlalchemy import ColumnElement, Row, Table, delete, literal, select, update
 
-from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.contact_imports.reading import BadFile, ReaderDied
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too_long
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, is_free
 from persistence.media.store import MediaStore
 from persistence.sql.due_work import list_workspaces
 from persistence.tables.data_jobs import (
@@ -97,7 +97,7 @@ def list_data_workspaces(tx: Transaction) -> list[int]:
 def take_next(tx: Transaction, workspace_id: int) -> Held | None:
     """The oldest job of a workspace that no worker has, now leased."""
     for table in TABLES:
-        mine = (table.c.workspace_id == workspace_id) & is_due(table) & _is_free(table, tx.now)
+        mine = (table.c.workspace_id == workspace_id) & is_due(table) & is_free(table.c.leased_until, tx.now)
         taken = _take(tx, table, mine)
         if taken is not None:
             return taken
@@ -107,7 +107,7 @@ def take_next(tx: Transaction, workspace_id: int) -> Held | None:
 def take(tx: Transaction, table: Table, workspace_id: int, job_id: int) -> Held | None:
     """One job, leased unless a worker has it."""
     mine = (table.c.workspace_id == workspace_id) & (table.c.id == job_id)
-    return _take(tx, table, mine & is_due(table) & _is_free(table, tx.now))
+    return _take(tx, table, mine & is_due(table) & is_free(table.c.leased_until, tx.now))
 
 
 def keep(tx: Transaction, held: Held, **values: Any) -> datetime:
@@ -266,10 +266,6 @@ class Performer:
             running.run_import(self.database, self.store, held, workspace, self.is_stopping, self.note)
 
 
-def _is_free(table: Table, now: datetime) -> ColumnElement[bool]:
-    return or_(table.c.leased_until.is_(None), table.c.leased_until <= now)
-
-
 def _take(tx: Transaction, table: Table, which: ColumnElement[bool]) -> Held | None:
     next_one = select(table).where(which).order_by(table.c.id).limit(1).with_for_update(skip_locked=True)
     while (row := tx.execute(next_one).first()) is not None:
@@ -287,7 +283,7 @@ def _take(tx: Transaction, table: Table, which: ColumnElement[bool]) -> Held | N
 def _old_jobs(tx: Transaction, table: Table, limit: int) -> list[tuple[Table, int, list[str]]]:
     rows = table.c
     sources = rows.source if "source" in rows else literal(None)
-    old = (rows.created_on < tx.now - KEPT_FOR) & _is_free(table, tx.now)
+    old = (rows.created_on < tx.now - KEPT_FOR) & is_free(table.c.leased_until, tx.now)
     if table is contact_import:
         old &= rows.taken_back_on.is_(None) | ~is_due(table)
     found = select(rows.id, rows.location, sources).where(old)

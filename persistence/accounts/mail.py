@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, or_, select, update
 
-from persistence import attempts
+from persistence import leases
 from persistence.database import Transaction
 from persistence.tables.sign_ins import account_mail, invitation
 
@@ -51,11 +51,11 @@ def claim_letter(tx: Transaction) -> int | None:
     up. Commit this before the letter is read: whatever it does to the process is counted."""
     rows = account_mail.c
     waits = rows.failed_on.is_(None)
-    hopeless = or_(rows.expires_on <= tx.now, rows.begun >= attempts.MOST_ATTEMPTS, rows.attempts >= MOST_ATTEMPTS)
+    hopeless = or_(rows.expires_on <= tx.now, rows.begun >= leases.MOST_ATTEMPTS, rows.attempts >= MOST_ATTEMPTS)
     ended = select(rows.id, rows.begun, rows.error).where(waits, rows.due_on <= tx.now, hopeless)
     for hopeless_id, begun, error in tx.execute(ended.order_by(rows.id).with_for_update(skip_locked=True)).all():
-        is_dangerous = begun >= attempts.MOST_ATTEMPTS
-        _give_up(tx, hopeless_id, attempts.GIVEN_UP if is_dangerous else f"{LATE}: {error}" if error else f"{LATE}.")
+        is_dangerous = begun >= leases.MOST_ATTEMPTS
+        _give_up(tx, hopeless_id, leases.GIVEN_UP if is_dangerous else f"{LATE}: {error}" if error else f"{LATE}.")
     due = select(rows.id).where(waits, rows.due_on <= tx.now).order_by(rows.due_on, rows.id).limit(1)
     letter_id = tx.execute(due.with_for_update(skip_locked=True)).scalar()
     if letter_id is not None:

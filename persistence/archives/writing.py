@@ -19,10 +19,10 @@ from sqlalchemy import ColumnElement, FromClause, Table, and_, delete, exists, f
 from sqlalchemy.exc import IntegrityError
 
 from persistence.archives.archives import DAILY, MESSAGE, MONTHLY, RUN
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.changes import leave_labels
 from persistence.database import Database, Transaction
 from persistence.follow_ups import forget_messages
+from persistence.leases import MOST_ATTEMPTS
 from persistence.media.store import MediaStore, StoreUnavailable
 from persistence.messages.records import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
 from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES

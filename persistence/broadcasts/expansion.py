@@ -13,13 +13,13 @@ from sqlalchemy import select, true, update
 from flows.engine import Contact
 from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from flows.queries import QueryError
-from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import SavedAudience
 from persistence.broadcasts.records import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS
 from persistence.changes import note_changed
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_contact_assets
+from persistence.leases import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.messages.incoming import ANEW, NEUTRAL
 from persistence.messages.outgoing import Draft, add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow, complete_contacts

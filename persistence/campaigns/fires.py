@@ -29,8 +29,8 @@ from sqlalchemy import (
 )
 
 from flows.clock import parse_moment
-from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, begin_attempt
 from persistence.database import Transaction
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, begin_attempt
 from persistence.sql.columns import UtcDateTime, split
 from persistence.statements import among, statement
 from persistence.tables.accounts import workspace

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, or_, select, update
+from sqlalchemy import ColumnElement, select, update
 
-from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS, PAUSES
 from persistence.audience import Audience
 from persistence.broadcasts.expansion import Wording, Writer
 from persistence.campaigns.fires import (
@@ -24,6 +23,7 @@ from persistence.campaigns.fires import (
 )
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, PAUSES, is_free
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.sessions.sessions import find_waiting
@@ -81,7 +81,7 @@ def begin_fires(tx: Transaction, workspace_id: int) -> Attempt | None:
     """
     fires, events = campaign_fire.c, campaign_event.c
     is_due = (fires.workspace_id == workspace_id) & IS_UNFIRED & (fires.due_on <= tx.now)
-    free = or_(events.leased_until.is_(None), events.leased_until <= tx.now)
+    free = is_free(events.leased_until, tx.now)
     theirs = (events.workspace_id == workspace_id) & (events.id == fires.event_id)
     oldest = select(fires.event_id).join(campaign_event, theirs).where(is_due, free)
     event_id = tx.execute(oldest.order_by(fires.due_on, fires.id).limit(1)).scalar()

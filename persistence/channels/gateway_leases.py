@@ -22,12 +22,12 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.changes import change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
 from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.states import IS_GATEWAY
 from persistence.database import Transaction
+from persistence.leases import MOST_ATTEMPTS
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, IS_UNCERTAIN, QUEUED, READ, SENT, UNCERTAIN, WIRED
 from persistence.secrets.encryption import open_or_none, sealed_text

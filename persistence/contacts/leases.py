@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, case, literal, null, or_, select, update
+from sqlalchemy import ColumnElement, Executable, case, literal, null, or_, select, update
 from sqlalchemy.exc import DBAPIError
 
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.database import Database, Transaction
 from persistence.errors import waited_too_long
+from persistence.leases import MOST_ATTEMPTS, is_free
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index
 from persistence.statements import among, statement
@@ -71,11 +71,6 @@ class SeenContacts:
 
 Claim = ContactLeases | SeenContacts
 """What a worker has of the contacts whose sprints it records."""
-
-
-def is_free(now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
-    """Whether nobody has leased a contact."""
-    return or_(contact.c.handling_until.is_(None), contact.c.handling_until <= now)
 
 
 def acquire_leases(tx: Transaction, contact_ids: Collection[int], *, may_try_last: bool = True) -> ContactLeases:
@@ -165,7 +160,11 @@ def _are_held(ids: Sequence[int], held_until: datetime) -> ColumnElement[bool]:
 
 @statement
 def _take(ids: Sequence[int], now: datetime, until: datetime, long_ago: datetime) -> Executable:
-    free = select(contact.c.id).where(among(contact.c.id, ids), is_free(now)).order_by(contact.c.id)
+    free = (
+        select(contact.c.id)
+        .where(among(contact.c.id, ids), is_free(contact.c.handling_until, now))
+        .order_by(contact.c.id)
+    )
     free = free.with_for_update(skip_locked=True, key_share=True)
     rows = contact.c
     is_first = or_(rows.handling_until.is_(None), rows.handling_until <= long_ago)
@@ -205,13 +204,17 @@ def _are_theirs(workspace_id: int, ids: Sequence[int]) -> ColumnElement[bool]:
 
 @statement
 def _select_free(workspace_id: int, ids: Sequence[int], now: datetime) -> Executable:
-    return select(contact.c.id, contact.c.modified_on).where(_are_theirs(workspace_id, ids), is_free(now))
+    return select(contact.c.id, contact.c.modified_on).where(
+        _are_theirs(workspace_id, ids), is_free(contact.c.handling_until, now)
+    )
 
 
 @statement
 def _lock_free(workspace_id: int, ids: Sequence[int], now: datetime) -> Executable:
     times = (contact.c.modified_on, contact.c.handling_until)
-    free = select(*times, *columns_for(LeasedContact, contact)).where(_are_theirs(workspace_id, ids), is_free(now))
+    free = select(*times, *columns_for(LeasedContact, contact)).where(
+        _are_theirs(workspace_id, ids), is_free(contact.c.handling_until, now)
+    )
     return free.order_by(contact.c.id).with_for_update(key_share=True)
 
 

@@ -28,11 +28,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
-from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.database import Transaction
 from persistence.deliveries.outbox import count_moved
 from persistence.deliveries.records import hide_in_text, hide_in_url
 from persistence.deliveries.settings import charge_paces, lock_paces, next_look, read_paced
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers

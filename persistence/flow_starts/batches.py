@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
-    BindParameter,
     ColumnElement,
     Executable,
     delete,
@@ -21,7 +20,6 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.attempts import GIVEN_UP
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.flow_starts.flow_starts import (
@@ -32,6 +30,7 @@ from persistence.flow_starts.flow_starts import (
     StartRow,
     list_wishes,
 )
+from persistence.leases import GIVEN_UP, is_free
 from persistence.runs.runs import IS_OPEN, close_runs
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
@@ -66,7 +65,7 @@ class StartBatch:
 def list_starting_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a due batch."""
     rows = flow_start_batch.c
-    return list_due_workspaces(tx, rows.workspace_id, IS_PENDING_BATCH, _is_free(tx.now), rows.number)
+    return list_due_workspaces(tx, rows.workspace_id, IS_PENDING_BATCH, is_free(rows.leased_until, tx.now), rows.number)
 
 
 def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
@@ -83,7 +82,7 @@ def _lease_next(workspace_id: int, now: datetime, until: datetime) -> Executable
     mine = rows.workspace_id == workspace_id
     due = (
         select(rows.id)
-        .where(mine, IS_PENDING_BATCH, _is_free(now))
+        .where(mine, IS_PENDING_BATCH, is_free(rows.leased_until, now))
         .order_by(rows.number, rows.id)
         .limit(literal_column("1"))
         .with_for_update(skip_locked=True)
@@ -260,10 +259,6 @@ def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str, er
 
 def _close_made_runs(tx: Transaction, workspace_id: int, start_id: int, condition: ColumnElement[bool]) -> None:
     close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition)
-
-
-def _is_free(now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
-    return or_(flow_start_batch.c.leased_until.is_(None), flow_start_batch.c.leased_until <= now)
 
 
 def _is_held(batch: StartBatch) -> ColumnElement[bool]:

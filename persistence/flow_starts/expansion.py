@@ -11,12 +11,12 @@ from typing import Any
 from sqlalchemy import Executable, Select, insert, literal, literal_column, select, update
 
 from flows.queries import QueryError
-from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import SavedAudience
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.flow_starts.batches import end_start, has_pending
 from persistence.flow_starts.flow_starts import COMPLETED, FAILED, START_COLUMNS, WAKE, StartRow, take_contacts
+from persistence.leases import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import list_due_workspaces

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import ColumnElement, Executable, Select, case, exists, literal, select, update
 
-from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.campaigns.fires import schedule_contacts
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, create_group, lock_contacts, remove_members, renew_groups
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, is_free
 from persistence.sql.columns import split
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign
@@ -307,8 +307,7 @@ def leave_group(tx: Transaction, leased: LeasedGroup) -> None:
 
 def _can_be_evaluated(now: datetime) -> tuple[ColumnElement[bool], ...]:
     """Nobody evaluates it, and it was not given up."""
-    is_free = group.c.evaluated_until.is_(None) | (group.c.evaluated_until <= now)
-    return group.c.query.is_not(None), group.c.error.is_(None), is_free
+    return group.c.query.is_not(None), group.c.error.is_(None), is_free(group.c.evaluated_until, now)
 
 
 def _is_held(leased: LeasedGroup) -> ColumnElement[bool]:

@@ -8,8 +8,8 @@ from sqlalchemy import Executable, exists, literal, select
 
 from persistence.changes import change_messages
 from persistence.channels.states import SEEN_NAME, SEEN_UUID, join_channels
-from persistence.contacts.leases import is_free
 from persistence.database import Transaction
+from persistence.leases import is_free
 from persistence.messages.states import HANDLED, IS_UNHANDLED
 from persistence.sessions.parking import IS_WAITING, find_free_contacts
 from persistence.sql.due_work import Share, has_row, list_workspaces_in_share
@@ -60,7 +60,7 @@ def _lock_plain(workspace_id: int, now: datetime, most: int) -> Executable:
     mine = (message.c.workspace_id == workspace_id) & IS_UNHANDLED
     # By seeks for each message, in their order: a join would begin at contacts or sessions, if they are taken for few.
     sender = (contact.c.workspace_id == message.c.workspace_id) & (contact.c.id == message.c.contact_id)
-    free = select(literal(1)).where(sender, is_free(now)).correlate(message)
+    free = select(literal(1)).where(sender, is_free(contact.c.handling_until, now)).correlate(message)
     waiting = select(literal(1)).where(flow_session.c.contact_id == message.c.contact_id, IS_WAITING).correlate(message)
     return (
         select(message.c.id)

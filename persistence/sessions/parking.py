@@ -22,8 +22,9 @@ from sqlalchemy import (
     update,
 )
 
-from persistence.contacts.leases import ContactLeases, acquire_leases, is_free, put_back
+from persistence.contacts.leases import ContactLeases, acquire_leases, put_back
 from persistence.database import Transaction
+from persistence.leases import is_free
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import has_row, list_receivers
 from persistence.statements import execute_kept, param
@@ -72,7 +73,7 @@ def find_free_contacts(
     def build() -> Select[int]:
         # By seeks for each due row, in their order: a join would begin at contacts while PostgreSQL takes them for few.
         theirs = (contact.c.workspace_id == rows.workspace_id) & (contact.c.id == rows.contact_id)
-        free = select(literal(1)).where(theirs, is_free(now)).correlate(table)
+        free = select(literal(1)).where(theirs, is_free(contact.c.handling_until, now)).correlate(table)
         held = (parked.workspace_id == rows.workspace_id) & (parked.contact_id == rows.contact_id)
         blocked = select(literal(1)).where(held, parked.kind != literal_column(f"'{STARTS}'")).correlate(table)
         found = select(rows.contact_id).where(waits, *conditions, has_row(free), ~has_row(blocked))
@@ -142,7 +143,7 @@ def take_parked(
 def find_free(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> set[int]:
     """Those of these contacts that are not leased."""
     mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
-    return set(tx.execute(select(contact.c.id).where(mine, is_free(tx.now))).scalars())
+    return set(tx.execute(select(contact.c.id).where(mine, is_free(contact.c.handling_until, tx.now))).scalars())
 
 
 def recall_batches(tx: Transaction, workspace_id: int, batch_ids: Sequence[int]) -> None:
@@ -160,6 +161,6 @@ def _pick(tx: Transaction, workspace_id: int, receiver: str, room: int) -> Selec
     free = (
         select(one.c.id)
         .join(contact, (contact.c.id == one.c.contact_id) & (contact.c.workspace_id == one.c.workspace_id))
-        .where(theirs, is_free(tx.now))
+        .where(theirs, is_free(contact.c.handling_until, tx.now))
     )
     return select(free.order_by(one.c.id).limit(room).subquery().c.id)

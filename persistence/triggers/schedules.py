@@ -14,10 +14,10 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import ColumnElement, insert, select, update
 
-from persistence.attempts import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.audience import Audience
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import TICKET, TRIGGER, WAKE, NewStart, create_start
+from persistence.leases import GIVEN_UP, GOT_ON, begin_attempt
 from persistence.sql.columns import new_uuid, time_text
 from persistence.stamps import stamped
 from persistence.tables.accounts import user, workspace

@@ -11,9 +11,9 @@ from sqlalchemy import select
 import persistence
 from persistence.changes import NOT_SHOWN, change_contacts, change_each_contact, change_each_message, change_messages
 from persistence.database import Database
+from persistence.tables.changes import record_stamp
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.tables.stamps import record_stamp
 from persistence.workspaces import Workspace
 from tests.factories import id_of, make_contact, make_messages
 

@@ -11,8 +11,8 @@ from sqlalchemy import func, insert, select
 
 from persistence.archives import writing as archive_writing
 from persistence.archives.writing import archive_next_day
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.labels import create_label
+from persistence.leases import MOST_ATTEMPTS
 from persistence.media.store import MediaStore, StoreUnavailable, open_store
 from persistence.tables.messages import label, message, message_label
 from persistence.tables.service import archive

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from persistence.attempts import PAUSES
 from persistence.campaigns import firing as campaign_firing
 from persistence.campaigns.events import delete_campaign_events
 from persistence.campaigns.records import archive_campaign
 from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Database, Transaction
+from persistence.leases import PAUSES
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact, field, group_membership
 from persistence.tables.flow_starts import flow_start, flow_start_contact

@@ -27,7 +27,7 @@ from flows.engine import (
 )
 from flows.engine.services import Services
 from flows.environment import Environment
-from persistence.attempts import GIVEN_UP
+from persistence.leases import GIVEN_UP
 from persistence.messages.incoming import ANEW, GOING_ON, NEUTRAL
 from worker.flows.asset_cache import DatabaseAssets
 

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 from flows.clock import write_moment
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.contacts.leases import see_free
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (
@@ -26,6 +25,7 @@ from persistence.flow_starts.batches import (
 )
 from persistence.flow_starts.expansion import begin_expansion, expand_start, lease_start, list_expanding_workspaces
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
+from persistence.leases import MOST_ATTEMPTS
 from persistence.sessions.parking import STARTS, find_free, park
 from persistence.sessions.sessions import (
     WaitingSession,

@@ -16,8 +16,8 @@ from persistence.accounts.mail import (
     read_given_up,
     read_letter,
 )
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.database import Database, Transaction
+from persistence.leases import MOST_ATTEMPTS
 from persistence.secrets.encryption import SecretDamaged
 from persistence.tables.sign_ins import account_mail
 

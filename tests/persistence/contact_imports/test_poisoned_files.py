@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import xlsxwriter
 
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.contact_imports import reader, reading
 from persistence.contact_imports.contact_imports import create_import
 from persistence.contact_imports.reading import COLUMNS_LIMIT, BadFile, ReaderDied, opened_rows
 from persistence.data_jobs import Performer, take_next
 from persistence.database import Database
+from persistence.leases import MOST_ATTEMPTS
 from persistence.media.store import FolderStore
 from persistence.tables.data_jobs import contact_import
 from persistence.workspaces import Workspace

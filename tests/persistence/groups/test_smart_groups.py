@@ -3,7 +3,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import insert, select, update
 
-from persistence.attempts import GIVEN_UP, MOST_ATTEMPTS
 from persistence.contacts.queries import open_group_scope
 from persistence.errors import InvalidInput
 from persistence.groups import cached_queries, smart_groups
@@ -15,6 +14,7 @@ from persistence.groups.smart_groups import (
     refresh_contacts,
     refresh_some,
 )
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS
 from persistence.tables.contacts import INITIALIZING, contact, field, group, group_membership
 from persistence.workspace_writes import change_workspace
 from tests.channel_rows import add_contact

@@ -1,13 +1,15 @@
-"""Work that is done in one transaction counts beforehand, in its row, that it begins: whatever ends the process that
+"""Leases of records: a worker has one until a time that is in its row, and whoever holds it proves that by this time.
+
+Work that is done in one transaction counts beforehand, in its row, that it begins: whatever ends the process that
 does it, the next one knows how often that happened. After MOST_ATTEMPTS it is given up with a reason, and other work
 goes on.
 """
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Table, or_, select, update
+from sqlalchemy import BindParameter, ColumnElement, Table, or_, select, update
 
 from persistence.database import Transaction
 
@@ -20,6 +22,11 @@ PAUSES = (timedelta(seconds=5), timedelta(seconds=15), timedelta(seconds=60))
 """How long nobody else begins the same work after each attempt began: by then its row is locked, or it is over."""
 GOT_ON: dict[str, Any] = {"attempts": 0, "leased_until": None}
 """What the work stores in its row, in its own transaction."""
+
+
+def is_free(until: ColumnElement[Any], now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
+    """Whether nobody has a record: its lease, whose end is in this column, was given back or is over."""
+    return or_(until.is_(None), until <= now)
 
 
 class Begun(NamedTuple):
@@ -43,8 +50,12 @@ def begin_attempt(
     attempts is given up, which ends it. Commit this before the work begins. `count` and `until` name the columns.
     """
     rows = table.c
-    free = or_(rows[until].is_(None), rows[until] <= tx.now)
-    chosen = select(rows.id, rows[count].label("attempts")).where(due, free).order_by(*order).limit(1)
+    chosen = (
+        select(rows.id, rows[count].label("attempts"))
+        .where(due, is_free(rows[until], tx.now))
+        .order_by(*order)
+        .limit(1)
+    )
     while (row := tx.execute(chosen.with_for_update(skip_locked=True, key_share=True)).first()) is not None:
         if row.attempts < MOST_ATTEMPTS:
             begun = {count: row.attempts + 1, until: tx.now + PAUSES[row.attempts]}

@@ -9,12 +9,12 @@ from sqlalchemy import Table, select, text
 from sqlalchemy.exc import OperationalError
 
 from persistence.archives import writing
-from persistence.attempts import MOST_ATTEMPTS
 from persistence.broadcasts import expansion as broadcasts
 from persistence.data_jobs import LEASE, Performer, leave, take_next
 from persistence.database import Database
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
+from persistence.leases import MOST_ATTEMPTS
 from persistence.tables.data_jobs import contact_import, data_request, export
 from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import broadcast
