@@ -30,10 +30,10 @@ from bench.tenants import SMS_PER_SYNC, SYNC_HEADERS, sign_sync, write_sync
 from persistence.database import Database
 from persistence.messages.records import CREATED_ORDER
 from persistence.migrations import upgrade
+from persistence.pages import Position, encode_cursor
 from persistence.relayers.relayers import claim_phone
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import time_text
-from persistence.sql.pages import Position, encode_cursor
 from persistence.tables.messages import message
 from persistence.workspaces import find_workspace
 from relayboard.phone.phone import HttpTransport, Phone

@@ -13,8 +13,9 @@ from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, NewRecord, fetch_list, fetch_numbered_list, insert_shown, read_record
+from persistence.pages import InvalidCursor, decode_cursor, encode_cursor
+from persistence.records import Shown
 from persistence.sql.columns import time_text
-from persistence.sql.pages import InvalidCursor, decode_cursor, encode_cursor
 from persistence.stamps import read_visible_clock
 
 LARGEST_PAGE_NUMBER = 1_000_000
@@ -68,11 +69,11 @@ def changed_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
 @dataclass(frozen=True, slots=True)
 class ListAnswer:
     """The handler of a list operation: returns the envelope of a page, with absolute URLs that keep all other
-    parameters. `show` changes the JSON text of a record depending on the request.
+    parameters. `show` changes a record depending on the request.
     """
 
     spec: ListSpec
-    show: Callable[[Request, str], str] | None = None
+    show: Callable[[Request, Shown], Shown] | None = None
 
     def __call__(self, request: Request, /, **values: Any) -> Answer:
         """`next`, `previous` and `results`, as in v2. Raises RecordMissing (404) for a cursor of another list."""
@@ -97,7 +98,7 @@ class ListAnswer:
             )
             for near in (page.next, page.previous)
         )
-        answer = self._envelope(request, {"next": following, "previous": preceding}, page.records)
+        answer = self._envelope(request, {"next": following, "previous": preceding}, page.shown)
         return answer if asked_on is None else replace(answer, headers={NEXT_CHANGES: asked_on})
 
     def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
@@ -112,9 +113,9 @@ class ListAnswer:
             areas=request.areas,
         )
 
-    def _envelope(self, request: Request, beside: Mapping[str, Any], records: Sequence[str]) -> Answer:
+    def _envelope(self, request: Request, beside: Mapping[str, Any], records: Sequence[Shown]) -> Answer:
         shown = records if self.show is None else [self.show(request, record) for record in records]
-        return Answer(200, f'{orjson.dumps(beside).decode()[:-1]},"results":[{",".join(shown)}]}}', is_list=True)
+        return Answer(200, orjson.dumps({**beside, "results": shown}), is_list=True)
 
 
 class NumberedListAnswer(ListAnswer):
@@ -129,18 +130,17 @@ class NumberedListAnswer(ListAnswer):
         found = fetch_numbered_list(self._query(request, values), self.spec, number, size)
         following = _page_url(request, "page", str(number + 1)) if number * size < found.count else None
         preceding = _page_url(request, "page", str(number - 1)) if number > 1 else None
-        return self._envelope(request, {"count": found.count, "next": following, "previous": preceding}, found.records)
+        return self._envelope(request, {"count": found.count, "next": following, "previous": preceding}, found.shown)
 
 
-def with_link(name: str) -> Callable[[Request, str], str]:
+def with_link(name: str) -> Callable[[Request, Shown], Shown]:
     """Shows a record with the signed URL of the file whose path is its property `name`."""
 
-    def show(request: Request, stored: str) -> str:
-        record = orjson.loads(stored)
+    def show(request: Request, record: Shown) -> Shown:
         location = record[name]
-        if location is not None:
-            record[name] = link_to_file(request.root, request.settings.secret_key, location, request.now)
-        return orjson.dumps(record).decode()
+        if location is None:
+            return record
+        return record | {name: link_to_file(request.root, request.settings.secret_key, location, request.now)}
 
     return show
 

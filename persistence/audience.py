@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, Table, func, select, union
+from sqlalchemy import ColumnElement, Select, Table, func, select, union
 
 from flows.urns import UrnError, parse
 from persistence.contacts.owners import find_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
+from persistence.records import Record, Related
 from persistence.sql.names import find_all_called, find_ids
 from persistence.statements import Statement, Values, insert_rows
 from persistence.tables.contacts import ACTIVE, contact, group, group_membership
@@ -172,3 +173,17 @@ def _cut(source: Select[Any], after_id: int, size: int) -> Select[Any]:
     column = source.selected_columns[0]
     first = source.where(column > after_id).order_by(column).limit(size).subquery()
     return select(first.c.contact_id)
+
+
+def list_contacts(of: AudienceTables, shown: Record | ColumnElement[Any]) -> Related:
+    """The contacts of a broadcast or start, for its record."""
+    links = of.contacts.c
+    named = of.contacts.join(contact, contact.c.id == links.contact_id)
+    return Related(links[of.link], named, shown, contact.c.id, where=links.is_named)
+
+
+def list_groups(of: AudienceTables, shown: Record | ColumnElement[Any]) -> Related:
+    """The groups of a broadcast or start, for its record."""
+    links = of.groups.c
+    chosen = of.groups.join(group, group.c.id == links.group_id)
+    return Related(links[of.link], chosen, shown, group.c.id, where=~links.is_excluded)

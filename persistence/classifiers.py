@@ -8,16 +8,16 @@ from sqlalchemy import update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, equals, within
-from persistence.sql.json_sql import declare_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import free_name, require_id
-from persistence.sql.pages import Order
 from persistence.tables.service import classifier
 from persistence.workspaces import hold_workspace
 
 TYPES = ("wit", "luis", "bothub")
 INTENT_LENGTH = 255
 
-CLASSIFIER_RECORD = declare_record(
+CLASSIFIER_RECORD = Record(
     {
         "uuid": classifier.c.uuid,
         "name": classifier.c.name,

@@ -10,8 +10,8 @@ from sqlalchemy import delete, insert, select
 
 from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
+from persistence.records import Record
 from persistence.sql.columns import split
-from persistence.sql.json_sql import declare_record
 from persistence.stamps import stamped
 from persistence.tables.changes import deletion
 
@@ -24,7 +24,7 @@ KINDS = (CAMPAIGN_EVENT, CHANNEL, CONTACT, NOTE, FIELD, GLOBAL, GROUP, LABEL, RU
 BY_KEY = (FIELD, GLOBAL, SUBSCRIBER)
 """The kinds of records that have a key in place of a UUID; subscribers of resthooks have a number."""
 
-DELETION_RECORD = declare_record(
+DELETION_RECORD = Record(
     {
         "type": deletion.c.kind,
         "uuid": deletion.c.uuid,

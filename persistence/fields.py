@@ -25,7 +25,8 @@ from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.flows.records import find_flow_using
 from persistence.groups.smart_groups import names_field, renew_groups_about
 from persistence.lists import Condition, ListQuery, ListSpec, NewRecord, equals, insert_new
-from persistence.sql.json_sql import declare_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import (
     JOINERS,
     RESERVED_KEYS,
@@ -36,7 +37,6 @@ from persistence.sql.names import (
     name_key,
     name_some,
 )
-from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign_event
@@ -47,7 +47,7 @@ TYPES = ("text", "number", "datetime", "state", "district", "ward")
 
 LEGACY_TYPE = case((field.c.type == "number", literal_column("'numeric'", String())), else_=field.c.type)
 
-FIELD_RECORD = declare_record(
+FIELD_RECORD = Record(
     {
         "key": field.c.key,
         "name": field.c.name,
@@ -63,7 +63,7 @@ FIELD_RECORD = declare_record(
 TYPE_LETTERS = {"text": "T", "number": "N", "datetime": "D", "state": "S", "district": "I", "ward": "W"}
 FIELDS_V1 = ListSpec(
     field,
-    declare_record({"key": field.c.key, "label": field.c.name, "value_type": case(TYPE_LETTERS, value=field.c.type)}),
+    Record({"key": field.c.key, "label": field.c.name, "value_type": case(TYPE_LETTERS, value=field.c.type)}),
     Order(field.c.created_on, field.c.id),
     filters={"key": lambda _query, part: func.lower(field.c.key).contains(part.lower(), autoescape=True)},
 )

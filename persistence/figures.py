@@ -12,9 +12,9 @@ from persistence.channels.states import IS_RELAYER, LOST_AFTER
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.messages.states import IS_UNHANDLED
+from persistence.records import Template
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
-from persistence.sql.json_sql import Template
 from persistence.stamps import ACTIVE, CAME, ERRORS, WENT
 from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel

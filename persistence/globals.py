@@ -7,13 +7,13 @@ from persistence.database import Transaction
 from persistence.deletions import GLOBAL, note_deleted
 from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.lists import ListSpec, NewRecord, equals, insert_new, reversible, within
-from persistence.sql.json_sql import declare_record
+from persistence.records import Record
 from persistence.sql.names import JOINERS, check_new, free_name, make_new_key
 from persistence.stamps import stamped
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
 from persistence.workspaces import hold_workspace
 
-GLOBAL_RECORD = declare_record(
+GLOBAL_RECORD = Record(
     {
         "key": global_value.c.key,
         "name": global_value.c.name,

@@ -9,13 +9,13 @@ from persistence.database import Transaction
 from persistence.deletions import LABEL, note_deleted
 from persistence.errors import LostRace
 from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new, named, one_of
-from persistence.sql.json_sql import declare_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
-from persistence.sql.pages import Order
 from persistence.tables.messages import label, message, message_label
 from persistence.workspaces import hold_workspace
 
-LABEL_RECORD = declare_record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
+LABEL_RECORD = Record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
 
 LABELS = ListSpec(
     label,

@@ -1,24 +1,22 @@
 """List operations as data: the record, the order of records, and the condition of each query parameter."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Executable, FromClause, Select, Table, bindparam, func, insert, select
+from sqlalchemy import Column, ColumnElement, Executable, FromClause, Select, Table, func, insert, select
 
 from persistence.database import Transaction
+from persistence.pages import Order, Page, Position, Selection, fetch_numbered_page, fetch_page, read_all
+from persistence.records import SIGN_IN, WORKSPACE, Record, write_record
 from persistence.secrets.encryption import Sealed
-from persistence.sql.columns import BigId, NumberedColumns, UtcDateTime, is_uuid
-from persistence.sql.json_sql import as_text, is_declared
+from persistence.sql.columns import NO_ID, NumberedColumns, UtcDateTime, is_uuid
 from persistence.sql.names import name_key
-from persistence.sql.numbered_pages import NumberedPage, fetch_numbered_page
-from persistence.sql.pages import Order, Page, Position, Selection, fetch_page, one_snapshot
 from persistence.sql.query_functions import contains_folded
 from persistence.stamps import Changes, clock_time, stamped
-from persistence.statements import Statement, execute_kept, parameters_of
+from persistence.statements import Statement, parameters_of
 from persistence.tables.changes import record_stamp
 from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
@@ -26,8 +24,6 @@ from persistence.workspaces import Workspace
 RECORDS_PER_STATEMENT = 250
 EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "flow", "before", "after", "reverse", "paths"})
 """Parameters whose values do not matter for the plan of a statement: the same index serves all."""
-WALKED = frozenset({"before", "after", "deleted", "reverse"})
-"""Parameters with which a list is read in its order, and no record in between is left out."""
 EVEN_ALONE = frozenset({"label", "group"})
 """Those of which this is true unless there are others. A group has a statement of its own, and a plan for its size."""
 
@@ -51,6 +47,11 @@ class ListQuery:
     sign_in_id: int | None = None
     areas: Areas = None
 
+    @property
+    def asking(self) -> dict[str, Any]:
+        """The values of the parameters that records are declared with."""
+        return {WORKSPACE.key: self.workspace.id, SIGN_IN.key: self.sign_in_id or NO_ID}
+
 
 Rule = Callable[[ListQuery, Any], Condition | Sequence[Condition]]
 """A filter: from a query and the parameter's value to the conditions of matching records."""
@@ -61,28 +62,24 @@ SimpleRule = Callable[[ListQuery, Any], Condition]
 class ListSpec:
     """The list of a resource in one generation of the API; responses to creating and changing a record show the same
     records. `table` contains the records; if it has a `workspace_id`, only the caller's are found. `record` is built
-    from `source`, by default from the table; `masked` replaces it in anonymous workspaces. `show` changes its JSON
-    text, and `finish` changes all records of a page by what it reads in the same snapshot. `standing` conditions always
+    from `source`, by default from the table; `masked` replaces it in anonymous workspaces. `standing` conditions always
     apply. `options` are parameters that are not filters: the order, the record or the standing conditions depend on
     them. `changing` names the filters of numbered pages whose result can change for a record (see
     `fetch_numbered_page`); None means that the order can change. `chosen_by` is the table whose rows choose the
-    records, where it is not always their own. `is_read_at_once` says that a page without other filters is best read
-    where its records are chosen. `is_followed` lists tell clients with which time to ask for what changes next.
+    records, where it is not always their own. `is_followed` lists tell clients with which time to ask for what changes
+    next.
     """
 
     table: Table
-    record: ColumnElement[Any] | Callable[[ListQuery], ColumnElement[Any]]
+    record: Record | Callable[[ListQuery], Record]
     order: Order | Callable[[Values], Order]
     filters: Mapping[str, Rule] = field(default_factory=dict)
-    source: FromClause | Callable[[ListQuery], FromClause] | None = None
-    masked: ColumnElement[Any] | None = None
-    show: Callable[[str], str] | None = None
-    finish: Callable[[ListQuery, list[str]], list[str]] | None = None
+    source: FromClause | None = None
+    masked: Record | None = None
     standing: Sequence[Condition] | Callable[[ListQuery], Sequence[Condition]] = ()
     options: frozenset[str] = frozenset()
     changing: frozenset[str] | None = None
     chosen_by: Callable[[Values], Table] | None = None
-    is_read_at_once: bool = False
     is_followed: bool = False
 
     def order_of(self, values: Values) -> Order:
@@ -92,16 +89,10 @@ class ListSpec:
         """Whether the matching records of a numbered list have matched since they were created."""
         return self.changing is not None and not self.changing & values.keys()
 
-    def select(self, query: ListQuery, order: Order) -> Selection:
+    def select(self, query: ListQuery, order: Order, conditions: Sequence[Condition], *, is_even: bool) -> Selection:
         """The matching records."""
-        record, is_made_anew = self.record_of(query), callable(self.source)
-        is_fixed = is_declared(record) and not is_made_anew
-        asked = query.values.keys() - EVEN
-        is_even = is_fixed and (not asked or (len(query.values) == 1 and asked <= EVEN_ALONE))
-        conditions = self.conditions(query)
-        source, finish = self.source_of(query), None if self.finish is None else partial(self.finish, query)
-        at_once = self.is_read_at_once and query.values.keys() <= WALKED
-        return Selection(record, source, self.table.c.id, order, conditions, is_fixed, is_even, finish, at_once)
+        record, source = self.record_of(query), self.source_of()
+        return Selection(record, source, self.table.c.id, order, conditions, query.asking, is_even)
 
     def select_ids(self, query: ListQuery) -> Select[int]:
         """The ids of all matching records."""
@@ -121,42 +112,21 @@ class ListSpec:
                 found += [conditions] if isinstance(conditions, ColumnElement) else conditions
         return found
 
-    def read(self, query: ListQuery, *conditions: Condition, order_by: Sequence[ColumnElement[Any]] = ()) -> list[str]:
-        """The workspace's matching records, as JSON texts."""
+    def read(self, query: ListQuery, *conditions: Condition, order: Order | None = None) -> list[str]:
+        """The workspace's records that these conditions name, by their ids unless there is an order, as JSON texts."""
         query.tx.flush()
-        record, source, wanted = self.record_of(query), self.source_of(query), [*self._mine(query), *conditions]
+        mine = [*self._mine(query), *conditions]
+        return read_all(query.tx, self.select(query, order or _by_id(self.table), mine, is_even=True))
 
-        def build() -> Select[str]:
-            return select(as_text(record)).select_from(source).where(*wanted).order_by(*order_by)
-
-        with self.agreeing(query):
-            if order_by or callable(self.source) or not is_declared(record):
-                return self.shown(query, list(query.tx.execute(build()).scalars()))
-            rows = execute_kept(query.tx, (record, source), ("records",), wanted, build, {})
-            return self.shown(query, [row[0] for row in rows])
-
-    def agreeing(self, query: ListQuery) -> AbstractContextManager[None]:
-        """Within it, the records and what finishes them are of one moment: a record whose `modified_on` is old must not
-        be finished by what is newer, nor the other way round.
-        """
-        return nullcontext() if self.finish is None else one_snapshot(query.tx)
-
-    def shown(self, query: ListQuery, records: list[str]) -> list[str]:
-        if self.finish is not None:
-            records = self.finish(query, records)
-        return records if self.show is None else [self.show(record) for record in records]
-
-    def record_of(self, query: ListQuery) -> ColumnElement[Any]:
+    def record_of(self, query: ListQuery) -> Record:
         """A record as this list shows it."""
-        if not isinstance(self.record, ColumnElement):
+        if not isinstance(self.record, Record):
             return self.record(query)
         return self.masked if self.masked is not None and query.workspace.is_anonymous else self.record
 
-    def source_of(self, query: ListQuery) -> FromClause:
+    def source_of(self) -> FromClause:
         """What records are built from."""
-        if self.source is None or isinstance(self.source, FromClause):
-            return self.table if self.source is None else self.source
-        return self.source(query)
+        return self.table if self.source is None else self.source
 
     def _mine(self, query: ListQuery) -> list[Condition]:
         table = self.table if self.chosen_by is None else self.chosen_by(query.values)
@@ -165,23 +135,21 @@ class ListSpec:
 
 def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size: int) -> Page:
     """A page of a list at a position, in one statement besides those that look up references in parameters."""
-    page = fetch_page(query.tx, spec.select(query, spec.order_of(query.values)), position, size)
-    if spec.show is None:
-        return page
-    return Page([spec.show(record) for record in page.records], page.next, page.previous)
+    asked = query.values.keys() - EVEN
+    is_even = not asked or (len(query.values) == 1 and asked <= EVEN_ALONE)
+    chosen = spec.select(query, spec.order_of(query.values), spec.conditions(query), is_even=is_even)
+    return fetch_page(query.tx, chosen, position, size)
 
 
-def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> NumberedPage:
+def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> Page:
     """Page `number`, from 1, of a list of v1. Raises RecordMissing beyond the end."""
-    selection = spec.select(query, spec.order_of(query.values))
     # Filters of v1 combine in ways for which no one plan is good.
-    selection = replace(selection, is_even=selection.is_even and not query.values)
-    page = fetch_numbered_page(query.tx, selection, number, size, keeps_places=spec.keeps_places(query.values))
-    return page if spec.show is None else NumberedPage([spec.show(record) for record in page.records], page.count)
+    chosen = spec.select(query, spec.order_of(query.values), spec.conditions(query), is_even=not query.values)
+    return fetch_numbered_page(query.tx, chosen, number, size, keeps_places=spec.keeps_places(query.values))
 
 
 def read_list(query: ListQuery, spec: ListSpec) -> list[str]:
-    """All records of a list."""
+    """All records of a list, as JSON texts."""
     page = fetch_list(query, spec, None, RECORDS_PER_STATEMENT)
     records = page.records
     while page.next is not None:
@@ -194,26 +162,8 @@ def read_record(
     tx: Transaction, spec: ListSpec, workspace: Workspace, record_id: int, *, is_agent: bool = False
 ) -> str:
     """One record of a list as JSON text."""
-    query = ListQuery(tx, workspace, is_agent=is_agent)
-    record, source = spec.record_of(query), spec.source_of(query)
-    if callable(spec.source) or not is_declared(record):
-        (shown,) = spec.read(query, spec.table.c.id == record_id)
-        return shown
-    tx.flush()
-
-    def build() -> Select[str]:
-        mine = [rows.workspace_id == bindparam("owner", workspace.id, type_=BigId)] if "workspace_id" in rows else []
-        return (
-            select(as_text(record))
-            .select_from(source)
-            .where(*mine, rows.id == bindparam("wanted", record_id, type_=BigId))
-        )
-
-    rows, values = spec.table.c, {"owner": workspace.id, "wanted": record_id}
-    with spec.agreeing(query):
-        found = execute_kept(tx, (record, source), ("one",), (), build, values, is_even=True)
-        (shown,) = spec.shown(query, [row[0] for row in found])
-    return shown
+    (found,) = spec.read(ListQuery(tx, workspace, is_agent=is_agent), spec.table.c.id == record_id)
+    return found
 
 
 def find_record(query: ListQuery, spec: ListSpec, key: str, value: str) -> str | None:
@@ -367,18 +317,16 @@ def insert_new(tx: Transaction, new: NewRecord) -> int:
 def insert_shown(query: ListQuery, spec: ListSpec, new: NewRecord) -> str:
     """Inserts a record; returns it as a list shows it whose records are made of their own rows alone."""
     tx, record = query.tx, spec.record_of(query)
-    assert spec.source_of(query) is new.table, "the INSERT can return only what its own row has"
-    assert is_declared(record), "the statement is kept, so the record has to be the same each time"
+    assert spec.source_of() is new.table, "the INSERT can return only what its own row has"
     row = _complete(new.table, new.values)
     if new.is_stamped:
         # The answer shows the final time, so the clock is held before the row is there.
         tx.before_commit(Changes).hold_clock(row["workspace_id"])
         tx.flush()
     statement = _inserting(new.table, tuple(sorted(row)), record, is_stamped=new.is_stamped)
-    ((document,),) = statement.rows(tx, **row)
+    (shown,) = record.read(statement.rows(tx, **row))
     _tell_created(tx, new.table, row)
-    (shown,) = spec.shown(query, [document])
-    return shown
+    return write_record(shown)
 
 
 def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[str, Any]) -> int:
@@ -396,6 +344,11 @@ def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[s
 def _owned(table: Table, workspace_id: int) -> Condition:
     """Kept, because to build the condition takes as long as to check a token."""
     return table.c.workspace_id == workspace_id
+
+
+@lru_cache(maxsize=1000)
+def _by_id(table: Table) -> Order:
+    return Order(table.c.id, table.c.id, descending=False)
 
 
 def _complete(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -416,16 +369,16 @@ def _tell_created(tx: Transaction, table: Table, row: Mapping[str, Any]) -> None
 
 @cache
 def _inserting(
-    table: Table, names: tuple[str, ...], record: ColumnElement[Any] | None, *, is_stamped: bool = False
+    table: Table, names: tuple[str, ...], record: Record | None, *, is_stamped: bool = False
 ) -> Statement[...]:
-    """Returns the record, or the id."""
+    """Returns the columns of the record and the id, or the id alone."""
 
     def build() -> Executable:
         given: dict[str, ColumnElement[Any]] = {**parameters_of(table, names)}
         if is_stamped:
             given["modified_on"] = clock_time(given["workspace_id"])
-        shown = table.c.id if record is None else as_text(record).label("shown")
-        return insert(table).values(given).returning(shown)
+        shown = [] if record is None else record.own_columns
+        return insert(table).values(given).returning(*shown, table.c.id)
 
     return Statement(build, is_told=True)
 

@@ -2,13 +2,13 @@
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec
-from persistence.sql.json_sql import declare_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import check_new, rename_record, require_id
-from persistence.sql.pages import Order
 from persistence.tables.messages import optin
 from persistence.workspaces import hold_workspace
 
-OPTIN_RECORD = declare_record({"uuid": optin.c.uuid, "name": optin.c.name, "created_on": optin.c.created_on})
+OPTIN_RECORD = Record({"uuid": optin.c.uuid, "name": optin.c.name, "created_on": optin.c.created_on})
 
 OPTINS = ListSpec(optin, OPTIN_RECORD, Order(optin.c.created_on, optin.c.id))
 

@@ -5,9 +5,9 @@ from sqlalchemy import delete, update
 from persistence.database import Transaction
 from persistence.deletions import SAVED_REPLY, note_deleted
 from persistence.lists import ListSpec, equals
-from persistence.sql.json_sql import declare_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import check_room, free_name, require_id
-from persistence.sql.pages import Order
 from persistence.stamps import later
 from persistence.tables.messages import saved_reply
 from persistence.workspaces import hold_workspace
@@ -16,7 +16,7 @@ rows = saved_reply.c
 
 SAVED_REPLIES = ListSpec(
     saved_reply,
-    declare_record(
+    Record(
         {
             "uuid": rows.uuid,
             "name": rows.name,

@@ -3,12 +3,11 @@ order of commits (`persistence.stamps`): whoever has read everything up to the c
 what came later.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, Table, TextClause, select, text
+from sqlalchemy import ColumnElement, Table, TextClause, false, null, select, text
 
 from persistence.broadcasts.records import BROADCASTS
 from persistence.channels.channels import CHANNELS
@@ -18,8 +17,8 @@ from persistence.deletions import DELETIONS
 from persistence.flow_starts.records import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
+from persistence.records import Record, select_records, write_record
 from persistence.runs.records import RUNS
-from persistence.sql.json_sql import as_text
 from persistence.stamps import found_by
 from persistence.tables.changes import deletion, record_stamp
 from persistence.tables.channels import channel
@@ -73,6 +72,7 @@ KINDS = (
     Kind("contact", CONTACTS, conditions=[text(found_by(CONTACTS.table))], is_named=True),
     Kind("deletion", DELETIONS, sort=deletion.c.kind),
 )
+NAMED = {kind.spec.table: Record({"uuid": kind.spec.table.c.uuid}) for kind in KINDS if kind.is_named}
 """Contacts are named only: what is shown of one depends on who asks, and many change with each message."""
 
 
@@ -124,25 +124,27 @@ def _read_kind(
         .where(*kind.found_by(workspace.id), moment > after, moment <= upto)
         .order_by(moment, table.c.id)
         .limit(limit)
-        .subquery("chosen")
+        .cte("chosen")
     )
-    gone = kind.is_gone
-    columns: list[ColumnElement[Any]] = [chosen.c.moment, table.c.uuid]
-    source: FromClause = table if kind.is_named else kind.spec.source_of(query)
-    if not kind.is_named:
-        columns.append(as_text(kind.spec.record_of(query)).label("record"))
-    if gone is not None:
-        columns.append(gone.label("is_gone"))
-    if kind.sort is not None:
-        columns.append(kind.sort.label("sort"))
-    statement = select(*columns).select_from(chosen.join(source, table.c.id == chosen.c.id))
-    rows = tx.execute(statement.where(table.c.workspace_id == workspace.id).order_by(chosen.c.moment, chosen.c.id))
-    show: Callable[[str], str] = kind.spec.show or str
+    source = table if kind.is_named else kind.spec.source_of()
+    record = NAMED[table] if kind.is_named else kind.spec.record_of(query)
+    beside = (
+        table.c.uuid,
+        false() if kind.is_gone is None else kind.is_gone,
+        null() if kind.sort is None else kind.sort,
+        chosen.c.moment,
+    )
+    found = select_records(record, source, table.c.id, chosen, is_sqlite=tx.sqlite).add_columns(*beside, chosen.c.id)
+    mine = found.where(table.c.workspace_id == workspace.id).order_by(chosen.c.moment, chosen.c.id)
+    rows = tx.execute(mine, query.asking).all()
 
-    def changed(row: Row[Any]) -> Change:
-        is_gone = gone is not None and row.is_gone
-        shown = f'{{"uuid":"{row.uuid}"}}' if is_gone or kind.is_named else show(row.record)
-        right = kind_right(kind.name, None if kind.sort is None else row.sort)
-        return Change(kind.name, row.moment, shown, is_gone=is_gone, right=right)
-
-    return [changed(row) for row in rows]
+    return [
+        Change(
+            kind.name,
+            moment,
+            write_record({"uuid": uuid} if is_gone else shown),
+            is_gone=bool(is_gone),
+            right=kind_right(kind.name, sort),
+        )
+        for (*_, uuid, is_gone, sort, moment, _id), shown in zip(rows, record.read(rows), strict=True)
+    ]

@@ -3,13 +3,13 @@
 import re
 from dataclasses import dataclass
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, insert, update
 
 from persistence.channels.states import SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, reversible
-from persistence.sql.json_sql import declare_record, json_list, json_record
+from persistence.records import Record, Related
 from persistence.sql.names import check_name, name_key, require_id
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
@@ -19,7 +19,7 @@ STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsuppor
 LOCALE = re.compile(r"([a-z]{3})(-[A-Z]{2})?\Z")
 VARIABLE = re.compile(r"\{\{\s*(\d+)\s*\}\}")
 
-TRANSLATION_RECORD = json_record(
+TRANSLATION_RECORD = Record(
     {
         "language": template_translation.c.language,
         "locale": template_translation.c.locale,
@@ -27,20 +27,19 @@ TRANSLATION_RECORD = json_record(
         "namespace": template_translation.c.namespace,
         "variable_count": template_translation.c.variable_count,
         "status": template_translation.c.status,
-        "channel": json_record(SEEN_REF),
+        "channel": Record(SEEN_REF),
     }
 )
 
-TEMPLATE_RECORD = declare_record(
+TEMPLATE_RECORD = Record(
     {
         "uuid": template.c.uuid,
         "name": template.c.name,
-        "translations": json_list(
-            select(TRANSLATION_RECORD.label("item"))
-            .select_from(join_channels(template_translation, template_translation))
-            .where(template_translation.c.template_id == template.c.id)
-            .order_by(template_translation.c.id)
-            .correlate(template)
+        "translations": Related(
+            template_translation.c.template_id,
+            join_channels(template_translation, template_translation),
+            TRANSLATION_RECORD,
+            template_translation.c.id,
         ),
         "created_on": template.c.created_on,
         "modified_on": template.c.modified_on,

@@ -2,9 +2,9 @@
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec, equals, within
-from persistence.sql.json_sql import declare_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import free_name, rename_record, require_id
-from persistence.sql.pages import Order
 from persistence.tables.tickets import ticketer
 from persistence.workspaces import hold_workspace
 
@@ -12,7 +12,7 @@ INTERNAL = "internal"
 INTERNAL_NAME = "Relayboard Tickets"
 TYPES = (INTERNAL, "mailgun", "zendesk", "rocketchat")
 
-TICKETER_RECORD = declare_record(
+TICKETER_RECORD = Record(
     {
         "uuid": ticketer.c.uuid,
         "name": ticketer.c.name,

@@ -6,9 +6,9 @@ from sqlalchemy import select, update
 
 from persistence.database import Transaction
 from persistence.lists import ListSpec, NewRecord, insert_new
-from persistence.sql.json_sql import declare_record, json_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
-from persistence.sql.pages import Order
 from persistence.tables.tickets import topic
 from persistence.workspaces import hold_workspace
 
@@ -16,11 +16,11 @@ GENERAL = "General"
 TOPICS_PER_WORKSPACE = 50
 """Without the default topic of every workspace."""
 
-TOPIC_RECORD = declare_record(
+TOPIC_RECORD = Record(
     {
         "uuid": topic.c.uuid,
         "name": topic.c.name,
-        "counts": json_record({"open": topic.c.open_count, "closed": topic.c.closed_count}),
+        "counts": Record({"open": topic.c.open_count, "closed": topic.c.closed_count}),
         "system": topic.c.is_system,
         "created_on": topic.c.created_on,
     }

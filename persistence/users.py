@@ -6,15 +6,15 @@ API tokens as people see them: without their secrets.
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import ColumnElement, FromClause, delete, func, insert, literal_column, null, select, update
+from sqlalchemy import ColumnElement, delete, func, insert, literal_column, null, select, update
 
 from persistence.accounts.accounts import Ended, check_email, email_key, end_unproven, hold_user
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, one_of
+from persistence.pages import Order
+from persistence.records import WORKSPACE, Record
 from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import declare_record, json_record
-from persistence.sql.pages import Order
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
 from persistence.tickets.records import unassign_stranded
 from persistence.tokens import public_part
@@ -26,7 +26,7 @@ A = {role: f"an {role}" if role[0] in "ae" else f"a {role}" for role in ROLES}
 
 USER_NAME = (user.c.first_name + literal_column("' '") + user.c.last_name).label("name")
 
-USER_RECORD = declare_record(
+USER_RECORD = Record(
     {
         "uuid": user.c.uuid,
         "email": user.c.email,
@@ -46,16 +46,11 @@ def _members(query: ListQuery) -> list[Condition]:
     return [mine, membership.c.user_id == user.c.id, user.c.is_active]
 
 
-def _joined_members(query: ListQuery) -> FromClause:
-    mine = membership.c.workspace_id == query.workspace.id
-    return user.join(membership, (membership.c.user_id == user.c.id) & mine)
-
-
 USERS = ListSpec(
     user,
     USER_RECORD,
     Order(membership.c.created_on, membership.c.user_id),
-    source=_joined_members,
+    source=user.join(membership, (membership.c.user_id == user.c.id) & (membership.c.workspace_id == WORKSPACE)),
     standing=_members,
     filters={
         "uuid": one_of(user.c.uuid),
@@ -188,11 +183,11 @@ def _shown(query: ListQuery) -> list[Condition]:
 
 TOKENS = ListSpec(
     token,
-    declare_record(
+    Record(
         {
             "token": token.c.public,
             "name": token.c.name,
-            "user": json_record({"uuid": user.c.uuid, "name": func.trim(USER_NAME.element), "email": user.c.email}),
+            "user": Record({"uuid": user.c.uuid, "name": func.trim(USER_NAME.element), "email": user.c.email}),
             "scope": token.c.scope,
             "areas": token.c.areas,
             "created_on": token.c.created_on,

@@ -10,6 +10,7 @@ from persistence.channels.settings import add_gateway, describe_types
 from persistence.contacts.owners import read_recipient
 from persistence.messages.outgoing import send_test
 from persistence.messages.records import MESSAGES
+from persistence.records import Shown
 from persistence.relayers import relayers
 
 list_channels = ListAnswer(CHANNELS)
@@ -30,8 +31,8 @@ def send_channel_test(request: Request, *, uuid: str) -> Answer:
     return created_record(request, MESSAGES, send_test(tx, workspace.id, uuid, urn, body["text"]))
 
 
-def _describe(request: Request, stored: str) -> str:
-    return channel_settings.describe_settings(request.tx, request.workspace.id, stored, request.root)
+def _describe(request: Request, record: Shown) -> Shown:
+    return channel_settings.describe_settings(request.tx, request.workspace.id, record, request.root)
 
 
 list_channel_settings = ListAnswer(channel_settings.CHANNEL_SETTINGS, show=_describe)

@@ -12,7 +12,7 @@ import orjson
 from flows.numbers import PlainNumber, render_decimal
 from flows.phones import is_country
 from flows.urns import Urn
-from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content, ok, with_link
+from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content, with_link
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
 from handlers.contract.operations import may_use
 from handlers.request import Request
@@ -41,7 +41,7 @@ from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.lists import read_record
 from persistence.media.media import place_of_import
 from persistence.messages.incoming import answer_again
-from persistence.sql.pages import InvalidCursor, Order, decode_cursor, encode_cursor
+from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
 from persistence.tables.contacts import contact
 
 list_contacts = ListAnswer(CONTACTS)
@@ -233,8 +233,8 @@ def read_timeline(
         size=size,
     )
     following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER, request.workspace.id))
-    beside = orjson.dumps({"next": following, "previous": None}).decode()[:-1]
-    return Answer(200, f'{beside},"results":[{",".join(page.items)}]}}', is_list=True)
+    body = orjson.dumps({"next": following, "previous": None, "results": page.items})
+    return Answer(200, body, is_list=True)
 
 
 def _find(request: Request, uuid: str | None, urn: Urn | None) -> int | None:
@@ -287,7 +287,7 @@ def _end(request: Request) -> Answer:
     else:
         found, counts = take_back(tx, workspace, body["import"]), {}
     record = orjson.loads(read_record(tx, CONTACT_IMPORTS, workspace, found))
-    return ok(with_link("rejects_url")(request, orjson.dumps({**record, **counts}).decode()))
+    return as_json(200, with_link("rejects_url")(request, {**record, **counts}))
 
 
 def _next_url(request: Request, cursor: str) -> str:

@@ -10,8 +10,8 @@ from persistence.accounts.sign_ins import make_secret
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached, RecordMissing
 from persistence.lists import ListSpec
-from persistence.sql.json_sql import declare_record
-from persistence.sql.pages import Order
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.tables.accounts import user
 from persistence.tables.sign_ins import invitation
 from persistence.users import find_member
@@ -25,7 +25,7 @@ INVITATIONS_PER_WORKSPACE = 100
 
 INVITATIONS = ListSpec(
     invitation,
-    declare_record(
+    Record(
         {
             "uuid": invitation.c.uuid,
             "email": invitation.c.email,

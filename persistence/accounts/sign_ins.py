@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from sqlalchemy import ColumnElement, case, delete, false, insert, select, update
 
@@ -19,9 +18,9 @@ from persistence.accounts.accounts import Ages
 from persistence.database import Transaction
 from persistence.errors import NotAllowed, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec
+from persistence.pages import Order, Selection, read_all
+from persistence.records import SIGN_IN, Record
 from persistence.sql.columns import NO_ID, is_uuid
-from persistence.sql.json_sql import as_text, json_record
-from persistence.sql.pages import Order
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.sign_ins import ADDRESS_LENGTH, AGENT_LENGTH, SECRET_PUBLIC_LENGTH, account, sign_in
 from persistence.tokens import Credentials, keyed_hash
@@ -47,11 +46,21 @@ def _mine(query: ListQuery) -> list[Condition]:
     return [sign_in.c.user_id == query.user_id]
 
 
-def _record(query: ListQuery) -> ColumnElement[Any]:
-    return _shown(query.sign_in_id)
+SIGN_IN_RECORD = Record(
+    {
+        "uuid": sign_in.c.uuid,
+        "method": sign_in.c.method,
+        "address": sign_in.c.address,
+        "user_agent": sign_in.c.agent,
+        "current": sign_in.c.id == SIGN_IN,
+        "created_on": sign_in.c.created_on,
+        "last_seen_on": sign_in.c.seen_on,
+    }
+)
+"""`current` is the sign-in that asks."""
 
-
-SIGN_INS = ListSpec(sign_in, _record, Order(sign_in.c.created_on, sign_in.c.id), standing=_mine)
+NEWEST_FIRST = Order(sign_in.c.created_on, sign_in.c.id)
+SIGN_INS = ListSpec(sign_in, SIGN_IN_RECORD, NEWEST_FIRST, standing=_mine)
 
 
 def create_sign_in(tx: Transaction, user_id: int, method: str, browser: Browser, secret_key: str) -> tuple[int, str]:
@@ -75,8 +84,8 @@ def read_sign_ins(tx: Transaction, user_id: int, current_id: int | None = None) 
     mine = sign_in.c.user_id == user_id
     if current_id is not None:
         mine &= sign_in.c.id == current_id
-    newest = (sign_in.c.created_on.desc(), sign_in.c.id.desc())
-    return list(tx.execute(select(as_text(_shown(current_id))).where(mine).order_by(*newest)).scalars())
+    asking = {SIGN_IN.key: current_id or NO_ID}
+    return read_all(tx, Selection(SIGN_IN_RECORD, sign_in, sign_in.c.id, NEWEST_FIRST, [mine], asking))
 
 
 def find_by_sign_in(
@@ -195,18 +204,3 @@ def fits(stored_hash: str, text: str, secret_keys: Sequence[str]) -> bool:
     """Whether a text has this hash with one of the keys; compares with all of them in constant time."""
     fitting = [hmac.compare_digest(stored_hash, keyed_hash(text, each)) for each in secret_keys]
     return any(fitting)
-
-
-def _shown(current_id: int | None) -> ColumnElement[Any]:
-    """The record; `current` is the sign-in that asks."""
-    return json_record(
-        {
-            "uuid": sign_in.c.uuid,
-            "method": sign_in.c.method,
-            "address": sign_in.c.address,
-            "user_agent": sign_in.c.agent,
-            "current": sign_in.c.id == (current_id or NO_ID),
-            "created_on": sign_in.c.created_on,
-            "last_seen_on": sign_in.c.seen_on,
-        }
-    )

@@ -8,14 +8,14 @@ from datetime import datetime, time
 
 from persistence.lists import Condition, ListQuery, ListSpec, equals, in_areas
 from persistence.media.store import MediaStore
-from persistence.sql.json_sql import declare_record
-from persistence.sql.pages import Order
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.tables.service import archive
 
 MESSAGE, RUN = "message", "run"
 DAILY, MONTHLY = "daily", "monthly"
 
-ARCHIVE_RECORD = declare_record(
+ARCHIVE_RECORD = Record(
     {
         "archive_type": archive.c.archive_type,
         "type": archive.c.archive_type,

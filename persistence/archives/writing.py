@@ -26,11 +26,12 @@ from persistence.leases import MOST_ATTEMPTS
 from persistence.media.store import MediaStore, StoreUnavailable
 from persistence.messages.records import MASKED_MESSAGE_RECORD, MESSAGE_RECORD
 from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
-from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD, show_numbers
+from persistence.pages import Order, Selection, fetch_page
+from persistence.records import Record
+from persistence.runs.records import MASKED_RUN_RECORD, RUN_RECORD
 from persistence.runs.records import SOURCE as RUNS_WITH_NAMES
 from persistence.runs.runs import WAITING
 from persistence.sql.columns import new_uuid
-from persistence.sql.pages import Order, Selection, fetch_page
 from persistence.tables.accounts import workspace
 from persistence.tables.messages import DELETED, message
 from persistence.tables.runs import flow_run, flow_session
@@ -53,8 +54,7 @@ class ArchivedKind:
     """A kind of archived records. `moment` is the time that decides to which day a record belongs; it never changes
     once `is_ready` holds. `is_ready` says for a cutoff whether the record was stored long enough ago by our own clock,
     because times that a phone reports may be older. Records for which `is_kept` does not hold are deleted without being
-    archived. `take_out` deletes records by their ids, with what depends on them; `finish` makes the archived line from
-    what the database returned.
+    archived. `take_out` deletes records by their ids, with what depends on them.
     """
 
     name: str
@@ -63,10 +63,9 @@ class ArchivedKind:
     is_ready: Callable[[datetime], ColumnElement[bool]]
     is_kept: ColumnElement[bool]
     source: FromClause
-    record: ColumnElement[Any]
-    masked_record: ColumnElement[Any]
+    record: Record
+    masked_record: Record
     take_out: Callable[[Transaction, int, Sequence[int]], None]
-    finish: Callable[[str], str] = str
 
     @property
     def oldest_first(self) -> Order:
@@ -242,7 +241,6 @@ RUNS = ArchivedKind(
     record=RUN_RECORD,
     masked_record=MASKED_RUN_RECORD,
     take_out=_take_out_runs,
-    finish=show_numbers,
 )
 KINDS = {kind.name: kind for kind in (MESSAGES, RUNS)}
 
@@ -345,7 +343,7 @@ def _read_day(database: Database, due: DueDay) -> Iterator[list[str]]:
         with database.reading() as tx:
             page = fetch_page(tx, chosen, position, RECORDS_PER_STATEMENT)
         if page.records:
-            yield [kind.finish(record) for record in page.records]
+            yield page.records
         position = page.next
         if position is None:
             return

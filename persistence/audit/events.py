@@ -1,19 +1,19 @@
 """The audit log as a list, for administrators."""
 
 from persistence.lists import ListSpec, equals, within
-from persistence.sql.json_sql import declare_record, json_record
-from persistence.sql.pages import Order
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.tables.service import audit_event
 
 AUDIT_EVENTS = ListSpec(
     audit_event,
-    declare_record(
+    Record(
         {
             "uuid": audit_event.c.uuid,
             "created_on": audit_event.c.created_on,
             "resource": audit_event.c.resource,
             "action": audit_event.c.action,
-            "record": json_record({"uuid": audit_event.c.record_uuid, "name": audit_event.c.record_name}),
+            "record": Record({"uuid": audit_event.c.record_uuid, "name": audit_event.c.record_name}),
             "changes": audit_event.c.changes,
             "via": audit_event.c.via,
             "user": audit_event.c.actor_email,

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, delete, func, insert, null, select, update
+from sqlalchemy import String, cast, delete, func, insert, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec
+from persistence.pages import Order
+from persistence.records import WORKSPACE, Record, Related, optional
 from persistence.sql.columns import split
-from persistence.sql.json_sql import declare_record, json_record, json_record_or_null, json_text_list
 from persistence.sql.names import check_name, name_key
-from persistence.sql.pages import Order
 from persistence.tables.service import BOUNDARY_NAME_LENGTH, boundary, boundary_alias
 from persistence.tables.service import BOUNDARY_NAME_LENGTH as NAME_LENGTH
 from persistence.workspaces import Workspace
@@ -30,7 +30,7 @@ from relayboard.base.progress import report
 
 parent = boundary.alias("parent")
 
-BOUNDARY_RECORD_V1 = declare_record(
+BOUNDARY_RECORD_V1 = Record(
     {
         "boundary": boundary.c.osm_id,
         "name": boundary.c.name,
@@ -57,23 +57,22 @@ def count_places(tx: Transaction) -> int:
     return tx.execute(select(func.count()).select_from(boundary)).scalar_one()
 
 
-def _boundary_record(query: ListQuery) -> ColumnElement[Any]:
-    aliases = (
-        select(boundary_alias.c.name.label("item"))
-        .where(boundary_alias.c.boundary_id == boundary.c.id, boundary_alias.c.workspace_id == query.workspace.id)
-        .order_by(boundary_alias.c.name)
-        .correlate(boundary)
-    )
-    return json_record(
-        {
-            "osm_id": boundary.c.osm_id,
-            "name": boundary.c.name,
-            "parent": json_record_or_null(parent.c.id, {"osm_id": parent.c.osm_id, "name": parent.c.name}),
-            "level": boundary.c.level,
-            "aliases": json_text_list(aliases),
-            "geometry": boundary.c.geometry if query.values.get("geometry", True) else null(),
-        }
-    )
+_FIELDS: dict[str, Any] = {
+    "osm_id": boundary.c.osm_id,
+    "name": boundary.c.name,
+    "parent": optional(parent.c.id, {"osm_id": parent.c.osm_id, "name": parent.c.name}),
+    "level": boundary.c.level,
+    "aliases": Related(
+        boundary_alias.c.boundary_id,
+        boundary_alias,
+        boundary_alias.c.name,
+        boundary_alias.c.name,
+        where=boundary_alias.c.workspace_id == WORKSPACE,
+    ),
+}
+RECORDS = {
+    is_drawn: Record({**_FIELDS, "geometry": boundary.c.geometry if is_drawn else None}) for is_drawn in (True, False)
+}
 
 
 def _of_country(query: ListQuery) -> list[Condition]:
@@ -83,7 +82,7 @@ def _of_country(query: ListQuery) -> list[Condition]:
 
 BOUNDARIES = ListSpec(
     boundary,
-    _boundary_record,
+    lambda query: RECORDS[query.values.get("geometry", True)],
     Order(boundary.c.osm_id, boundary.c.id, descending=False),
     source=boundary.outerjoin(parent, parent.c.id == boundary.c.parent_id),
     standing=_of_country,

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import JSON, ColumnElement, String, and_, case, exists, literal, literal_column
+from sqlalchemy import ColumnElement, String, and_, case, exists, literal
 
+from persistence.audience import list_contacts, list_groups
 from persistence.lists import (
     Condition,
     ListQuery,
@@ -17,22 +18,22 @@ from persistence.lists import (
     within,
 )
 from persistence.messages.states import IS_UNDELIVERED
-from persistence.sql.json_sql import declare_record, json_list, json_record, json_text_list
-from persistence.sql.pages import Order
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flow_starts import OF_BROADCAST
 from persistence.tables.messages import broadcast, message
 
 WAKE = "broadcasts"
 
-_FIELDS: dict[str, ColumnElement[Any]] = {
+_FIELDS: dict[str, Any] = {
     "uuid": broadcast.c.uuid,
     "id": broadcast.c.id,
     "status": broadcast.c.status,
-    "progress": json_record({"total": broadcast.c.total, "started": broadcast.c.started}),
+    "progress": Record({"total": broadcast.c.total, "started": broadcast.c.started}),
     "urns": broadcast.c.urns,
-    "contacts": json_list(OF_BROADCAST.list_contacts(json_record(CONTACT_REF))),
-    "groups": json_list(OF_BROADCAST.list_groups(json_record(GROUP_REF))),
+    "contacts": list_contacts(OF_BROADCAST, Record(CONTACT_REF)),
+    "groups": list_groups(OF_BROADCAST, Record(GROUP_REF)),
     "text": broadcast.c.text,
     "attachments": broadcast.c.attachments,
     "quick_replies": broadcast.c.quick_replies,
@@ -42,8 +43,8 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
     "error": broadcast.c.error,
     "modified_on": stamped_on(broadcast),
 }
-BROADCAST_RECORD = declare_record(_FIELDS)
-MASKED_BROADCAST_RECORD = declare_record({**_FIELDS, "urns": literal_column("'[]'", JSON())})
+BROADCAST_RECORD = Record(_FIELDS)
+MASKED_BROADCAST_RECORD = Record({**_FIELDS, "urns": []})
 """The record in an anonymous workspace, which shows no URN."""
 
 HAS_UNDELIVERED = exists().where(message.c.broadcast_id == broadcast.c.id, IS_UNDELIVERED).correlate(broadcast)
@@ -60,17 +61,17 @@ LETTER = case(
 broadcasts)."""
 BASE_TEXT: ColumnElement[str] = broadcast.c.text.op("->>", return_type=String())(broadcast.c.base_language)
 
-SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
+SUMMARY_FIELDS: dict[str, Any] = {
     "id": broadcast.c.id,
     "urns": broadcast.c.urns,
-    "contacts": json_text_list(OF_BROADCAST.list_contacts(contact.c.uuid)),
-    "groups": json_text_list(OF_BROADCAST.list_groups(group.c.uuid)),
+    "contacts": list_contacts(OF_BROADCAST, contact.c.uuid),
+    "groups": list_groups(OF_BROADCAST, group.c.uuid),
     "text": BASE_TEXT,
     "created_on": broadcast.c.created_on,
     "status": LETTER,
 }
-SUMMARY = declare_record(SUMMARY_FIELDS)
-MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urns": literal_column("'[]'", JSON())})
+SUMMARY = Record(SUMMARY_FIELDS)
+MASKED_SUMMARY = Record({**SUMMARY_FIELDS, "urns": []})
 """The record in an anonymous workspace, which shows no URN."""
 INTERRUPTED = "interrupted"
 

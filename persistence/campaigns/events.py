@@ -16,8 +16,8 @@ from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.fields import create_field, find_key
 from persistence.flows.records import require_active_flow
 from persistence.lists import Condition, ListQuery, one_of, within
+from persistence.records import Record, Template
 from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import Template, declare_record
 from persistence.sql.names import must_exist, read_translations
 from persistence.tables.campaigns import INTERRUPT, campaign, campaign_event
 from persistence.tables.contacts import field
@@ -38,7 +38,7 @@ class _Translation(
     """The text of a document at the key in a column; null if there is none."""
 
 
-EVENT_RECORD = declare_record(
+EVENT_RECORD = Record(
     {
         "uuid": campaign_event.c.uuid,
         "campaign_uuid": campaign.c.uuid,

@@ -7,21 +7,21 @@ from sqlalchemy import ColumnElement, case, func, literal, select, update
 from persistence.campaigns.fires import request_passes
 from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
+from persistence.pages import Order
+from persistence.records import Record, optional
 from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
 from persistence.sql.names import find_id, free_name, is_called, require_id
-from persistence.sql.pages import Order
 from persistence.tables.campaigns import CAMPAIGN_REF, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.workspaces import hold_workspace
 
-CAMPAIGN_RECORD = declare_record(
+CAMPAIGN_RECORD = Record(
     {
         "uuid": campaign.c.uuid,
         "name": campaign.c.name,
         "archived": campaign.c.is_archived,
-        "group": json_record(
+        "group": Record(
             {
                 "uuid": func.coalesce(group.c.uuid, campaign.c.former_group_uuid),
                 "name": func.coalesce(group.c.name, campaign.c.former_group_name),
@@ -43,17 +43,15 @@ RELATIVE_NAME = case(
     else_=field.c.name,
 )
 
-CAMPAIGN_EVENT_RECORD = declare_record(
+CAMPAIGN_EVENT_RECORD = Record(
     {
         "uuid": campaign_event.c.uuid,
-        "campaign": json_record(CAMPAIGN_REF),
-        "relative_to": json_record(
-            {"key": campaign_event.c.relative_to, "name": RELATIVE_NAME, "label": RELATIVE_NAME}
-        ),
+        "campaign": Record(CAMPAIGN_REF),
+        "relative_to": Record({"key": campaign_event.c.relative_to, "name": RELATIVE_NAME, "label": RELATIVE_NAME}),
         "offset": campaign_event.c.offset,
         "unit": campaign_event.c.unit,
         "delivery_hour": campaign_event.c.delivery_hour,
-        "flow": json_record_or_null(flow.c.uuid, FLOW_REF),
+        "flow": optional(flow.c.uuid, FLOW_REF),
         "message": campaign_event.c.message,
         "created_on": campaign_event.c.created_on,
         "error": campaign_event.c.error,
@@ -96,7 +94,7 @@ def require_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
 
 CAMPAIGNS_V1 = replace(
     CAMPAIGNS,
-    record=declare_record(
+    record=Record(
         {
             "uuid": campaign.c.uuid,
             "name": campaign.c.name,

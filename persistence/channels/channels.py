@@ -20,25 +20,25 @@ from persistence.deliveries.outbox import follow_channel
 from persistence.deliveries.settings import Endpoint, end_trouble, switch_on
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import ListSpec, by_change, changed_after, equals, stamped_on
+from persistence.pages import Order
+from persistence.records import Record, optional
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.json_sql import declare_record, json_record_or_null
 from persistence.sql.names import name_key
-from persistence.sql.pages import Order
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
 from relayboard.base.addresses import Network, may_be_called
 
 MOST_NAMED = 5
 
-CHANNEL_RECORD = declare_record(
+CHANNEL_RECORD = Record(
     {
         "uuid": channel.c.uuid,
         "name": channel.c.name,
         "address": channel.c.address,
         "type": channel.c.type,
         "country": channel.c.country,
-        "device": json_record_or_null(
+        "device": optional(
             channel.c.device_uuid,
             {
                 "name": channel.c.device,

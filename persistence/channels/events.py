@@ -14,11 +14,11 @@ from persistence.channels.states import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_
 from persistence.contacts.records import refuse_addresses
 from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, one_of, within
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.relayers.relayers import as_e164
 from persistence.sessions.parking import find_free_contacts
 from persistence.sql.due_work import list_workspaces
-from persistence.sql.json_sql import declare_record, json_record
-from persistence.sql.pages import Order
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
 from persistence.tables.triggers import trigger
@@ -27,13 +27,13 @@ from persistence.triggers.records import INCOMING_CALL, MISSED_CALL
 CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
 """The call types of phones, webhooks and v1, and those of v2, which are stored."""
 
-CHANNEL_EVENT_RECORD = declare_record(
+CHANNEL_EVENT_RECORD = Record(
     {
         "id": channel_event.c.id,
         "uuid": channel_event.c.uuid,
         "type": channel_event.c.type,
-        "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
-        "channel": json_record(SEEN_REF),
+        "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
+        "channel": Record(SEEN_REF),
         "extra": channel_event.c.extra,
         "occurred_on": channel_event.c.occurred_on,
         "created_on": channel_event.c.created_on,
@@ -69,8 +69,8 @@ CALL_FIELDS: dict[str, ColumnElement[Any]] = {
     "call_type": case({stored: word for word, stored in CALL_TYPES.items()}, value=channel_event.c.type),
 }
 
-CALL_RECORD = declare_record(CALL_FIELDS)
-MASKED_CALL_RECORD = declare_record({**CALL_FIELDS, "phone": null()})
+CALL_RECORD = Record(CALL_FIELDS)
+MASKED_CALL_RECORD = Record({**CALL_FIELDS, "phone": null()})
 """The record in an anonymous workspace, which shows no URN."""
 
 

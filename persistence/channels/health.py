@@ -13,22 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-import orjson
-from sqlalchemy import (
-    ColumnElement,
-    and_,
-    delete,
-    exists,
-    func,
-    insert,
-    literal,
-    not_,
-    null,
-    or_,
-    select,
-    true,
-    update,
-)
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, literal, not_, or_, select, true, update
 
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
 from persistence.channels.states import IS_RELAYER, LOST_AFTER, REFUSED, SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
@@ -49,9 +34,9 @@ from persistence.messages.states import (
     SENT,
     WIRED,
 )
+from persistence.pages import Order
+from persistence.records import Record, Shown, optional
 from persistence.sql.columns import columns_for, split, time_text
-from persistence.sql.json_sql import declare_record, json_record_or_null
-from persistence.sql.pages import Order
 from persistence.tables.channels import channel, channel_alarm, gateway_call, sync_record
 from persistence.tables.messages import VISIBLE, message
 
@@ -61,10 +46,10 @@ MOST_REPORTS = 5000
 
 ALARMS = ListSpec(
     channel_alarm,
-    declare_record(
+    Record(
         {
             "id": channel_alarm.c.id,
-            "channel": json_record_or_null(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
+            "channel": optional(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
             "kind": channel_alarm.c.kind,
             "opened_on": channel_alarm.c.opened_on,
             "closed_on": channel_alarm.c.closed_on,
@@ -134,34 +119,34 @@ class GatewayCall:
 NAMES = tuple(each.name for each in fields(GatewayCall))
 
 
-def _record(*, is_masked: bool) -> ColumnElement[Any]:
+def _show(row: Shown) -> Shown:
+    """The record with its request and its response. In anonymous workspaces it does not tell whom it was for."""
+    request = {name: row.pop(name) for name in ("method", "url", "headers", "body")}
+    status, answer = row.pop("status"), row.pop("answer")
+    response = None if status is None else {"status": status, "body": answer}
+    return row | {"request": request | {"url": request["url"] or HIDDEN}, "response": response}
+
+
+def _record(*, is_masked: bool) -> Record:
     rows = gateway_call.c
-    return declare_record(
+    return Record(
         {
             "id": rows.id,
             "message": rows.message_id,
             "part": rows.part,
             "outcome": rows.outcome,
             "method": rows.method,
-            "url": null() if is_masked else rows.url,
+            "url": None if is_masked else rows.url,
             "headers": rows.headers,
-            "body": null() if is_masked else rows.body,
+            "body": None if is_masked else rows.body,
             "status": rows.status,
-            "answer": null() if is_masked else rows.answer,
+            "answer": None if is_masked else rows.answer,
             "error": rows.error,
             "duration_ms": rows.duration_ms,
             "created_on": rows.created_on,
-        }
+        },
+        show=_show,
     )
-
-
-def _show(stored: str) -> str:
-    """The record with its request and its response. In anonymous workspaces it does not tell whom it was for."""
-    row = orjson.loads(stored)
-    request = {name: row.pop(name) for name in ("method", "url", "headers", "body")}
-    status, answer = row.pop("status"), row.pop("answer")
-    response = None if status is None else {"status": status, "body": answer}
-    return orjson.dumps(row | {"request": request | {"url": request["url"] or HIDDEN}, "response": response}).decode()
 
 
 GATEWAY_CALLS = ListSpec(
@@ -170,7 +155,6 @@ GATEWAY_CALLS = ListSpec(
     Order(gateway_call.c.created_on, gateway_call.c.id),
     masked=_record(is_masked=True),
     filters={"channel": belongs_to(gateway_call.c.channel_id, channel), "outcome": equals(gateway_call.c.outcome)},
-    show=_show,
 )
 
 

@@ -25,9 +25,10 @@ from persistence.database import Transaction
 from persistence.deliveries.records import HIDDEN
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused
 from persistence.lists import equals
+from persistence.pages import Order, Selection, read_all
+from persistence.records import Parsed, Record, Shown, write_record
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, time_text
-from persistence.sql.json_sql import as_text, declare_record
 from persistence.sql.names import OBJECTS_PER_WORKSPACE, check_name
 from persistence.tables.channels import channel
 from persistence.workspaces import hold_workspace
@@ -36,14 +37,14 @@ SECRET_BYTES = 24
 OVERLAP = timedelta(hours=24)
 """For this long after a rotation the former secret is also accepted, unless it is ended at once."""
 
-SETTINGS_ROW = declare_record(
+SETTINGS_ROW = Record(
     {
         "uuid": channel.c.uuid,
         "name": channel.c.name,
         "type": channel.c.type,
         "address": channel.c.address,
         "country": channel.c.country,
-        "schemes": channel.c.schemes,
+        "schemes": Parsed(channel.c.schemes),
         "config": sealed_text(channel.c.config),
         "secret": sealed_text(channel.c.secret),
         "rotated_on": channel.c.secret_rotated_on,
@@ -121,16 +122,16 @@ def read_channel_settings(tx: Transaction, workspace_id: int, uuid: str) -> str:
     """
     tx.flush()
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
-    stored = tx.execute(select(as_text(SETTINGS_ROW)).where(mine)).scalar_one_or_none()
-    if stored is None:
+    chosen = Selection(SETTINGS_ROW, channel, channel.c.id, Order(channel.c.id, channel.c.id), [mine])
+    found = read_all(tx, chosen)
+    if not found:
         raise RecordMissing
-    return _describe(tx, orjson.loads(stored) | {"secret": None}, "", MAY_HOLD_SECRETS)
+    return write_record(_describe(tx, orjson.loads(found[0]) | {"secret": None}, "", MAY_HOLD_SECRETS))
 
 
-def describe_settings(tx: Transaction, workspace_id: int, stored: str, root: str) -> str:
+def describe_settings(tx: Transaction, workspace_id: int, row: Shown, root: str) -> Shown:
     """The record made from what CHANNEL_SETTINGS reads; `root` is the URL of the service. Phones have no settings. The
     audit log tells who reads a secret."""
-    row = orjson.loads(stored)
     if row["secret"] and row["type"] in GATEWAYS:
         tell_deed(tx, workspace_id, "channels", READ, row["uuid"], row["name"] or "", {"secret": [None, "hidden"]})
     return _describe(tx, row, root, ("secret",))
@@ -281,12 +282,12 @@ def setting_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[str]) -> str:
+def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[str]) -> Shown:
     is_gateway = row["type"] in GATEWAYS
     secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if is_gateway and row["secret"] else None
     config = open_or_none(tx.dialect, channel.c.config, row["config"]) if is_gateway and row["config"] else None
     ends_on = None if row["rotated_on"] is None else datetime.fromisoformat(row["rotated_on"]) + OVERLAP
-    record = {
+    return {
         "uuid": row["uuid"],
         "name": row["name"],
         "type": row["type"],
@@ -300,7 +301,6 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
         "allow_international": row["allow_international"] in (None, True),
         "settings": show_config(row["type"], config or {}, hidden),
     }
-    return orjson.dumps(record).decode()
 
 
 def _lock_gateway(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, str | None]:

@@ -14,10 +14,10 @@ from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.groups.groups import find_manual_groups
 from persistence.lists import ListSpec, equals
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.columns import is_uuid
-from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room, must_exist
-from persistence.sql.pages import Order
 from persistence.tables.contacts import group
 from persistence.tables.data_jobs import CANCELLED, COMPLETED, PENDING, READING, READY, contact_import
 from persistence.workspaces import Workspace, hold_workspace
@@ -35,7 +35,7 @@ NOT_READY = "This import has not been read yet, or was started already."
 
 CONTACT_IMPORTS = ListSpec(
     contact_import,
-    declare_record(
+    Record(
         {
             "uuid": rows.uuid,
             "filename": rows.filename,

@@ -38,10 +38,10 @@ from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, hold_contacts, leave_all_groups
 from persistence.groups.smart_groups import find_dependents, follow_contacts, refresh_contacts
 from persistence.lists import ListQuery, ListSpec
+from persistence.pages import Order
 from persistence.policies import policy_of
+from persistence.records import Record
 from persistence.sql.columns import split
-from persistence.sql.json_sql import declare_record, json_record
-from persistence.sql.pages import Order
 from persistence.stamps import stamped
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
@@ -147,18 +147,18 @@ KEPT_URN = func.coalesce(NEWER, SAME)
 OF_KIND = {OLD_NUMBER: NEWER.is_not(None), TWO_SCHEMES: NEWER.is_(None)}
 
 
-def _record(*, masked: bool = False) -> ColumnElement[Any]:
+def _record(*, masked: bool = False) -> Record:
     def shown(urn: FromClause) -> ColumnElement[Any]:
         path = literal(MASKED_PATH, literal_execute=True) if masked else urn.c.path
         return urn.c.scheme + literal_column("':'") + path
 
     both = case((kept_urn.c.scheme == "whatsapp", literal("+") + kept_urn.c.path), else_=kept_urn.c.path)
-    return declare_record(
+    return Record(
         {
             "kind": case((both == NUMBER, TWO_SCHEMES), else_=OLD_NUMBER),
-            "contact": json_record({"uuid": kept.c.uuid, "name": kept.c.name}),
+            "contact": Record({"uuid": kept.c.uuid, "name": kept.c.name}),
             "urn": shown(kept_urn),
-            "other": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
+            "other": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
             "other_urn": shown(contact_urn),
         }
     )

@@ -2,12 +2,11 @@
 contacts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-import orjson
 from sqlalchemy import Boolean, ColumnElement, Select, case, literal, literal_column, null, select, type_coerce
 
 from flows.clock import in_whole_minutes
@@ -16,44 +15,22 @@ from persistence.contacts.owners import find_urns, is_one_of, read_lookup
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.lists import Condition, ListQuery, ListSpec, Rule, equals, never, one_of, reversible, within
+from persistence.pages import Order
+from persistence.records import WORKSPACE, Document, Record, Related, Shown, optional
 from persistence.sql.columns import BigId, is_uuid
-from persistence.sql.json_sql import (
-    JsonDocument,
-    declare_record,
-    json_record,
-    json_record_or_null,
-    json_related,
-    json_shared,
-    json_shown,
-    json_text_list,
-)
 from persistence.sql.names import find_called, find_ids, name_key
-from persistence.sql.pages import Order
-from persistence.sql.record_forms import Gathered, read_pairs
-from persistence.statements import execute_kept
 from persistence.tables.contacts import BLOCKED, STOPPED, contact, contact_urn, field, group, group_membership
 from persistence.tables.flows import FLOW_REF, flow
 
 MASKED_PATH = "********"
 SEEN_BY_AGENTS = field.c.agent_access != literal_column("'none'")
 
-GROUPS_OF_CONTACT = json_shared(
-    contact.c.id,
-    *(group_membership.c.contact_id, group_membership.c.group_id, group.c.id),
-    json_record({"uuid": group.c.uuid, "name": group.c.name}),
-    *(group.c.created_on, group.c.id),
-)
-
-CURRENT_FLOW = (
-    select(json_record(FLOW_REF)).where(flow.c.id == contact.c.current_flow_id).correlate(contact).scalar_subquery()
-)
-"""The flow in which a contact waits, or null."""
+MEMBERSHIPS = group_membership.join(group, group.c.id == group_membership.c.group_id)
 
 SIGNS = ("+", "-")
 """They stand there in `+00:44:30`, as offsets before standard time were stored once."""
 Known = dict[str, tuple[str, str]]
 """The fields of a workspace by UUID: their key and type."""
-NOTHING = JsonDocument(literal_column("'[]'"))
 FIRST_PHONE = (
     select(contact_urn.c.path)
     .where(contact_urn.c.contact_id == contact.c.id, contact_urn.c.scheme == "tel")
@@ -74,53 +51,25 @@ def status_flag(status: str) -> ColumnElement[Any]:
     return type_coerce(unless_deleted(contact.c.status == status), Boolean)
 
 
-def urns_of_contact(*, masked: bool) -> ColumnElement[Any]:
+def groups_of_contact(item: Record | ColumnElement[Any]) -> Related:
+    """The groups of a contact, the oldest first."""
+    return Related(group_membership.c.contact_id, MEMBERSHIPS, item, group.c.created_on, group.c.id)
+
+
+def urns_of_contact(*, masked: bool) -> Related:
     """The URNs of a contact as a list of strings, the preferred one first."""
     path = literal(MASKED_PATH, literal_execute=True) if masked else contact_urn.c.path
-    return json_related(
-        contact.c.id,
-        contact_urn.c.contact_id,
-        contact_urn,
-        contact_urn.c.scheme + literal_column("':'") + path,
-        *(contact_urn.c.priority, contact_urn.c.id),
-    )
+    shown = contact_urn.c.scheme + literal_column("':'") + path
+    return Related(contact_urn.c.contact_id, contact_urn, shown, contact_urn.c.priority, contact_urn.c.id)
 
 
-def fields_of_contact(*, for_agent: bool = False) -> ColumnElement[Any]:
+def fields_of_contact(*, for_agent: bool = False) -> Document:
     """Every field of the workspace by key, and the part of the value that has the field's own type. The database would
-    look up each field in each contact, which takes twenty times longer: it has the values as they are stored, and what
-    it wrote itself is changed by `show_fields`.
+    look up each field in each contact, which takes twenty times longer.
     """
-
-    def list_known(workspace_id: ColumnElement[int]) -> ColumnElement[Any]:
-        mine = [field.c.workspace_id == workspace_id, *([SEEN_BY_AGENTS] if for_agent else [])]
-        known = select(Gathered(field.c.uuid, field.c.key + literal_column("':'") + field.c.type, field.c.id))
-        return known.where(*mine).scalar_subquery()
-
-    return json_shown(unless_deleted(contact.c.fields), list_known, _show_gathered)
-
-
-def show_fields(
-    query: ListQuery, records: list[str], *, following: str = "blocked", for_agent: bool = False
-) -> list[str]:
-    """Records that the database wrote, with their fields as people see them. `following` is the key of the record after
-    its fields.
-    """
-    if not records:
-        return records
-    conditions = [field.c.workspace_id == query.workspace.id, *([SEEN_BY_AGENTS] if for_agent else [])]
-
-    def build() -> Select[*tuple[Any, ...]]:
-        return select(field.c.uuid, field.c.key, field.c.type).where(*conditions).order_by(field.c.id)
-
-    rows = execute_kept(query.tx, (field,), (), conditions, build, {}, is_even=True)
-    known = {str(uuid): (key, kind) for uuid, key, kind in rows}
-    # Quotes inside of texts are escaped, so these are keys of the record, or of fields, which are UUIDs.
-    begun = [record.partition(',"fields":') for record in records]
-    ended = [rest.partition(f',"{following}":') for _, _, rest in begun]
-    shown = _show_all([stored for stored, _, _ in ended], known)
-    parts = zip(begun, shown, ended, strict=True)
-    return [f"{before}{key}{fields}{after}{end}" for (before, key, _), fields, (_, after, end) in parts]
+    mine = [field.c.workspace_id == WORKSPACE, *([SEEN_BY_AGENTS] if for_agent else [])]
+    known = select(field.c.uuid, field.c.key, field.c.type).where(*mine).order_by(field.c.id)
+    return Document(unless_deleted(contact.c.fields), known, _show_fields)
 
 
 def only_deleted(query: ListQuery) -> list[Condition]:
@@ -128,23 +77,13 @@ def only_deleted(query: ListQuery) -> list[Condition]:
     return [contact.c.is_deleted.is_(query.values.get("deleted", False))]
 
 
-def _show_gathered(stored: Sequence[str | None], help: str | None) -> list[str]:
-    known = {uuid: tuple(orjson.loads(item).split(":")) for uuid, item in read_pairs(help)}
-    return _show_all(stored, known)
-
-
-def _show_all(stored: Sequence[str | None], known: Known) -> list[str]:
+def _show_fields(stored: Iterable[Any], rows: Iterable[Sequence[str]]) -> list[Shown]:
+    known = {uuid: (key, kind) for uuid, key, kind in rows}
     nothing: dict[str, str | None] = dict.fromkeys(key for key, _ in known.values())
-    return [_show_values(values, known, nothing) for values in orjson.loads(f"[{','.join(map(_or_null, stored))}]")]
+    return [{} if each is None else _show_values(each, known, nothing) for each in stored]
 
 
-def _or_null(document: str | None) -> str:
-    return document or "null"
-
-
-def _show_values(stored: Mapping[str, Mapping[str, str]] | None, known: Known, nothing: dict[str, str | None]) -> str:
-    if stored is None:
-        return "{}"
+def _show_values(stored: Mapping[str, Mapping[str, str]], known: Known, nothing: dict[str, str | None]) -> Shown:
     shown = nothing.copy()
     for uuid, value in stored.items():
         try:
@@ -154,21 +93,21 @@ def _show_values(stored: Mapping[str, Mapping[str, str]] | None, known: Known, n
         shown[name] = found = value.get(kind)
         if kind == "datetime" and found is not None and found[-9:-8] in SIGNS:
             shown[name] = in_whole_minutes(datetime.fromisoformat(found)).isoformat()
-    return orjson.dumps(shown).decode()
+    return shown
 
 
-def _build_record(*, masked: bool, for_agent: bool) -> ColumnElement[Any]:
+def _build_record(*, masked: bool, for_agent: bool) -> Record:
     """Anonymous workspaces mask URNs."""
-    return declare_record(
+    return Record(
         {
             "uuid": contact.c.uuid,
             "name": contact.c.name,
             "status": unless_deleted(contact.c.status),
             "language": contact.c.language,
             "urns": urns_of_contact(masked=masked),
-            "groups": GROUPS_OF_CONTACT,
+            "groups": groups_of_contact(Record({"uuid": group.c.uuid, "name": group.c.name})),
             "fields": fields_of_contact(for_agent=for_agent),
-            "flow": json_record_or_null(flow.c.id, FLOW_REF),
+            "flow": optional(flow.c.id, FLOW_REF),
             "created_on": contact.c.created_on,
             "modified_on": contact.c.modified_on,
             "last_seen_on": contact.c.last_seen_on,
@@ -185,11 +124,6 @@ CONTACT_RECORDS = {
     for for_agent in (False, True)
 }
 """By whether the workspace is anonymous and whether an agent asks."""
-
-
-def _finish(query: ListQuery, records: list[str]) -> list[str]:
-    """Fields that agents may not see are left out for them."""
-    return show_fields(query, records, following="flow", for_agent=query.is_agent)
 
 
 def _owns(query: ListQuery, text: str) -> Condition:
@@ -211,7 +145,7 @@ def _matching(query: ListQuery, text: str) -> Condition:
     return match_query(query.tx, query.workspace, text, "query", for_agent=query.is_agent)
 
 
-def _record(query: ListQuery) -> ColumnElement[Any]:
+def _record(query: ListQuery) -> Record:
     return CONTACT_RECORDS[query.workspace.is_anonymous, query.is_agent]
 
 
@@ -220,10 +154,8 @@ CONTACTS = ListSpec(
     _record,
     reversible(contact.c.modified_on, contact.c.id),
     source=contact.outerjoin(flow, flow.c.id == contact.c.current_flow_id),
-    finish=_finish,
     standing=only_deleted,
     options=frozenset({"deleted", "reverse"}),
-    is_read_at_once=True,
     is_followed=True,
     filters={
         "uuid": equals(contact.c.uuid),
@@ -286,30 +218,20 @@ def _select_members(workspace_id: int, is_theirs: ColumnElement[bool]) -> Select
     return select(group_membership.c.contact_id).where(group_membership.c.workspace_id == workspace_id, is_theirs)
 
 
-def _groups_of_contact(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    return json_text_list(
-        select(column.label("item"))
-        .join(group_membership, group_membership.c.group_id == group.c.id)
-        .where(group_membership.c.contact_id == contact.c.id)
-        .order_by(group.c.created_on, group.c.id)
-        .correlate(contact)
-    )
-
-
-def _build_record_v1(*, masked: bool) -> ColumnElement[Any]:
-    return declare_record(
+def _build_record_v1(*, masked: bool) -> Record:
+    return Record(
         {
             "uuid": contact.c.uuid,
             "name": contact.c.name,
             "language": contact.c.language,
-            "group_uuids": _groups_of_contact(group.c.uuid),
-            "urns": NOTHING if masked else urns_of_contact(masked=False),
+            "group_uuids": groups_of_contact(group.c.uuid),
+            "urns": [] if masked else urns_of_contact(masked=False),
             "fields": fields_of_contact(),
             "blocked": status_flag(BLOCKED),
             "failed": status_flag(STOPPED),
             "modified_on": contact.c.modified_on,
-            "phone": null() if masked else FIRST_PHONE,
-            "groups": _groups_of_contact(group.c.name),
+            "phone": None if masked else FIRST_PHONE,
+            "groups": groups_of_contact(group.c.name),
         }
     )
 
@@ -323,10 +245,8 @@ CONTACTS_V1 = ListSpec(
     _build_record_v1(masked=False),
     Order(contact.c.modified_on, contact.c.id),
     masked=_build_record_v1(masked=True),
-    finish=show_fields,
     standing=only_deleted,
     options=frozenset({"deleted"}),
-    is_read_at_once=True,
     filters={
         "uuid": one_of(contact.c.uuid),
         "urns": _of_addresses,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, String, and_, delete, func, literal, literal_column, or_, select
+from sqlalchemy import ColumnElement, FromClause, and_, delete, func, literal_column, null, or_, select
 
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.database import Transaction
@@ -14,10 +14,10 @@ from persistence.errors import NotAllowed, RecordMissing
 from persistence.groups.groups import hold_contacts
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals
 from persistence.messages.records import MESSAGES
+from persistence.pages import Order, Position
+from persistence.records import Record, Shown, optional, select_records
 from persistence.sql.columns import time_text
 from persistence.sql.due_work import beside_index
-from persistence.sql.json_sql import as_text, declare_record, json_record, json_record_or_null
-from persistence.sql.pages import Order, Position
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import CONTACT_REF, contact, contact_note
@@ -29,10 +29,10 @@ from persistence.workspaces import Workspace
 
 assignee = user.alias("assignee")
 
-RUN = json_record(
+RUN = Record(
     {
         "uuid": flow_run.c.uuid,
-        "flow": json_record(FLOW_REF),
+        "flow": Record(FLOW_REF),
         "status": flow_run.c.status,
         "responded": flow_run.c.responded,
     }
@@ -61,8 +61,8 @@ class Kind:
 
     name: str
     shown_as: str | None
-    record: Callable[[ListQuery], ColumnElement[Any]]
-    source: Callable[[ListQuery], FromClause]
+    record: Record | Callable[[ListQuery], Record]
+    source: FromClause
     moment: ColumnElement[datetime]
     id: ColumnElement[int]
     workspace_id: ColumnElement[int]
@@ -71,20 +71,31 @@ class Kind:
     failed_reason: ColumnElement[str | None] | None = None
 
 
-def refer_to_user(people: FromClause) -> ColumnElement[Any]:
+def refer_to_user(people: FromClause) -> Record:
     """A user by address and name, or null."""
     name = func.trim(people.c.first_name + literal_column("' '") + people.c.last_name)
-    return json_record_or_null(people.c.id, {"email": people.c.email, "name": name})
+    return optional(people.c.id, {"email": people.c.email, "name": name})
 
 
-TICKET_EVENT = json_record(
+TICKET_EVENT = Record(
     {
         "ticket": ticket.c.uuid,
         "type": ticket_event.c.type,
-        "topic": json_record(TOPIC_REF),
+        "topic": Record(TOPIC_REF),
         "user": refer_to_user(user),
         "assignee": refer_to_user(assignee),
         "note": ticket_event.c.note,
+    }
+)
+
+
+NOTE_RECORD = Record(
+    {
+        "uuid": rows.uuid,
+        "contact": Record(CONTACT_REF),
+        "user": refer_to_user(user),
+        "text": rows.text,
+        "created_on": rows.created_on,
     }
 )
 
@@ -94,8 +105,8 @@ def _run_kind(name: str, moment: ColumnElement[Any]) -> Kind:
     return Kind(
         name,
         "run",
-        lambda _query: RUN,
-        lambda _query: RUNS,
+        RUN,
+        RUNS,
         moment,
         rows.id,
         rows.workspace_id,
@@ -108,8 +119,8 @@ KINDS = (
     Kind(
         "created",
         None,
-        lambda _query: literal("null"),
-        lambda _query: contact,
+        Record({"uuid": contact.c.uuid}),
+        contact,
         contact.c.created_on,
         contact.c.id,
         contact.c.workspace_id,
@@ -121,8 +132,8 @@ KINDS = (
     Kind(
         "ticket_event",
         "ticket_event",
-        lambda _query: TICKET_EVENT,
-        lambda _query: TICKET_EVENTS,
+        TICKET_EVENT,
+        TICKET_EVENTS,
         ticket_event.c.created_on,
         ticket_event.c.id,
         ticket.c.workspace_id,
@@ -132,8 +143,8 @@ KINDS = (
     Kind(
         "note",
         "note",
-        lambda _query: json_record(NOTE_FIELDS),
-        lambda _query: SOURCE,
+        NOTE_RECORD,
+        SOURCE,
         contact_note.c.created_on,
         contact_note.c.id,
         contact_note.c.workspace_id,
@@ -143,7 +154,7 @@ KINDS = (
         "channel_event",
         "channel_event",
         CHANNEL_EVENTS.record_of,
-        CHANNEL_EVENTS.source_of,
+        CHANNEL_EVENTS.source_of(),
         channel_event.c.created_on,
         channel_event.c.id,
         channel_event.c.workspace_id,
@@ -153,7 +164,7 @@ KINDS = (
         "message",
         "message",
         MESSAGES.record_of,
-        MESSAGES.source_of,
+        MESSAGES.source_of(),
         message.c.created_on,
         message.c.id,
         message.c.workspace_id,
@@ -167,9 +178,9 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class TimelinePage:
-    """Items as JSON, newest first, and the place after which the next page begins (None: there is none)."""
+    """Items, newest first, and the place after which the next page begins (None: there is none)."""
 
-    items: list[str]
+    items: list[Shown]
     next: Position | None
 
 
@@ -186,8 +197,7 @@ def read_timeline(
 ) -> TimelinePage:
     """A page of the timeline of a contact, with these kinds of events; one statement for each kind."""
     query = ListQuery(tx, workspace)
-    found: list[tuple[datetime, int, str]] = []
-    nothing = literal(None, String)
+    found: list[tuple[datetime, int, Shown]] = []
     for rank, kind in enumerate(KINDS):
         if kind.name not in kinds:
             continue
@@ -195,36 +205,32 @@ def read_timeline(
         limits += [kind.moment >= after] if after is not None else []
         limits += [] if position is None else [_is_older(kind, rank, position)]
         mine = (beside_index(kind.workspace_id) == workspace.id) & (kind.contact_id == contact_id)
-        statement = (
-            select(
-                kind.moment.label("moment"),
-                kind.id.label("id"),
-                as_text(kind.record(query)).label("record"),
-                (nothing if kind.failed_reason is None else kind.failed_reason).label("failed_reason"),
-            )
-            .select_from(kind.source(query))
+        picked = (
+            select(kind.id.label("id"), kind.moment.label("moment"))
+            .select_from(kind.source)
             .where(mine, *kind.conditions, *limits)
             .order_by(kind.moment.desc(), kind.id.desc())
             .limit(size + 1)
+            .cte("picked")
         )
-        found += [(row.moment, row.id * RANKS + rank, _item(kind, row)) for row in tx.execute(statement)]
-    found.sort(reverse=True)
+        record = kind.record if isinstance(kind.record, Record) else kind.record(query)
+        reason = null() if kind.failed_reason is None else kind.failed_reason
+        beside = (reason, picked.c.moment, picked.c.id)
+        statement = select_records(record, kind.source, kind.id, picked, is_sqlite=tx.sqlite).add_columns(*beside)
+        rows = tx.execute(statement, query.asking).all()
+        found += [
+            (moment, number * RANKS + rank, _item(kind, moment, reason, shown))
+            for (*_, reason, moment, number), shown in zip(rows, record.read(rows), strict=True)
+        ]
+    found.sort(key=lambda each: each[:2], reverse=True)
     shown = found[:size]
     following = Position(shown[-1][0], shown[-1][1]) if len(found) > size else None
     return TimelinePage([item for _, _, item in shown], following)
 
 
-NOTE_FIELDS: dict[str, ColumnElement[Any]] = {
-    "uuid": rows.uuid,
-    "contact": json_record(CONTACT_REF),
-    "user": refer_to_user(user),
-    "text": rows.text,
-    "created_on": rows.created_on,
-}
-
 CONTACT_NOTES = ListSpec(
     contact_note,
-    declare_record(NOTE_FIELDS),
+    NOTE_RECORD,
     Order(rows.created_on, rows.id),
     source=SOURCE,
     filters={"uuid": equals(rows.uuid), "contact": belongs_to(rows.contact_id, contact)},
@@ -259,7 +265,7 @@ def _is_older(kind: Kind, rank: int, position: Position) -> ColumnElement[bool]:
     return and_(kind.moment <= position.value, or_(kind.moment < position.value, kind.id <= last_id))
 
 
-def _item(kind: Kind, row: Row[datetime, int, str, str | None]) -> str:
-    shown = "" if kind.shown_as is None else f',"{kind.shown_as}":{row.record}'
-    shown += "" if row.failed_reason is None else f',"failed_reason":"{row.failed_reason}"'
-    return f'{{"type":"{kind.name}","time":"{time_text(row.moment)}"{shown}}}'
+def _item(kind: Kind, moment: datetime, failed_reason: str | None, shown: Shown) -> Shown:
+    item: Shown = {"type": kind.name, "time": time_text(moment)}
+    item |= {} if kind.shown_as is None else {kind.shown_as: shown}
+    return item | ({} if failed_reason is None else {"failed_reason": failed_reason})

@@ -1,42 +1,42 @@
 """Conversations: contacts with their last message, newest first."""
 
-from typing import Any
-
-from sqlalchemy import ColumnElement, literal, null, select
+from sqlalchemy import literal, select
 
 from persistence.contacts.queries import match_query
-from persistence.contacts.records import CURRENT_FLOW
 from persistence.labels import find_label
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
-from persistence.messages.records import FOLDERS, MESSAGE_FIELDS
+from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message
 from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
+from persistence.pages import Order
+from persistence.records import Record, optional
 from persistence.runs.records import first_urn
-from persistence.sql.json_sql import declare_record, json_record
-from persistence.sql.pages import Order
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.flows import flow
 from persistence.tables.messages import message, message_label
 from persistence.tokens import check_area
 
 URN = first_urn(contact_urn.c.scheme + literal(":", literal_execute=True) + contact_urn.c.path)
 
+current_flow = flow.alias("current_flow")
+"""The flow in which the contact waits; the message has its own."""
 SOURCE = MESSAGES_WITH_NAMES.join(
     conversation,
     (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
-)
+).outerjoin(current_flow, current_flow.c.id == contact.c.current_flow_id)
 
 
-def _record(*, masked: bool = False) -> ColumnElement[Any]:
-    shown = MESSAGE_FIELDS | {"urn": null()} if masked else MESSAGE_FIELDS
-    return declare_record(
+def _record(*, masked: bool = False) -> Record:
+    shown = MESSAGE_FIELDS | {"labels": labels_of_message(conversation.c.message_id)}
+    return Record(
         {
             "uuid": contact.c.uuid,
-            "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
-            "urn": null() if masked else URN,
+            "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
+            "urn": None if masked else URN,
             "unread_count": conversation.c.unread_count,
             "has_open_ticket": contact.c.open_ticket_count > 0,
-            "flow": CURRENT_FLOW,
-            "last_message": json_record(shown),
+            "flow": optional(current_flow.c.id, {"uuid": current_flow.c.uuid, "name": current_flow.c.name}),
+            "last_message": Record(shown | {"urn": None} if masked else shown),
             "last_on": conversation.c.last_on,
         }
     )

@@ -35,11 +35,11 @@ from persistence.lists import ListQuery, ListSpec, equals
 from persistence.media.media import place_in_store
 from persistence.media.store import MediaStore
 from persistence.messages.records import MESSAGES
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.runs.records import RUNS
 from persistence.sql.columns import new_uuid
-from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room
-from persistence.sql.pages import Order
 from persistence.tables.contacts import contact
 from persistence.tables.data_jobs import PENDING, data_request
 from persistence.tables.flow_starts import IS_BY_USER, OF_START, flow_start
@@ -54,7 +54,7 @@ rows = data_request.c
 
 DATA_REQUESTS = ListSpec(
     data_request,
-    declare_record(
+    Record(
         {
             "uuid": rows.uuid,
             "type": rows.type,

@@ -25,12 +25,12 @@ from persistence.deliveries.outbox import NewDelivery, give_up_waiting, record_d
 from persistence.deliveries.settings import Endpoint, change_settings, is_of, is_paced, set_pace, switch_on
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, never, read_record
+from persistence.pages import Order
+from persistence.records import Record, Shown, optional
 from persistence.resthooks.subscribers import CONTENT_TYPE as JSON_TYPE
 from persistence.resthooks.subscribers import WITH_RESTHOOK, find_subscribers_at
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import BigId, is_uuid, read_id, time_text
-from persistence.sql.json_sql import declare_record, json_record_or_null
-from persistence.sql.pages import Order
 from persistence.statements import Statement, among, statement
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import (
@@ -91,9 +91,34 @@ _is_in_trouble = and_(
     _trouble.workspace_id == _rows.workspace_id,
     or_(_trouble.channel_id == _rows.channel_id, _trouble.subscriber_id == _rows.subscriber_id),
 )
-_STORED = declare_record(
+
+
+def _show(row: Shown) -> Shown:
+    """A receiver as the API shows it."""
+    off_on = row["chosen_off_on"] or row["failed_off_on"]
+    signature = row["signature"] or SYMMETRIC
+    is_symmetric = signature == SYMMETRIC
+    return {
+        "receiver": str(row["subscriber"]) if row["channel"] is None else row["channel"]["uuid"],
+        "kind": "subscriber" if row["channel"] is None else "channel",
+        "channel": None if row["channel"] is None else row["channel"] | {"name": row["channel"]["name"] or ""},
+        **{name: row[name] for name in ("resthook", "url", "events", "created_on")},
+        **{name: row[name] for name in ("retry_delays_seconds", "requests_per_second")},
+        "format": (row["format"] or FORM) if row["channel"] is not None else JSON,
+        "signature": signature,
+        "public_key": None if is_symmetric else row["public_key"],
+        "secret_rotated_on": row["rotated_on"] if is_symmetric else row["key_rotated_on"],
+        "health": "off" if off_on else "failing" if row["failing_since"] else "healthy",
+        "failing_since": row["failing_since"],
+        "given_up": row["given_up"] or 0,
+        "switched_off_on": off_on,
+        "switched_off_reason": None if row["chosen_off_on"] else row["reason"],
+    }
+
+
+RECEIVER_RECORD = Record(
     {
-        "channel": json_record_or_null(_rows.channel_id, {"uuid": _rows.channel_uuid, "name": _rows.channel_name}),
+        "channel": optional(_rows.channel_id, {"uuid": _rows.channel_uuid, "name": _rows.channel_name}),
         "subscriber": _rows.subscriber_id,
         "resthook": _rows.slug,
         "url": _rows.url,
@@ -111,38 +136,14 @@ _STORED = declare_record(
         "given_up": _trouble.given_up,
         "failed_off_on": _trouble.switched_off_on,
         "reason": _trouble.reason,
-    }
+    },
+    show=_show,
 )
 
 
 def area_of(key: str) -> str:
     """The area of the receiver of this name: subscribers belong to flows."""
     return "flows" if key.isdecimal() else "channels"
-
-
-def _show(stored: str) -> str:
-    """A receiver as the API shows it."""
-    row = orjson.loads(stored)
-    off_on = row["chosen_off_on"] or row["failed_off_on"]
-    signature = row["signature"] or SYMMETRIC
-    is_symmetric = signature == SYMMETRIC
-    shown = {
-        "receiver": str(row["subscriber"]) if row["channel"] is None else row["channel"]["uuid"],
-        "kind": "subscriber" if row["channel"] is None else "channel",
-        "channel": None if row["channel"] is None else row["channel"] | {"name": row["channel"]["name"] or ""},
-        **{name: row[name] for name in ("resthook", "url", "events", "created_on")},
-        **{name: row[name] for name in ("retry_delays_seconds", "requests_per_second")},
-        "format": (row["format"] or FORM) if row["channel"] is not None else JSON,
-        "signature": signature,
-        "public_key": None if is_symmetric else row["public_key"],
-        "secret_rotated_on": row["rotated_on"] if is_symmetric else row["key_rotated_on"],
-        "health": "off" if off_on else "failing" if row["failing_since"] else "healthy",
-        "failing_since": row["failing_since"],
-        "given_up": row["given_up"] or 0,
-        "switched_off_on": off_on,
-        "switched_off_reason": None if row["chosen_off_on"] else row["reason"],
-    }
-    return orjson.dumps(shown).decode()
 
 
 def _is_receiver(_query: ListQuery, key: str) -> Condition:
@@ -164,12 +165,11 @@ def _in_areas(query: ListQuery) -> list[Condition]:
 
 RECEIVERS = ListSpec(
     receiver,
-    _STORED,
+    RECEIVER_RECORD,
     Order(_rows.created_on, _rows.id),
     standing=_in_areas,
     source=receiver.outerjoin(webhook_receiver, _is_own).outerjoin(webhook_trouble, _is_in_trouble),
     filters={"receiver": _is_receiver},
-    show=_show,
 )
 
 

@@ -17,10 +17,10 @@ from persistence.deliveries.outbox import SENT_AGAIN, WAKE, count_moved
 from persistence.deliveries.settings import Endpoint, is_delivery_to, name_at
 from persistence.errors import RecordMissing, Refused
 from persistence.lists import ListQuery, ListSpec, Rule, belongs_to, equals, find_record, never, within
+from persistence.pages import Order
+from persistence.records import Record, Related, Shown, optional
 from persistence.sql.columns import is_uuid, read_id, time_text
-from persistence.sql.json_sql import declare_record, json_list, json_record_or_null
 from persistence.sql.names import must_exist
-from persistence.sql.pages import Order
 from persistence.tables.channels import channel, former_channel
 from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
@@ -31,7 +31,7 @@ NO_URL = "The receiver of this delivery has no URL any more."
 KEPT_FOR = timedelta(days=7)
 """How long a finished delivery can be listed and sent again."""
 
-ATTEMPT_RECORD = declare_record(
+ATTEMPT_RECORD = Record(
     {
         "uuid": delivery_attempt.c.uuid,
         "number": delivery_attempt.c.number,
@@ -49,32 +49,32 @@ ATTEMPT_RECORD = declare_record(
 )
 """What operators see of an attempt, and what `persistence.deliveries.records` reads."""
 
-DELIVERY_RECORD = declare_record(
+DELIVERY_RECORD = Record(
     {
         "uuid": delivery.c.uuid,
         "event": delivery.c.event,
-        "channel": json_record_or_null(SEEN_ID, SEEN_REF),
+        "channel": optional(SEEN_ID, SEEN_REF),
         "subscriber": delivery.c.subscriber_id,
         "url": delivery.c.url,
         "body": delivery.c.body,
         "status": delivery.c.status,
         "created_on": delivery.c.created_on,
         "finished_on": delivery.c.finished_on,
-        "attempts": json_list(
-            select(ATTEMPT_RECORD.label("item"))
-            .where(delivery_attempt.c.delivery_id == delivery.c.id)
-            .order_by(delivery_attempt.c.id)
-            .correlate(delivery)
-        ),
+        "attempts": Related(delivery_attempt.c.delivery_id, delivery_attempt, ATTEMPT_RECORD, delivery_attempt.c.id),
     }
 )
 
-_LISTED: dict[str, ColumnElement[Any]] = {
+
+def _hide(record: Shown) -> Shown:
+    return record | {"url": hide_in_url(record["url"])}
+
+
+_LISTED: dict[str, Any] = {
     "uuid": delivery.c.uuid,
     "event": delivery.c.event,
-    "channel": json_record_or_null(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
+    "channel": optional(SEEN_ID, {"uuid": SEEN_UUID, "name": func.coalesce(SEEN_NAME, "")}),
     "subscriber": delivery.c.subscriber_id,
-    "contact": json_record_or_null(contact.c.id, CONTACT_REF),
+    "contact": optional(contact.c.id, CONTACT_REF),
     "url": delivery.c.url,
     "status": delivery.c.status,
     "attempts": delivery.c.attempts,
@@ -135,23 +135,17 @@ def in_areas(areas: Areas) -> list[ColumnElement[bool]]:
     return [or_(*wanted)]
 
 
-def _hide(stored: str) -> str:
-    record = orjson.loads(stored)
-    return orjson.dumps(record | {"url": hide_in_url(record["url"])}).decode()
-
-
 def _covered(query: ListQuery) -> list[ColumnElement[bool]]:
     return in_areas(query.areas)
 
 
 LISTED_DELIVERIES = ListSpec(
     delivery,
-    declare_record(_LISTED),
+    Record(_LISTED, show=_hide),
     Order(delivery.c.created_on, delivery.c.id),
     source=join_channels(delivery.outerjoin(contact, _is_of_contact), delivery),
     standing=_covered,
     filters=_FILTERS,
-    show=_hide,
 )
 """For the API: without bodies and attempts."""
 

@@ -9,10 +9,10 @@ from persistence.exports.kinds import KINDS, query_of, read_filters
 from persistence.exports.writing import write_records
 from persistence.lists import ListSpec, equals, in_areas
 from persistence.media.store import MediaStore
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.columns import new_uuid
-from persistence.sql.json_sql import declare_record
 from persistence.sql.names import check_room, require_id
-from persistence.sql.pages import Order
 from persistence.tables.contacts import group
 from persistence.tables.data_jobs import PENDING, export
 from persistence.tables.flows import flow
@@ -23,7 +23,7 @@ UNFINISHED_LIMIT = 20
 
 EXPORTS = ListSpec(
     export,
-    declare_record(
+    Record(
         {
             "uuid": rows.uuid,
             "type": rows.type,

@@ -140,7 +140,7 @@ def read_some(database: Database, workspace: Workspace, spec: ListSpec, ids: Seq
     """Those of a few records that are there, as JSON texts."""
     with database.reading() as tx:
         query = query_of(tx, workspace, {})
-        return spec.read(query, spec.table.c.id.in_(list(ids)), order_by=[spec.table.c.id])
+        return spec.read(query, spec.table.c.id.in_(list(ids)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,23 +2,22 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement
-
+from persistence.audience import list_contacts, list_groups
 from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
+from persistence.records import Record
 from persistence.sql.columns import is_uuid, read_id
-from persistence.sql.json_sql import declare_record, json_list, json_record
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF
 from persistence.tables.flow_starts import IS_BY_USER, OF_START, flow_start
 from persistence.tables.flows import FLOW_REF, flow
 
-_FIELDS: dict[str, ColumnElement[Any]] = {
+_FIELDS: dict[str, Any] = {
     "uuid": flow_start.c.uuid,
     "id": flow_start.c.id,
-    "flow": json_record(FLOW_REF),
+    "flow": Record(FLOW_REF),
     "status": flow_start.c.status,
-    "progress": json_record({"total": flow_start.c.total, "started": flow_start.c.started}),
-    "groups": json_list(OF_START.list_groups(json_record(GROUP_REF))),
-    "contacts": json_list(OF_START.list_contacts(json_record(CONTACT_REF))),
+    "progress": Record({"total": flow_start.c.total, "started": flow_start.c.started}),
+    "groups": list_groups(OF_START, Record(GROUP_REF)),
+    "contacts": list_contacts(OF_START, Record(CONTACT_REF)),
     "params": flow_start.c.params,
     "extra": flow_start.c.params,
     "restart_participants": flow_start.c.restart_participants,
@@ -27,7 +26,7 @@ _FIELDS: dict[str, ColumnElement[Any]] = {
     "modified_on": flow_start.c.modified_on,
     "error": flow_start.c.error,
 }
-START_RECORD = declare_record(_FIELDS)
+START_RECORD = Record(_FIELDS)
 
 
 def _named(_query: ListQuery, reference: str) -> Condition:

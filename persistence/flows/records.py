@@ -9,10 +9,10 @@ from sqlalchemy import Executable, case, delete, insert, null, select, update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
+from persistence.pages import Order
+from persistence.records import Record, Related
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.json_sql import declare_record, json_list, json_record, json_text_list
 from persistence.sql.names import check_name, check_room, must_exist, name_key
-from persistence.sql.pages import Order
 from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.flows import flow, flow_label, labeled_flow
@@ -26,16 +26,15 @@ SHOWN_TYPE = case((flow.c.type == BACKGROUND, MESSAGE), else_=flow.c.type)
 TYPES_BEHIND = {MESSAGE: (MESSAGE, BACKGROUND), VOICE: (VOICE,), SURVEY: (SURVEY,)}
 """The stored types of flows for each shown type."""
 
-_OF_FLOW = labeled_flow.c.flow_id == flow.c.id
-LABELS_OF_FLOW = json_list(
-    select(json_record({"uuid": flow_label.c.uuid, "name": flow_label.c.name}).label("item"))
-    .join(labeled_flow, labeled_flow.c.label_id == flow_label.c.id)
-    .where(_OF_FLOW)
-    .order_by(flow_label.c.name_key)
-    .correlate(flow)
+_LABELS = labeled_flow.join(flow_label, flow_label.c.id == labeled_flow.c.label_id)
+LABELS_OF_FLOW = Related(
+    labeled_flow.c.flow_id,
+    _LABELS,
+    Record({"uuid": flow_label.c.uuid, "name": flow_label.c.name}),
+    flow_label.c.name_key,
 )
 
-FLOW_RECORD = declare_record(
+FLOW_RECORD = Record(
     {
         "uuid": flow.c.uuid,
         "name": flow.c.name,
@@ -43,7 +42,7 @@ FLOW_RECORD = declare_record(
         "archived": flow.c.is_archived,
         "labels": LABELS_OF_FLOW,
         "expires": flow.c.expires_after_minutes,
-        "runs": json_record(
+        "runs": Record(
             {
                 "active": flow.c.active_run_count,
                 "completed": flow.c.completed_run_count,
@@ -73,15 +72,9 @@ FLOWS = ListSpec(
 """An unknown type gives an empty page."""
 
 TYPES_BY_LETTER = {"F": (MESSAGE, BACKGROUND), "M": (MESSAGE, BACKGROUND), "S": (SURVEY,), "V": (VOICE,)}
-LABEL_NAMES_OF_FLOW = json_text_list(
-    select(flow_label.c.name.label("item"))
-    .join(labeled_flow, labeled_flow.c.label_id == flow_label.c.id)
-    .where(_OF_FLOW)
-    .order_by(flow_label.c.name_key)
-    .correlate(flow)
-)
+LABEL_NAMES_OF_FLOW = Related(labeled_flow.c.flow_id, _LABELS, flow_label.c.name, flow_label.c.name_key)
 
-FLOW_SUMMARY = declare_record(
+FLOW_SUMMARY = Record(
     {
         "uuid": flow.c.uuid,
         "archived": flow.c.is_archived,
@@ -101,11 +94,12 @@ FLOW_SUMMARY = declare_record(
 )
 
 FLOWS_AT_ONCE = 200
+BY_NAME = Order(flow.c.name_key, flow.c.id, descending=False)
 
 
 def list_all_flows(tx: Transaction, workspace: Workspace) -> list[str]:
     """All flows of a workspace as JSON texts, by name."""
-    return FLOWS.read(ListQuery(tx, workspace), order_by=[flow.c.name_key])
+    return FLOWS.read(ListQuery(tx, workspace), order=BY_NAME)
 
 
 def _of_types(_query: ListQuery, letters: Sequence[str]) -> Condition:

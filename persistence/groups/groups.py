@@ -12,9 +12,9 @@ from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
 from persistence.errors import InUse, InvalidInput, LostRace
 from persistence.lists import ListSpec, NewRecord, contains, insert_new, one_of
-from persistence.sql.json_sql import declare_record
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.names import check_new, find_all_called, name_key, name_some, rename_record, require_editable
-from persistence.sql.pages import Order
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
@@ -29,7 +29,7 @@ FROM_BEGINNING: dict[str, Any] = {"evaluated_after_id": 0, "attempts": 0, "error
 
 GROUPS_V1 = ListSpec(
     group,
-    declare_record({"group": group.c.id, "uuid": group.c.uuid, "name": group.c.name, "size": group.c.member_count}),
+    Record({"group": group.c.id, "uuid": group.c.uuid, "name": group.c.name, "size": group.c.member_count}),
     Order(group.c.created_on, group.c.id),
     filters={"uuid": one_of(group.c.uuid), "name": contains(group.c.name_key)},
 )

@@ -1,11 +1,11 @@
 """Groups as v2 shows them: the record, and the list with its filters."""
 
 from persistence.lists import ListSpec, equals, named
-from persistence.sql.json_sql import declare_record
-from persistence.sql.pages import Order
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.tables.contacts import group
 
-GROUP_RECORD = declare_record(
+GROUP_RECORD = Record(
     {
         "uuid": group.c.uuid,
         "name": group.c.name,

@@ -48,37 +48,35 @@ from persistence.messages.states import (
     SENT,
     WIRED,
 )
+from persistence.pages import Order
+from persistence.records import Record, Related, Template, optional
 from persistence.sql.columns import UtcDateTime, is_uuid, read_id
-from persistence.sql.json_sql import (
-    Template,
-    declare_record,
-    json_record,
-    json_record_or_null,
-    json_shared,
-    json_text_list,
-)
 from persistence.sql.names import name_key
-from persistence.sql.pages import Order
 from persistence.sql.query_functions import contains_folded
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import ARCHIVED, SENT_APART, VISIBLE, broadcast, label, message, message_label
 
-LABELS_OF_MESSAGE = json_shared(
-    message.c.id,
-    *(message_label.c.message_id, message_label.c.label_id, label.c.id),
-    json_record({"uuid": label.c.uuid, "name": label.c.name}),
-    label.c.name_key,
-)
+
+def labels_of_message(owner: ColumnElement[Any] | None = None) -> Related:
+    """The labels of a message, which is the record, or that in the column `owner` of its table."""
+    return Related(
+        message_label.c.message_id,
+        message_label.join(label, label.c.id == message_label.c.label_id),
+        Record({"uuid": label.c.uuid, "name": label.c.name}),
+        label.c.name_key,
+        owner=owner,
+    )
+
 
 FIRST_ATTACHMENT = message.c.attachments[0]
 
-MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
+MESSAGE_FIELDS: dict[str, Any] = {
     "uuid": message.c.uuid,
     "id": message.c.id,
-    "contact": json_record({"uuid": contact.c.uuid, "name": contact.c.name}),
+    "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
     "urn": message.c.urn,
-    "channel": json_record_or_null(SEEN_ID, SEEN_REF),
+    "channel": optional(SEEN_ID, SEEN_REF),
     "direction": message.c.direction,
     "type": message.c.type,
     "status": message.c.status,
@@ -95,8 +93,8 @@ MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
         else_=null(),
     ),
     "quick_replies": message.c.quick_replies,
-    "labels": LABELS_OF_MESSAGE,
-    "flow": json_record_or_null(flow.c.id, FLOW_REF),
+    "labels": labels_of_message(),
+    "flow": optional(flow.c.id, FLOW_REF),
     "broadcast": message.c.broadcast_id,
     "created_on": message.c.created_on,
     "sent_on": message.c.sent_on,
@@ -104,8 +102,8 @@ MESSAGE_FIELDS: dict[str, ColumnElement[Any]] = {
 }
 """`archived`, `media`, `broadcast` and `id` are older properties that published clients and bulk actions use."""
 
-MESSAGE_RECORD = declare_record(MESSAGE_FIELDS)
-MASKED_MESSAGE_RECORD = declare_record({**MESSAGE_FIELDS, "urn": null()})
+MESSAGE_RECORD = Record(MESSAGE_FIELDS)
+MASKED_MESSAGE_RECORD = Record({**MESSAGE_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no URN."""
 
 SOURCE = join_channels(message.join(contact, contact.c.id == message.c.contact_id), message).outerjoin(
@@ -149,14 +147,13 @@ DIRECTION_LETTERS = {INCOMING: "I", OUTGOING: "O"}
 WITH_STATUS = {**{word: {"O"} for word in STATUS_LETTERS}, QUEUED: {"I", "O"}, HANDLED: {"I"}}
 """The directions of the messages that may have each status."""
 VOICE = "voice"
-LABEL_NAMES = json_text_list(
-    select(label.c.name.label("item"))
-    .join(message_label, message_label.c.label_id == label.c.id)
-    .where(message_label.c.message_id == message.c.id)
-    .order_by(label.c.name_key)
-    .correlate(message)
+LABEL_NAMES = Related(
+    message_label.c.message_id,
+    message_label.join(label, label.c.id == message_label.c.label_id),
+    label.c.name,
+    label.c.name_key,
 )
-SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
+SUMMARY_FIELDS: dict[str, Any] = {
     "id": message.c.id,
     "broadcast": message.c.broadcast_id,
     "contact": contact.c.uuid,
@@ -172,8 +169,8 @@ SUMMARY_FIELDS: dict[str, ColumnElement[Any]] = {
     "sent_on": message.c.sent_on,
     "delivered_on": case((message.c.status.in_((DELIVERED, READ)), message.c.reported_on), else_=null()),
 }
-SUMMARY = declare_record(SUMMARY_FIELDS)
-MASKED_SUMMARY = declare_record({**SUMMARY_FIELDS, "urn": null()})
+SUMMARY = Record(SUMMARY_FIELDS)
+MASKED_SUMMARY = Record({**SUMMARY_FIELDS, "urn": null()})
 """The record in an anonymous workspace, which shows no URN."""
 
 

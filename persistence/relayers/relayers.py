@@ -25,9 +25,9 @@ from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.limits.rate_limits import Origin, count_registration
 from persistence.lists import ListQuery, ListSpec, one_of, within
 from persistence.messages.states import FAILED, IS_UNSENT, PENDING_COUNT
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.sql.columns import columns_for
-from persistence.sql.json_sql import declare_record
-from persistence.sql.pages import Order
 from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_registration
 from persistence.tables.messages import message
 from persistence.triggers.writes import archive_triggers_of_channels
@@ -40,7 +40,7 @@ LEFT_BEHIND: dict[str, Any] = dict.fromkeys(
 """The columns that are cleared when another workspace claims a phone: events of the new workspace are not for the
 old one's receiver."""
 
-RELAYER_RECORD = declare_record(
+RELAYER_RECORD = Record(
     {
         "relayer": channel.c.id,
         "phone": channel.c.address,

@@ -7,13 +7,13 @@ from sqlalchemy import select, update
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, reversible
-from persistence.sql.json_sql import declare_record
+from persistence.records import Record
 from persistence.stamps import stamped
 from persistence.tables.deliveries import SLUG_LENGTH, resthook
 
 SLUG = re.compile(r"[a-z0-9_\-]+\Z")
 
-RESTHOOK_RECORD = declare_record(
+RESTHOOK_RECORD = Record(
     {"resthook": resthook.c.slug, "created_on": resthook.c.created_on, "modified_on": resthook.c.modified_on}
 )
 

@@ -24,10 +24,10 @@ from persistence.deliveries.settings import (
 )
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals
+from persistence.pages import Order
+from persistence.records import Record
 from persistence.resthooks.records import ensure_resthook, find_resthook, touch_resthooks
-from persistence.sql.json_sql import declare_record
 from persistence.sql.names import must_exist
-from persistence.sql.pages import Order
 from persistence.tables.deliveries import (
     FAILED,
     PENDING,
@@ -41,7 +41,7 @@ from persistence.tables.deliveries import (
 
 ENDED = "The subscription ended before this delivery."
 
-SUBSCRIBER_RECORD = declare_record(
+SUBSCRIBER_RECORD = Record(
     {
         "id": resthook_subscriber.c.id,
         "resthook": resthook.c.slug,
@@ -67,7 +67,7 @@ KEPT_FOR = timedelta(hours=48)
 EVENT = "resthook"
 CONTENT_TYPE = "application/json"
 
-EVENT_RECORD = declare_record(
+EVENT_RECORD = Record(
     {"resthook": resthook.c.slug, "data": resthook_event.c.data, "created_on": resthook_event.c.created_on}
 )
 

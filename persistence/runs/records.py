@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import orjson
 from sqlalchemy import (
-    JSON,
     ColumnElement,
     FromClause,
     Integer,
@@ -39,18 +37,17 @@ from persistence.lists import (
     reversible,
     within,
 )
+from persistence.pages import Order
+from persistence.records import Parsed, Record, Shown, optional
 from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
-from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
-from persistence.sql.pages import Order
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.flow_starts import flow_start
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.runs import flow_run
 from persistence.workspaces import Workspace
 
+BY_CONTACT = Order(flow_run.c.contact_id, flow_run.c.id, descending=False)
 EXIT_TYPES = {COMPLETED: COMPLETED, EXPIRED: EXPIRED, INTERRUPTED: INTERRUPTED, FAILED: INTERRUPTED}
-NO_PATH = literal_column("'[]'", JSON())
-NUMBER_BEGINS = '"urn_display":"'
 NUMBER = re.compile(r"\+[0-9]+")
 
 SHOWN_URN = contact_urn.alias("shown_urn")
@@ -99,23 +96,6 @@ SOURCE = join_first(
     contact,
 )
 
-SUMMARY = declare_record(
-    {
-        "run": flow_run.c.id,
-        "flow_uuid": flow.c.uuid,
-        "flow": flow.c.id,
-        "contact": contact.c.uuid,
-        "completed": flow_run.c.status == COMPLETED,
-        "steps": flow_run.c.path,
-        "visits": flow_run.c.visits,
-        "created_on": flow_run.c.created_on,
-        "modified_on": flow_run.c.modified_on,
-        "expires_on": flow_run.c.expires_on,
-        "expired_on": case((flow_run.c.status == EXPIRED, flow_run.c.exited_on), else_=null()),
-    }
-)
-"""The columns that are read of a run; `_show` builds the record from them."""
-
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?\Z")
 
 
@@ -131,7 +111,13 @@ def first_urn(shown: ColumnElement[Any]) -> ColumnElement[Any]:
     )
 
 
-def _build_record(*, masked: bool = False, with_path: bool = True) -> ColumnElement[Any]:
+def _show_number(person: Shown) -> Shown:
+    """A person with their phone number as people write it."""
+    number = person["urn_display"]
+    return person if number is None else person | {"urn_display": _write_number(number)}
+
+
+def _build_record(*, masked: bool = False, with_path: bool = True) -> Record:
     rows = SHOWN_URN.c
     path = literal(MASKED_PATH, literal_execute=True) if masked else rows.path
     display = path if masked else func.coalesce(rows.display, path)
@@ -141,15 +127,15 @@ def _build_record(*, masked: bool = False, with_path: bool = True) -> ColumnElem
         "urn": rows.scheme + literal_column("':'") + path,
         "urn_display": case((rows.id.is_not(None), display), else_=null()),
     }
-    return declare_record(
+    return Record(
         {
             "uuid": flow_run.c.uuid,
             "id": flow_run.c.id,
-            "flow": json_record(FLOW_REF),
-            "contact": json_record(person),
-            "start": json_record_or_null(flow_start.c.id, {"uuid": flow_start.c.uuid}),
+            "flow": Record(FLOW_REF),
+            "contact": Record(person, show=_show_number),
+            "start": optional(flow_start.c.id, {"uuid": flow_start.c.uuid}),
             "responded": flow_run.c.responded,
-            "path": flow_run.c.path if with_path else NO_PATH,
+            "path": flow_run.c.path if with_path else [],
             "values": flow_run.c.results,
             "created_on": flow_run.c.created_on,
             "modified_on": flow_run.c.modified_on,
@@ -171,15 +157,7 @@ RUN_RECORDS = {
 """By whether the workspace is anonymous and whether the path is shown."""
 
 
-def show_numbers(record: str) -> str:
-    """A record with its phone number as people write it; no text in JSON quotes can look like the placeholder of a
-    number."""
-    before, begin, rest = record.partition(NUMBER_BEGINS)
-    number, quote, after = rest.partition('"')
-    return f"{before}{begin}{_write_number(number)}{quote}{after}" if begin else record
-
-
-def _record(query: ListQuery) -> ColumnElement[Any]:
+def _record(query: ListQuery) -> Record:
     return RUN_RECORDS[query.workspace.is_anonymous, query.values.get("paths", True)]
 
 
@@ -199,7 +177,6 @@ RUNS = ListSpec(
     _record,
     reversible(flow_run.c.modified_on, flow_run.c.id),
     source=SOURCE,
-    show=show_numbers,
     standing=_not_of_both,
     options=frozenset({"paths", "reverse"}),
     is_followed=True,
@@ -214,9 +191,8 @@ RUNS = ListSpec(
 )
 
 
-def _show(document: str) -> str:
+def _show(run: Shown) -> Shown:
     """The record of a run: the results of all visits as a list, oldest first, and steps with their texts."""
-    run = orjson.loads(document)
     visits = run.pop("visits")
     said = [result for visit in visits for result in visit["results"]]
     run["values"] = sorted(map(_show_value, said), key=lambda value: str(value["time"]))
@@ -225,15 +201,31 @@ def _show(document: str) -> str:
         | _show_last(visit["results"])
         for step, visit in zip(run["steps"], visits, strict=True)
     ]
-    return orjson.dumps(run).decode()
+    return run
 
+
+SUMMARY = Record(
+    {
+        "run": flow_run.c.id,
+        "flow_uuid": flow.c.uuid,
+        "flow": flow.c.id,
+        "contact": contact.c.uuid,
+        "completed": flow_run.c.status == COMPLETED,
+        "steps": Parsed(flow_run.c.path),
+        "visits": Parsed(flow_run.c.visits),
+        "created_on": flow_run.c.created_on,
+        "modified_on": flow_run.c.modified_on,
+        "expires_on": flow_run.c.expires_on,
+        "expired_on": case((flow_run.c.status == EXPIRED, flow_run.c.exited_on), else_=null()),
+    },
+    show=_show,
+)
 
 RUNS_V1 = ListSpec(
     flow_run,
     SUMMARY,
     Order(flow_run.c.modified_on, flow_run.c.id),
     source=flow_run.join(flow, flow.c.id == flow_run.c.flow_id).join(contact, contact.c.id == flow_run.c.contact_id),
-    show=_show,
     filters={
         "run": one_of(flow_run.c.id),
         "flow_uuid": found_first(flow_run.c.flow_id, flow),
@@ -246,8 +238,7 @@ RUNS_V1 = ListSpec(
 
 def read_runs_of_start(tx: Transaction, workspace: Workspace, start_id: int) -> list[str]:
     """The records of the runs that a start has created so far, by their contacts."""
-    is_theirs = flow_run.c.start_id == start_id
-    return RUNS_V1.read(ListQuery(tx, workspace), is_theirs, order_by=[flow_run.c.contact_id])
+    return RUNS_V1.read(ListQuery(tx, workspace), flow_run.c.start_id == start_id, order=BY_CONTACT)
 
 
 @lru_cache(maxsize=10_000)

@@ -12,12 +12,10 @@ from sqlalchemy import (
     Index,
     Integer,
     Named,
-    Select,
     String,
     Table,
     Text,
     bindparam,
-    select,
 )
 
 from persistence.policies import Audited, policy
@@ -33,7 +31,6 @@ from persistence.sql.columns import (
     partial_index,
     table_of,
 )
-from persistence.tables.contacts import contact, group
 from persistence.tables.messages import broadcast, broadcast_contact, broadcast_group
 
 PENDING, QUEUED, STARTED = "pending", "queued", "started"
@@ -160,20 +157,6 @@ class AudienceTables:
     contacts: Table
     groups: Table
     link: str
-
-    def list_contacts(self, shown: ColumnElement[Any]) -> Select[Any]:
-        """The contacts of a broadcast or start, for its record."""
-        links = self.contacts.c
-        named = select(shown.label("item")).join(self.contacts, links.contact_id == contact.c.id)
-        mine = named.where(links[self.link] == self.thing.c.id, links.is_named)
-        return mine.order_by(contact.c.id).correlate(self.thing)
-
-    def list_groups(self, shown: ColumnElement[Any]) -> Select[Any]:
-        """The groups of a broadcast or start, for its record."""
-        links = self.groups.c
-        chosen = select(shown.label("item")).join(self.groups, links.group_id == group.c.id)
-        mine = chosen.where(links[self.link] == self.thing.c.id, ~links.is_excluded)
-        return mine.order_by(group.c.id).correlate(self.thing)
 
 
 OF_BROADCAST = AudienceTables(broadcast, broadcast_contact, broadcast_group, "broadcast_id")

@@ -1,7 +1,6 @@
 """Tickets: conversations that wait for a user."""
 
 from collections.abc import Collection
-from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -17,7 +16,7 @@ from persistence.accounts.accounts import email_key
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, NothingFound
 from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversible, within
-from persistence.sql.json_sql import declare_record, json_record, json_record_or_null
+from persistence.records import Record, optional
 from persistence.stamps import stamped
 from persistence.tables.accounts import membership, user
 from persistence.tables.contacts import CONTACT_REF, contact
@@ -41,21 +40,21 @@ WITH_REFERENCES = (
 TICKET_ROLES = ("administrator", "editor", "agent")
 
 
-def _user_ref(rows: FromClause) -> ColumnElement[Any]:
+def _user_ref(rows: FromClause) -> Record:
     name = func.trim(rows.c.first_name + literal_column("' '") + rows.c.last_name)
-    return json_record_or_null(rows.c.id, {"email": rows.c.email, "name": name})
+    return optional(rows.c.id, {"email": rows.c.email, "name": name})
 
 
-TICKET_RECORD = declare_record(
+TICKET_RECORD = Record(
     {
         "uuid": ticket.c.uuid,
-        "contact": json_record(CONTACT_REF),
+        "contact": Record(CONTACT_REF),
         "status": ticket.c.status,
-        "topic": json_record(TOPIC_REF),
+        "topic": Record(TOPIC_REF),
         "assignee": _user_ref(assignee),
         "opened_on": ticket.c.opened_on,
         "opened_by": _user_ref(opener),
-        "opened_in": json_record_or_null(ticket.c.flow_uuid, {"uuid": ticket.c.flow_uuid, "name": ticket.c.flow_name}),
+        "opened_in": optional(ticket.c.flow_uuid, {"uuid": ticket.c.flow_uuid, "name": ticket.c.flow_name}),
         "modified_on": ticket.c.modified_on,
         "closed_on": ticket.c.closed_on,
     }

@@ -9,8 +9,8 @@ from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, sele
 from persistence.channels.states import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.lists import ListSpec
-from persistence.sql.json_sql import declare_record, json_list, json_record, json_record_or_null
-from persistence.sql.pages import Order
+from persistence.pages import Order
+from persistence.records import Record, Related, optional
 from persistence.statements import statement
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
 from persistence.tables.flows import FLOW_REF, flow
@@ -27,32 +27,28 @@ _MESSAGE_TYPES: BindParameter[Any] = bindparam(
 )
 IS_MESSAGE_TRIGGER: ColumnElement[bool] = trigger.c.type.in_(_MESSAGE_TYPES) & ~trigger.c.is_archived
 
-_GROUPS = (
-    select(json_record(GROUP_REF).label("item"))
-    .join(trigger_group, trigger_group.c.group_id == group.c.id)
-    .where(trigger_group.c.trigger_id == trigger.c.id)
-    .order_by(group.c.name_key)
-    .correlate(trigger)
-)
-_CONTACTS = (
-    select(json_record(CONTACT_REF).label("item"))
-    .join(trigger_contact, trigger_contact.c.contact_id == contact.c.id)
-    .where(trigger_contact.c.trigger_id == trigger.c.id)
-    .order_by(contact.c.id)
-    .correlate(trigger)
-)
 
-TRIGGER_RECORD = declare_record(
+def _list_groups(is_it: ColumnElement[bool]) -> Related:
+    links = trigger_group.join(group, group.c.id == trigger_group.c.group_id)
+    return Related(trigger_group.c.trigger_id, links, Record(GROUP_REF), group.c.name_key, where=is_it)
+
+
+TRIGGER_RECORD = Record(
     {
         "uuid": trigger.c.uuid,
         "type": trigger.c.type,
-        "flow": json_record(FLOW_REF),
+        "flow": Record(FLOW_REF),
         "keywords": trigger.c.keywords,
         "match": trigger.c.match,
-        "channel": json_record_or_null(SEEN_ID, SEEN_REF),
-        "groups": json_list(_GROUPS.where(~trigger_group.c.is_excluded)),
-        "exclude_groups": json_list(_GROUPS.where(trigger_group.c.is_excluded)),
-        "contacts": json_list(_CONTACTS),
+        "channel": optional(SEEN_ID, SEEN_REF),
+        "groups": _list_groups(~trigger_group.c.is_excluded),
+        "exclude_groups": _list_groups(trigger_group.c.is_excluded),
+        "contacts": Related(
+            trigger_contact.c.trigger_id,
+            trigger_contact.join(contact, contact.c.id == trigger_contact.c.contact_id),
+            Record(CONTACT_REF),
+            contact.c.id,
+        ),
         "repeat": trigger.c.repeat,
         "days": trigger.c.days,
         "next_fire_on": trigger.c.next_fire_on,

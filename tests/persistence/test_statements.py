@@ -14,17 +14,16 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
 import persistence
-from persistence import statements
+from persistence import pages, statements
 from persistence.audit.witness import _can_tell, _concerns, _set
 from persistence.database import Database, Transaction
 from persistence.errors import lost_a_race, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, ListSpec, fetch_list
+from persistence.pages import Page, Position
 from persistence.policies import policy_of
 from persistence.secrets.encryption import Sealed
-from persistence.sql import pages
 from persistence.sql.columns import new_uuid
-from persistence.sql.pages import Page, Position
 from persistence.statements import Compiled, Statement, among, insert_rows, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import label
@@ -293,13 +292,13 @@ def other(database: Database) -> Workspace:
 def built(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The statements of pages that are built, from none on."""
     seen: list[object] = []
-    select = pages._select
+    select = pages._select_window
 
-    def note(*arguments: Any) -> Any:
+    def note(*arguments: Any, **options: Any) -> Any:
         seen.append(arguments)
-        return select(*arguments)
+        return select(*arguments, **options)
 
-    monkeypatch.setattr(pages, "_select", note)
+    monkeypatch.setattr(pages, "_select_window", note)
     monkeypatch.setattr(statements, "_KEPT", {})
     return seen
 

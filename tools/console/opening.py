@@ -24,8 +24,9 @@ from persistence.accounts.passwords import Passwords
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.channels.types import DEFAULT_GATEWAY
-from persistence.conversations.writes import find_contacts_of, write_conversations
+from persistence.conversations.writes import write_conversations
 from persistence.sql.columns import split
+from persistence.stamps import Unread
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.messages import message
 from persistence.users import add_member, find_member
@@ -118,9 +119,9 @@ def fill(service: RunningService, count: int) -> None:
             service.database, message, message_rows(workspace, count, people, start), count, progress, "messages"
         )
     with service.database.writing() as tx:
-        newest = tx.execute(select(message.c.id).order_by(message.c.id.desc()).limit(people)).scalars().all()
-        for some in split(sorted(newest)):
-            write_conversations(tx, workspace, find_contacts_of(tx, workspace, some), {})
+        newest = select(message.c.contact_id).order_by(message.c.id.desc()).limit(people)
+        for some in split(sorted(set(tx.execute(newest).scalars()))):
+            write_conversations(tx, workspace, dict.fromkeys(some, Unread.MORE), dict.fromkeys(some, 1))
         tx.execute(text("ANALYZE"))
 
 

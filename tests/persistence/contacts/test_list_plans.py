@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert, text
 
-from persistence.contacts.records import CONTACTS, CONTACTS_V1
+from persistence.contacts.records import CONTACTS_V1
 from persistence.database import Database
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list
-from persistence.sql import pages
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact
 from persistence.workspaces import Workspace
@@ -64,18 +63,6 @@ def explain(database: Database, read_pages: Callable[[], list[str]]) -> list[str
 
 
 @on_postgresql
-@pytest.mark.parametrize(("spec", "count"), [(CONTACTS, 2), (CONTACTS_V1, 1)], ids=["v2", "v1"])
-@pytest.mark.parametrize("values", [{}, {"deleted": True}], ids=str)
-def test_a_page_reads_each_contact_once(
-    database: Database, workspace: Workspace, crowd: None, spec: ListSpec, count: int, values: dict[str, Any]
-) -> None:
-    plans = explain(database, lambda: read(database, workspace, spec, values))
-
-    # Once more for `one` contact, whose workspace tells which fields there are.
-    assert [len(re.findall(" on contact (?!one)", plan)) for plan in plans] == [1] * count
-
-
-@on_postgresql
 @pytest.mark.own_session
 def test_contacts_that_a_deep_page_skips_are_not_read(database: Database, workspace: Workspace, crowd: None) -> None:
     with database.create_patient_engine().connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -84,13 +71,3 @@ def test_contacts_that_a_deep_page_skips_are_not_read(database: Database, worksp
     (plan,) = explain(database, lambda: read(database, workspace, CONTACTS_V1, {}, page=30))
 
     assert re.search(r"Index Only Scan (Backward )?using ix_contact_page", plan)
-
-
-@pytest.mark.parametrize("values", [{}, {"deleted": True}, {"reverse": True}], ids=str)
-def test_it_is_the_same_page_as_when_they_are_chosen_first(
-    database: Database, workspace: Workspace, crowd: None, monkeypatch: pytest.MonkeyPatch, values: dict[str, Any]
-) -> None:
-    at_once = read(database, workspace, CONTACTS, values)
-    monkeypatch.setattr(pages, "fetch_rows", lambda *_arguments, **_options: None)
-
-    assert read(database, workspace, CONTACTS, values) == at_once

@@ -9,11 +9,11 @@ import orjson
 import pytest
 from sqlalchemy import event, select, update
 
+from persistence import pages
 from persistence.database import Database
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_numbered_list
 from persistence.messages.records import MESSAGES_V1
-from persistence.sql import numbered_pages
 from persistence.tables.messages import DELETED, message
 from persistence.workspaces import Workspace
 from tests.conftest import Clock
@@ -25,8 +25,8 @@ Fetch = Callable[[int], list[int]]
 
 @pytest.fixture(autouse=True)
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numbered_pages, "STEP", 3)
-    monkeypatch.setattr(numbered_pages, "DEEP", 8)
+    monkeypatch.setattr(pages, "STEP", 3)
+    monkeypatch.setattr(pages, "DEEP", 8)
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from persistence.database import Database, Transaction, open_serving_database
 from persistence.errors import LostRace, RecordMissing, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, fetch_list
-from persistence.sql.pages import one_snapshot
 from persistence.statements import PREPARED_AFTER
 from persistence.workspace_writes import create_workspace
 from relayboard.base.settings import load_settings
@@ -77,8 +76,6 @@ def test_settings_travel_with_every_transaction_whatever_others_left_in_the_sess
 
     with pooled.reading() as tx:
         assert [tuple(tx.execute(SETTINGS).one()) for _ in range(2)] == [OURS, OURS]
-        with one_snapshot(tx):
-            assert tuple(tx.execute(SETTINGS).one()) == OURS
     with pooled.writing() as tx:
         assert tuple(tx.execute(SETTINGS).one()) == PATIENT
         with tx.connection.begin_nested():

@@ -3,26 +3,26 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import delete
 
+from persistence import pages
 from persistence.database import Database
 from persistence.errors import RecordMissing
 from persistence.labels import LABELS_V1, create_label
 from persistence.lists import ListQuery, fetch_numbered_list
-from persistence.sql import numbered_pages
-from persistence.sql.numbered_pages import NumberedPage
+from persistence.pages import Page
 from persistence.tables.messages import label
 from persistence.workspaces import Workspace
 from tests.conftest import Clock
 
-Fetch = Callable[[int], NumberedPage]
+Fetch = Callable[[int], Page]
 
 
 @pytest.fixture
 def fetch(database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> Fetch:
     """Fetches a page of two of the workspace's seven labels, which are a long list here."""
-    monkeypatch.setattr(numbered_pages, "LONG_LIST", 5)
+    monkeypatch.setattr(pages, "LONG_LIST", 5)
     add(database, workspace, *"ABCDEFG")
 
-    def fetch_page(number: int) -> NumberedPage:
+    def fetch_page(number: int) -> Page:
         with database.reading() as tx:
             return fetch_numbered_list(ListQuery(tx, workspace), LABELS_V1, number, 2)
 

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
-from persistence.changes import ERRORS
 from persistence.channels.gateway_leases import GatewaySend, SendOutcome, begin_sends, lease_sends, record_sends
 from persistence.channels.health import GatewayCall
 from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.database import Database, utc_now
 from persistence.sql.due_work import MUCH, Share
+from persistence.stamps import ERRORS
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel, gateway_call
 from persistence.tables.messages import gateway_send, message

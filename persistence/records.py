@@ -1,0 +1,313 @@
+"""Records as clients see them. A record is declared once: its columns, records inside of it, related rows, documents
+that people see otherwise than they are stored. The database reads columns, one statement for a page or for one record,
+and Python makes the records, of which orjson writes the JSON. For the database that takes longer: it looks up the type
+of every value, and fields of contacts one by one.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import Any, ClassVar
+
+import orjson
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    FromClause,
+    Integer,
+    Null,
+    Numeric,
+    Select,
+    String,
+    Text,
+    any_,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal_column,
+    select,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
+
+from persistence.sql.columns import BigId, JsonIndexed, UtcDateTime
+
+Values = Sequence[Any]
+Shown = dict[str, Any]
+"""A record as orjson writes it; documents that are stored as JSON are in it as they are (`orjson.Fragment`)."""
+OfPage = Callable[[FromClause, bool], ColumnElement[Any]]
+"""A column that only the first row of a page has: made from the ids of the page, for SQLite or not."""
+
+WORKSPACE = bindparam("asking_workspace", None, type_=Integer, required=False)
+"""The workspace that asks, in declarations."""
+SIGN_IN = bindparam("asking_sign_in", None, type_=BigId, required=False)
+"""The sign-in that asks."""
+
+TIME_ENDS = {27: "", 19: ".000000Z", **{20 + digits: f"{'0' * (6 - digits)}Z" for digits in range(1, 7)}}
+"""What a time lacks, by its length: PostgreSQL leaves out zeros at the end of a fraction."""
+ONE: ColumnElement[int] = literal_column("1", Integer)
+
+
+class Template(FunctionElement[Any]):
+    """An expression that differs between the databases; `{0}` and `{1}` in its text are the arguments."""
+
+    name = "template"
+    inherit_cache = True
+    texts: ClassVar[Mapping[str, str]]
+
+    def __init_subclass__(cls, *, sqlite: str, postgresql: str, kind: TypeEngine[Any]) -> None:
+        super().__init_subclass__()
+        cls.inherit_cache = True
+        cls.texts = {"sqlite": sqlite, "postgresql": postgresql}
+        cls.type = kind
+
+
+@compiles(Template)
+def _template(element: Template, compiler: SQLCompiler, **options: Any) -> str:
+    parts = [compiler.process(clause, **options) for clause in element.clauses]
+    return element.texts[compiler.dialect.name].format(*parts)
+
+
+class _TimeText(Template, sqlite="{0}", postgresql="({0} AT TIME ZONE INTERVAL '0')::text", kind=String()):
+    """A time in UTC, as the database writes it."""
+
+
+class Record:
+    """A record, or a part of one: an object with these fields, which are columns, records, `Related`, `Document`, or
+    plain values. It is null where `present` is. `show` makes of it what people see.
+    """
+
+    def __init__(
+        self,
+        fields: Mapping[str, Any],
+        *,
+        present: ColumnElement[Any] | None = None,
+        show: Callable[[Shown], Shown] | None = None,
+    ) -> None:
+        self.fields = fields
+        self.show = show
+        self._make = _maker_of(fields)
+        self._parts = [_part(field) for field in fields.values()]
+        self._present = present
+        inner = [column for part in self._parts for column in part.columns]
+        self.columns: list[ColumnElement[Any] | OfPage] = inner if present is None else [present, *inner]
+
+    @property
+    def own_columns(self) -> list[ColumnElement[Any]]:
+        """The columns of a record that has nothing related."""
+        found = [each for each in self.columns if isinstance(each, ColumnElement)]
+        assert len(found) == len(self.columns), "related rows are read for pages"
+        return found
+
+    def build(self, columns: Iterator[Values], ids: Values) -> list[Any]:
+        """The records of a page, from the values of its next columns."""
+        present = None if self._present is None else next(columns)
+        if present is not None and not any(each is not None for each in present):
+            for _ in self.columns[1:]:
+                next(columns)
+            return [None] * len(ids)
+        made = self._make([part.build(columns, ids) for part in self._parts])
+        made = made if self.show is None else [self.show(each) for each in made]
+        return made if present is None else _where(present, made)
+
+    def read(self, rows: Sequence[Values]) -> list[Shown]:
+        """The records in rows of `columns`, at whose end are the ids."""
+        if not rows:
+            return []
+        columns = list(zip(*rows, strict=True))
+        return self.build(iter(columns), columns[-1])
+
+
+def optional(present: ColumnElement[Any], fields: Mapping[str, Any]) -> Record:
+    """A record inside of another one, for outer joins: null where `present` is null."""
+    return Record(fields, present=present)
+
+
+class Related:
+    """A list of what belongs to a record: `item` of the rows of `source` whose `link` is the record's id, or `owner`, a
+    column of its table. The item is a record or a column.
+    """
+
+    def __init__(
+        self,
+        link: ColumnElement[Any],
+        source: FromClause,
+        item: Record | ColumnElement[Any],
+        *order_by: ColumnElement[Any],
+        where: ColumnElement[bool] | None = None,
+        owner: ColumnElement[Any] | None = None,
+    ) -> None:
+        self._item = item if isinstance(item, Record) else _Value(item)
+        self._owner = owner
+        rows = select(link, *self._item.own_columns).select_from(source).order_by(*order_by)
+        self._rows = rows if where is None else rows.where(where)
+        self._link = link
+        self.columns: list[ColumnElement[Any] | OfPage] = [self._of_page] if owner is None else [owner, self._of_page]
+
+    def build(self, columns: Iterator[Values], ids: Values) -> list[Any]:
+        owners = ids if self._owner is None else next(columns)
+        links, *values = _gathered(next(columns))
+        if not links:
+            return [[]] * len(ids)
+        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        for link, item in zip(links, self._item.build(iter(values), links), strict=True):
+            found[link].append(item)
+        return [found.get(owner, ()) for owner in owners]
+
+    def _of_page(self, picked: FromClause, is_sqlite: bool) -> ColumnElement[Any]:
+        ids = select(picked.c.id)
+        if self._owner is not None:
+            table: Any = self._owner.table
+            ids = select(self._owner).where(table.c.id.in_(ids))
+        # For an array of ids PostgreSQL goes through the index once, for a join once for each id.
+        is_theirs = self._link.in_(ids) if is_sqlite else self._link == any_(func.array(ids.scalar_subquery()))
+        return _gather(self._rows.where(is_theirs), is_sqlite)
+
+
+class Document:
+    """A stored document of which people see something else: `show` makes it of the documents of a page and of the rows
+    of `known`, which are read once.
+    """
+
+    def __init__(
+        self,
+        column: ColumnElement[Any],
+        known: Select[*tuple[Any, ...]],
+        show: Callable[[Iterable[Any], Iterable[Sequence[Any]]], Iterable[Any]],
+    ) -> None:
+        self._show = show
+        self.columns: list[ColumnElement[Any] | OfPage] = [
+            cast(column, Text),
+            lambda _picked, is_sqlite: _gather(known, is_sqlite),
+        ]
+
+    def build(self, columns: Iterator[Values], _ids: Values) -> Iterable[Any]:
+        documents = _parse_documents(next(columns))
+        return self._show(documents, zip(*_gathered(next(columns)), strict=True))
+
+
+class _Value:
+    """The values of a column."""
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        self.own_columns = [readable(column)]
+        self.columns: list[ColumnElement[Any] | OfPage] = [*self.own_columns]
+        self._write: Callable[[Values], Iterable[Any]] | None = _writer(column.type)
+
+    def build(self, columns: Iterator[Values], _ids: Values) -> Iterable[Any]:
+        values = next(columns)
+        return values if self._write is None else self._write(values)
+
+
+class Parsed(_Value):
+    """A stored document for those who look into it, in `show` of its record."""
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        super().__init__(column)
+        self._write = _parse_documents
+
+
+class _Constant:
+    """What is the same in each record."""
+
+    columns: ClassVar[list[ColumnElement[Any] | OfPage]] = []
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def build(self, _columns: Iterator[Values], ids: Values) -> Iterable[Any]:
+        return repeat(self._value, len(ids))
+
+
+def write_record(record: Shown) -> str:
+    """The JSON of a record."""
+    return orjson.dumps(record).decode()
+
+
+def select_records(
+    record: Record, source: FromClause, source_id: ColumnElement[int], picked: FromClause, *, is_sqlite: bool
+) -> Select[*tuple[Any, ...]]:
+    """The columns of the records whose ids are in `picked`, which is a CTE; whoever adds others adds the id last."""
+    # Only the first row has what is read for the whole page: records are found by a plan that does not depend on it.
+    is_first = picked.c.id == select(picked.c.id).limit(ONE).scalar_subquery()
+    columns = [
+        each if isinstance(each, ColumnElement) else case((is_first, each(picked, is_sqlite)))
+        for each in record.columns
+    ]
+    return select(*columns).select_from(picked.join(source, source_id == picked.c.id))
+
+
+def _maker_of(names: Iterable[str]) -> Callable[[Sequence[Iterable[Any]]], list[Shown]]:
+    """Makes records of columns with these names, with a display of a dictionary: `dict(zip(names, row))` takes twice as
+    long.
+    """
+    places = {name: f"v{number}" for number, name in enumerate(names)}
+    shown = ", ".join(f"{name!r}: {place}" for name, place in places.items())
+    made: Callable[[Sequence[Iterable[Any]]], list[Shown]] = eval(
+        f"lambda columns: [{{{shown}}} for {', '.join(places.values())}, in zip(*columns)]"
+    )
+    return made
+
+
+def _part(field: Any) -> Record | Related | Document | _Value | _Constant:
+    if isinstance(field, (Record, Related, Document, Parsed)):
+        return field
+    return _Value(field) if isinstance(field, ColumnElement) and not isinstance(field, Null) else _Constant(_of(field))
+
+
+def _of(field: Any) -> Any:
+    return None if isinstance(field, Null) else field
+
+
+def readable(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """A column as texts and numbers, which no driver converts."""
+    if isinstance(column.type, UtcDateTime):
+        return _TimeText(column)
+    return cast(column, Text) if isinstance(column.type, (JSON, JsonIndexed, Numeric)) else column
+
+
+def _writer(kind: TypeEngine[Any]) -> Callable[[Values], Iterable[Any]] | None:
+    if isinstance(kind, UtcDateTime):
+        return _write_times
+    if isinstance(kind, (JSON, JsonIndexed, Numeric)):
+        return _write_documents
+    return _write_booleans if isinstance(kind, Boolean) else None
+
+
+def _write_times(values: Values) -> Iterable[str | None]:
+    return [None if value is None else value.replace(" ", "T") + TIME_ENDS[len(value)] for value in values]
+
+
+def _write_documents(values: Values) -> Iterable[orjson.Fragment | None]:
+    return [None if value is None else orjson.Fragment(value) for value in values]
+
+
+def _parse_documents(values: Values) -> Iterable[Any]:
+    parsed: list[Any] = orjson.loads(f"[{','.join([value or 'null' for value in values])}]")
+    return parsed
+
+
+def _write_booleans(values: Values) -> Iterable[bool | None]:
+    return [None if value is None else bool(value) for value in values]
+
+
+def _where(present: Values, made: Sequence[Any]) -> list[Any]:
+    return [None if value is None else each for value, each in zip(present, made, strict=True)]
+
+
+def _gather(rows: Select[*tuple[Any, ...]], is_sqlite: bool) -> ColumnElement[Any]:
+    """All rows in one value: a list for each column."""
+    listed = rows.with_only_columns(*(each.label(f"c{number}") for number, each in enumerate(rows.selected_columns)))
+    found = listed.subquery()
+    pack, gather = (func.json_array, func.json_group_array) if is_sqlite else (func.json_build_array, func.json_agg)
+    return select(cast(pack(*(gather(each) for each in found.c)), Text)).select_from(found).scalar_subquery()
+
+
+def _gathered(values: Values) -> list[list[Any]]:
+    """The columns in the one value that `_gather` makes; PostgreSQL has null for those of no rows."""
+    text = next((value for value in values if value is not None), None)
+    return [] if text is None else [each or [] for each in orjson.loads(text)]
