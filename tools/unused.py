@@ -2,6 +2,7 @@
 that other programs use are listed here with the reason.
 """
 
+import re
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -93,7 +94,8 @@ def _list_works() -> list[str]:
     """The functions of commands as their declarations name them."""
     nouns = build_program().commands.values()
     commands = [each for noun in nouns for each in (noun.commands.values() if isinstance(noun, Group) else [noun])]
-    return [each.work for each in commands if isinstance(each, Action)]
+    kinds = Path("relayboard/commands/kinds.py").read_text(encoding="utf-8")
+    return [each.work for each in commands if isinstance(each, Action)] + re.findall(r'"(persistence\.[\w.]+)"', kinds)
 
 
 def _is_declaration(filename: Path | str) -> bool:
