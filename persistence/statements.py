@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import date, datetime
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from types import UnionType
 from typing import Annotated, Any, Generic, ParamSpec, get_args, get_origin, overload
 
@@ -108,11 +108,11 @@ class Compiled:
         self._writers = {name: write for name, write in writers.items() if name in free}
         self._statement, self._dialect = statement, dialect
 
-    def send(self, tx: Transaction, values: Values, *, may_prepare: bool, as_texts: bool = False) -> tuple[Rows, int]:
-        """The rows, as the driver gives them or as its texts, and how many the statement changed."""
+    def send(self, tx: Transaction, values: Values, *, may_prepare: bool) -> tuple[Rows, int]:
+        """The rows as the driver gives them, and how many the statement changed."""
         is_prepared = may_prepare and tx.can_prepare and _is_prepared(tx.connection, self)
         text = self.execution if is_prepared else self.text
-        return _execute(tx.connection, text, self.parameters(values), as_texts=as_texts)
+        return _execute(tx.connection, text, self.parameters(values))
 
     def parameters(self, values: Values) -> Any:
         found = {**self._constants, **values}
@@ -267,7 +267,7 @@ def among(column: ColumnElement[Any], listed: Sequence[Any] | BindParameter[Any]
     return Among(column, listed, kind)
 
 
-def fetch_rows(
+def execute_kept(
     tx: Transaction,
     parts: Sequence[object],
     variant: Shape,
@@ -276,13 +276,11 @@ def fetch_rows(
     values: Values,
     *,
     is_even: bool = False,
-    as_texts: bool = False,
-) -> Rows | None:
+) -> Rows:
     """The rows of the statement that `build` makes of `parts`, `variant` and `conditions`: it is kept for those, and
     gets the values of the conditions and the other `values`, by name. The parts are objects that exist once, and
-    contain no value that changes. Values have the types of the driver, or are its texts, which nothing converts
-    (PostgreSQL). `is_even` says that one plan is good for all values, so that the statement may be prepared. None for a
-    statement that cannot be kept.
+    contain no value that changes. Values have the types of the driver. `is_even` says that one plan is good for all
+    values, so that the statement may be prepared. A statement whose text depends on values is built each time.
     """
     shapes = [shape_of(each, tx.dialect) for each in conditions]
     shape = (tx.dialect.name, *map(id, parts), *variant, *[text for text, _ in shapes])
@@ -294,25 +292,10 @@ def fetch_rows(
         _KEPT[shape] = (made, parts) if len(made.given) == len(given) else None
     kept = _KEPT.get(shape)
     if kept is None:
-        return None
+        return tx.execute(build(), values or None).all()
     made = kept[0]
     found = dict(zip(made.given, [each.effective_value for each in given], strict=True))
-    return made.send(tx, {**found, **values}, may_prepare=is_even, as_texts=as_texts)[0]
-
-
-def execute_kept(
-    tx: Transaction,
-    parts: Sequence[object],
-    variant: Shape,
-    conditions: Sequence[ColumnElement[bool]],
-    build: Callable[[], Select[*tuple[Any, ...]]],
-    values: Values,
-    *,
-    is_even: bool = False,
-) -> Rows:
-    """The same, also of a statement that cannot be kept."""
-    found = fetch_rows(tx, parts, variant, conditions, build, values, is_even=is_even)
-    return tx.execute(build(), values or None).all() if found is None else found
+    return made.send(tx, {**found, **values}, may_prepare=is_even)[0]
 
 
 @lru_cache(maxsize=MOST_KEPT)
@@ -391,7 +374,7 @@ def parameters_of(table: Table, names: Iterable[str] | None = None) -> dict[str,
     return {each.key: param(each.key, each.type) for each in kept}
 
 
-def _execute(connection: Connection, text: str, parameters: Any, *, as_texts: bool = False) -> tuple[Rows, int]:
+def _execute(connection: Connection, text: str, parameters: Any) -> tuple[Rows, int]:
     """The rows of a statement, and how many it changed. SQLAlchemy's own way takes twice as long: it makes a context
     and a result with the names of its columns, which nobody asks for here. Whoever listens to the statements of the
     connection hears of it, and errors are SQLAlchemy's.
@@ -399,8 +382,6 @@ def _execute(connection: Connection, text: str, parameters: Any, *, as_texts: bo
     driver = connection.connection
     try:
         cursor: Any = driver.cursor()
-        if as_texts:
-            cursor.string_types = _texts()
     except Exception as error:
         raise translated(connection, error, text, parameters) from error
     for hear in connection.dispatch.before_cursor_execute:
@@ -465,14 +446,6 @@ def _as_literal(value: object) -> str | None:
     if isinstance(value, (bool, int)):
         return str(value).lower()
     return "'" + value.replace("'", "''").replace("%", "%%") + "'" if isinstance(value, str) else None
-
-
-@cache
-def _texts() -> Mapping[int, Any]:
-    """For cursors that return all values as texts."""
-    from psycopg2 import extensions  # noqa: PLC0415  # SQLite needs no driver
-
-    return dict.fromkeys([*extensions.string_types, JSON_TYPE, JSONB_TYPE, UUID_TYPE], extensions.UNICODE)
 
 
 @compiles(Among, "postgresql")
