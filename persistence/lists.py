@@ -6,13 +6,13 @@ from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Executable, FromClause, Select, Table, func, insert, select
+from sqlalchemy import Column, ColumnElement, Executable, FromClause, Select, Table, bindparam, func, insert, select
 
 from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, Selection, fetch_numbered_page, fetch_page, read_all
 from persistence.records import SIGN_IN, WORKSPACE, Record, write_record
 from persistence.secrets.encryption import Sealed
-from persistence.sql.columns import NO_ID, NumberedColumns, UtcDateTime, is_uuid
+from persistence.sql.columns import NO_ID, BigId, NumberedColumns, UtcDateTime, is_uuid
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
 from persistence.stamps import Changes, clock_time, stamped
@@ -21,6 +21,8 @@ from persistence.tables.changes import record_stamp
 from persistence.tokens import Areas, covers
 from persistence.workspaces import Workspace
 
+WANTED = "wanted_id"
+"""The parameter with the id of one record."""
 RECORDS_PER_STATEMENT = 250
 EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "flow", "before", "after", "reverse", "paths"})
 """Parameters whose values do not matter for the plan of a statement: the same index serves all."""
@@ -112,11 +114,15 @@ class ListSpec:
                 found += [conditions] if isinstance(conditions, ColumnElement) else conditions
         return found
 
-    def read(self, query: ListQuery, *conditions: Condition, order: Order | None = None) -> list[str]:
+    def read(
+        self, query: ListQuery, *conditions: Condition, order: Order | None = None, wanted: int = NO_ID
+    ) -> list[str]:
         """The workspace's records that these conditions name, by their ids unless there is an order, as JSON texts."""
         query.tx.flush()
         mine = [*self._mine(query), *conditions]
-        return read_all(query.tx, self.select(query, order or _by_id(self.table), mine, is_even=True))
+        chosen = self.select(query, order or _by_id(self.table), mine, is_even=True)
+        chosen.asking[WANTED] = wanted
+        return read_all(query.tx, chosen)
 
     def record_of(self, query: ListQuery) -> Record:
         """A record as this list shows it."""
@@ -162,7 +168,7 @@ def read_record(
     tx: Transaction, spec: ListSpec, workspace: Workspace, record_id: int, *, is_agent: bool = False
 ) -> str:
     """One record of a list as JSON text."""
-    (found,) = spec.read(ListQuery(tx, workspace, is_agent=is_agent), spec.table.c.id == record_id)
+    (found,) = spec.read(ListQuery(tx, workspace, is_agent=is_agent), _is_wanted(spec.table), wanted=record_id)
     return found
 
 
@@ -344,6 +350,12 @@ def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[s
 def _owned(table: Table, workspace_id: int) -> Condition:
     """Kept, because to build the condition takes as long as to check a token."""
     return table.c.workspace_id == workspace_id
+
+
+@lru_cache(maxsize=1000)
+def _is_wanted(table: Table) -> Condition:
+    """A condition that is built anew would be compiled to be compared with known ones."""
+    return table.c.id == bindparam(WANTED, None, type_=BigId, required=False)
 
 
 @lru_cache(maxsize=1000)

@@ -10,7 +10,7 @@ added later with an older time. Deleted records make pages overlap, but no recor
 import base64
 import binascii
 import zlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, partial
@@ -103,7 +103,7 @@ class Selection:
     source_id: ColumnElement[int]
     order: Order
     conditions: Sequence[ColumnElement[bool]]
-    asking: Mapping[str, Any] = field(default_factory=dict)
+    asking: dict[str, Any] = field(default_factory=dict)
     is_even: bool = False
 
 
