@@ -3,6 +3,7 @@ when to come again, lists are read if they can be, and afterwards everything goe
 """
 
 import json
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,9 +17,11 @@ import pytest
 import requests
 from sqlalchemy.engine import make_url
 
+import persistence.diagnosis
 import persistence.migrations
 from persistence.labels import create_label
 from persistence.sql.engines import queue_dsn
+from testbed.forked import run_api
 from testbed.running import RunningService, forked_service
 from testbed.running import wait_until as wait_longer
 from testbed.servers import postgres_database
@@ -105,12 +108,24 @@ def setting_of_server(url: str) -> Iterator[None]:
     run(url, "SET default_transaction_read_only = off", "ALTER SYSTEM RESET ALL", "SELECT pg_reload_conf()")
 
 
+def run_api_that_looks_again(listener: socket.socket) -> int:
+    persistence.diagnosis.FAULT_SECONDS = 1.0
+    return run_api(listener)
+
+
+@pytest.fixture
+def looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The API tells what a write has found for a second, not for a minute that the test would wait for."""
+    monkeypatch.setattr("testbed.running.run_api", run_api_that_looks_again)
+
+
 @pytest.fixture
 def own_server() -> Iterator[str]:
     with primary_server() as url:
         yield url
 
 
+@pytest.mark.usefixtures("looks_again")
 @pytest.mark.parametrize("read_only", [setting_of_database, setting_of_server])
 def test_lists_of_a_read_only_database_are_read_and_nothing_is_accepted(
     own_server: str, tmp_path: Path, read_only: Callable[[str], AbstractContextManager[None]]
@@ -244,6 +259,7 @@ def test_a_file_on_a_disk_that_is_read_only_is_told_and_its_lists_are_read_if_th
     assert "Traceback" not in (tmp_path / "api.log").read_text()
 
 
+@pytest.mark.usefixtures("looks_again")
 def test_a_file_that_was_moved_away_takes_no_writes(tmp_path: Path) -> None:
     file = tmp_path / "relayboard.db"
     with served(f"sqlite:///{file}", tmp_path) as service:
