@@ -37,7 +37,7 @@ from persistence.tables.messages import broadcast, message
 from persistence.workspace_writes import create_workspace
 from relayboard.base.settings import Settings, load_settings
 from testbed.servers import postgres_database, postgres_server
-from worker.wake import make_wake
+from worker.app import make_wake
 
 GROUPS = 10
 ALSO_IN_NEXT = 4

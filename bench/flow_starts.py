@@ -31,7 +31,7 @@ from persistence.tables.runs import flow_run
 from persistence.workspaces import find_workspace
 from relayboard.base.settings import load_settings
 from testbed.flow_rows import ask, definition, node, say, store_flow
-from worker.wake import make_wake
+from worker.app import make_wake
 
 PATIENCE_SECONDS = 3600.0
 ALONE = 500

@@ -17,8 +17,7 @@ from handlers.asgi.console import Bypass, Console
 from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
-from handlers.asgi.health import Check, Health
-from handlers.asgi.metrics import Traced
+from handlers.asgi.health import Check, Health, Traced
 from handlers.asgi.plain_responses import ClientGone, Refusal
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.response_check import ResponseCheck

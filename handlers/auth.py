@@ -10,7 +10,7 @@ from connexion.lifecycle import ConnexionRequest
 from connexion.security import NO_VALUE
 from starlette.types import Scope
 
-from handlers.asgi.request_checks import check_origin, cookie_in
+from handlers.asgi.request_body import check_origin, cookie_in
 from handlers.contract.operations import OperationRules, check_permission, load_contract
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of

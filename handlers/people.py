@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from handlers.answers import Answer
-from handlers.asgi.request_checks import KNOWN_COOKIE, make_cookie
+from handlers.asgi.request_body import KNOWN_COOKIE, make_cookie
 from handlers.errors import seconds_until
 from handlers.request import PersonRequest, actor_of
 from persistence.accounts.accounts import Attempts

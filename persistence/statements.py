@@ -57,8 +57,6 @@ USES = "uses_of_statements"
 PLACEHOLDER = re.compile(r"%(?:%|\((\w+)\)s)")
 DEED = re.compile(r"\b(?:INSERT INTO|DELETE FROM|UPDATE(?! SET)|FROM) \w+")
 IS_SQLITE = "is_sqlite"
-JSON_TYPE, JSONB_TYPE, UUID_TYPE = 114, 3802, 2950
-"""What PostgreSQL calls the types for which SQLAlchemy gives the driver conversions."""
 
 P = ParamSpec("P")
 Values = Mapping[str, Any]

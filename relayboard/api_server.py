@@ -24,9 +24,8 @@ from relayboard.base.tracing import tracing
 from relayboard.http_protocol import Patience
 from relayboard.processes import follow_lifeline, tell_ready, wait_for_begin
 from relayboard.startup import check_database
-from worker.app import OTHER_QUEUE, SAME_QUEUE, look_for_other_queues
+from worker.app import OTHER_QUEUE, SAME_QUEUE, look_for_other_queues, make_wake
 from worker.errors import QueueError
-from worker.wake import make_wake
 
 logger = logging.getLogger("relayboard.api")
 

@@ -1,31 +1,44 @@
 """The Huey queue that wakes workers and schedules jobs. The work itself is in the database, so a lost queue message
-only costs seconds."""
+only costs seconds.
 
+The messages in the queue: JSON that names a task of a fixed set, so that write access to the queue does not allow
+running code.
+
+Wakes workers by the names of their jobs, after a commit and outside of the request.
+"""
+
+import json
+import logging
+import re
+import threading
 import time
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from persistence.database import Wake
 from persistence.diagnosis import Heartbeat
 from persistence.sql.engines import queue_dsn
 from relayboard.base.private_files import make_file
-from relayboard.base.settings import sqlite_file
-from relayboard.base.tracing import Causes, caused_by
+from relayboard.base.settings import Settings, sqlite_file
+from relayboard.base.tracing import MOST_CAUSES, TRACEPARENT, Causes, carried, caused_by, join_causes
 from relayboard.base.version import program_version
 from worker.errors import QueueError
 from worker.queue_drivers import (
     EmptyData,
     Huey,
+    Message,
     PostgresHuey,
     PostgresStorage,
     RedisHuey,
+    Serializer,
     SqliteHuey,
     failures,
     load_postgresql,
     load_redis,
 )
-from worker.queue_messages import RUN, SWEEP, JsonMessages
 
-if TYPE_CHECKING:  # the jobs load all that workers do, and who only asks the queue needs none of them
+if TYPE_CHECKING:
     from worker.jobs import Job
 
 QUEUE_NAME = "relayboard"
@@ -41,6 +54,19 @@ SAME_QUEUE = "set RELAYBOARD_QUEUE_URL to one queue on all machines, and restart
 
 Run = Callable[[str], None]
 """Does the work of one job."""
+
+RUN = "run_work"
+SWEEP = "sweep_"
+MODULE = "worker.app"
+NAME = re.compile(r"(?:run_work|sweep_[a-z_]{1,32})\Z")
+KIND = re.compile(r"[a-z_]{1,32}\Z")
+ID = re.compile(r"[0-9a-f-]{1,64}\Z")
+
+logger = logging.getLogger("relayboard.wake")
+
+PAUSE_SECONDS = 0.02
+"""Wake-ups of the same job within this time are combined: under load, a queue message per request would only cost time.
+"""
 
 
 class TablesInTurn(PostgresStorage):  # type: ignore[misc]  # huey has no types
@@ -137,6 +163,95 @@ def declare_others(queue: Huey, run: Run, jobs: "Iterable[Job]") -> None:
         queue.task(name=f"{SWEEP}{work.kind}")(_sweep(run, work.kind))
 
 
+class NoMessage(ValueError):
+    """The queue contains something that is not a message of this service; it is logged and dropped."""
+
+
+def _text(value: object, pattern: re.Pattern[str]) -> str:
+    if not isinstance(value, str) or not pattern.match(value):
+        raise ValueError
+    return value
+
+
+class JsonMessages(Serializer):  # type: ignore[misc]  # huey has no types
+    """Huey's serializer for `{"id", "task", "kind", "expires"}`: a wake-up names its job in `kind`, a sweep has
+    `expires`. Traced requests add `causes`, which programs that do not know it leave unread.
+    """
+
+    def _serialize(self, message: Message) -> bytes:
+        task = str(message.name).removeprefix(f"{MODULE}.")
+        kind = message.args[0] if message.args else None
+        expires = message.expires_resolved.isoformat() if message.expires_resolved else None
+        told: dict[str, object] = {"id": message.id, "task": task, "kind": kind, "expires": expires}
+        if message.args[1:] and message.args[1]:
+            told["causes"] = message.args[1]
+        return json.dumps(told).encode()
+
+    def _deserialize(self, data: bytes) -> Message:
+        """Raises NoMessage."""
+        try:
+            given = json.loads(bytes(data))
+            task, kind = _text(given["task"], NAME), given["kind"]
+            arguments = (_text(kind, KIND), _causes(given.get("causes", []))) if task == RUN else ()
+            expires = datetime.fromisoformat(given["expires"]) if given["expires"] is not None else None
+            message_id = _text(given["id"], ID)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise NoMessage("the queue contains something that is not a message") from error
+        return Message(
+            id=message_id,
+            name=f"{MODULE}.{task}",
+            retries=0,
+            retry_delay=0,
+            args=arguments,
+            kwargs={},
+            expires=expires,
+            expires_resolved=expires,
+        )
+
+
+def make_wake(settings: Settings) -> Wake:
+    """The value of `Database.wake` in processes that only wake others."""
+    queue = create_queue(settings.queue_url)
+    return Waker(declare_run(queue, _work_elsewhere)).wake
+
+
+class Waker:
+    """Sends wake-ups from a separate thread, so that a request neither waits for the queue nor fails with it."""
+
+    def __init__(self, send: Callable[[str, Causes], object], pause_seconds: float = PAUSE_SECONDS) -> None:
+        self._send = send
+        self._pause_seconds = pause_seconds
+        self._changed = threading.Condition()
+        self._kinds: dict[str, Causes] = {}
+        self._thread: threading.Thread | None = None
+
+    def wake(self, kinds: frozenset[str]) -> None:
+        """Wake the workers of these jobs soon; returns at once. The current trace goes with it."""
+        trace = carried()
+        with self._changed:
+            for kind in kinds:
+                self._kinds[kind] = join_causes(self._kinds.get(kind, ()), trace)
+            # Started at first use, so that each forked process has its own thread.
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="wake", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _run(self) -> None:
+        pause = threading.Event()
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._kinds)
+                kinds, self._kinds = self._kinds, {}
+            for kind in sorted(kinds):
+                try:
+                    self._send(kind, kinds[kind])
+                except Exception:
+                    # Each queue has its own exceptions, and none may stop later wake-ups; a sweep replaces this one.
+                    logger.warning("the workers of %s could not be woken", kind, exc_info=True)
+            pause.wait(self._pause_seconds)
+
+
 def _sweep(run: Run, kind: str) -> Callable[[], None]:
     def sweep() -> None:
         run(kind)
@@ -158,3 +273,13 @@ def _every(seconds: float) -> Callable[[Any], bool]:
         return True
 
     return is_due
+
+
+def _causes(given: object) -> Causes:
+    if not isinstance(given, list) or len(given) > MOST_CAUSES:
+        raise ValueError
+    return tuple(_text(each, TRACEPARENT) for each in given)
+
+
+def _work_elsewhere(kind: str) -> None:
+    raise RuntimeError(f"{kind} has to be done by a worker process")

@@ -24,13 +24,21 @@ from persistence.sql.due_work import Share
 from relayboard.base.collection import settle_collection
 from relayboard.base.settings import Settings
 from relayboard.base.version import program_version
-from worker.app import create_queue, declare_others, declare_run, declare_sweeps, forget_worker, note_worker
+from worker.app import (
+    Waker,
+    create_queue,
+    declare_others,
+    declare_run,
+    declare_sweeps,
+    forget_worker,
+    make_wake,
+    note_worker,
+)
 from worker.fairness import NICENESS, WakeUpPipe, run_and_notify, wake_all
 from worker.jobs import BEHIND, CALLING, JOBS, LATER, SHARED, Job, JobPool
 from worker.metrics import connections
 from worker.queue_drivers import Consumer, Huey, Scheduler, failures
 from worker.runtime import Runtime, open_http
-from worker.wake import Waker, make_wake
 
 logger = logging.getLogger("relayboard.worker")
 

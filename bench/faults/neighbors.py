@@ -20,7 +20,7 @@ from testbed.gateways import GATEWAY_TYPE
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, running_service, wait_until
 from testbed.servers import postgres_database, postgres_server
-from worker.wake import make_wake
+from worker.app import make_wake
 
 HEALTHY, DEAD = 40, 10
 """Receivers: a fifth of them is dead."""

@@ -25,7 +25,7 @@ from sqlalchemy.engine import make_url
 from bench.machine import Meter, ask
 from bench.plans.data import NAME, Size, build
 from handlers.contract.operations import OperationRules, handler_name, load_contract
-from handlers.contract.parameters import Parameter
+from handlers.contract.schemas import Parameter
 from openapi.bundle import bundle, operations
 from persistence.database import Database, Transaction
 from persistence.migrations import upgrade

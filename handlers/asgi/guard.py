@@ -10,10 +10,9 @@ from contextlib import AsyncExitStack
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handlers.asgi.gateway import hide_secret
-from handlers.asgi.metrics import count_request
+from handlers.asgi.health import count_request
 from handlers.asgi.plain_responses import ClientGone, Refusal, detail_response, header
-from handlers.asgi.request_body import Body, BodyMemory, replay
-from handlers.asgi.request_checks import check_encodings, check_host, check_url, take_media_type
+from handlers.asgi.request_body import Body, BodyMemory, check_encodings, check_host, check_url, replay, take_media_type
 from handlers.request import KEY, RequestContext, context_of
 from relayboard.base.logs import current_request_id, write_line
 from relayboard.base.settings import Settings

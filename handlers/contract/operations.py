@@ -14,8 +14,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
-from handlers.contract.parameters import Parameter, resolve
-from handlers.contract.schemas import Schema, draft4
+from handlers.contract.schemas import Parameter, Schema, draft4, resolve
 from openapi.bundle import GENERATIONS, bundle, operations
 from persistence.errors import NotAllowed
 from persistence.tokens import Credentials, check_area, covers

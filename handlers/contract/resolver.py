@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope
 
 from handlers.answers import Answer
 from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
-from handlers.asgi.request_checks import KNOWN_COOKIE, check_origin, cookie_in
+from handlers.asgi.request_body import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.contract.operations import (
     EVENT_STREAM,
     OperationRules,

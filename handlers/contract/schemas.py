@@ -1,13 +1,20 @@
-"""Compiled JSON schemas: OpenAPI 3.0 schema objects as draft 4 validators, and their errors in the form of the API."""
+"""Compiled JSON schemas: OpenAPI 3.0 schema objects as draft 4 validators, and their errors in the form of the API.
+
+Query parameters as the contract describes them: read, split, converted and checked.
+"""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
+from urllib.parse import parse_qsl
 
 import jsonschema_rs
 
-from persistence.sql.columns import is_uuid
+from persistence.errors import RecordMissing, Refused
+from persistence.sql.columns import is_uuid, read_id
 
 Errors = dict[str, Any]
 
@@ -24,113 +31,6 @@ DROPPED = {
 }
 """`not` says in the contract which fields exclude or need each other; handlers check that with better messages."""
 LANGUAGE = re.compile(r"[a-zA-Z]{3}\Z")
-
-
-def draft4(schema: object) -> Any:
-    """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type; documentation and `x-` keys are removed.
-    The pattern of a value that is looked up (`x-looked-up`) is not checked here: a value of another form is simply not
-    found.
-    """
-    if isinstance(schema, list):
-        return [draft4(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    result: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key in DROPPED or key.startswith("x-") or (key == "format" and "x-looked-up" in schema):
-            continue
-        if key == "properties":
-            result[key] = {name: draft4(part) for name, part in value.items()}
-        else:
-            result[key] = value if key in ("enum", "default", "required") else draft4(value)
-    return _with_null(result) if result.pop("nullable", False) else result
-
-
-def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
-    if "enum" in schema and None not in schema["enum"]:
-        schema["enum"] = [*schema["enum"], None]
-    if isinstance(schema.get("type"), str):
-        schema["type"] = [schema["type"], "null"]
-        return schema
-    return {"anyOf": [{"type": "null"}, schema]}
-
-
-class Schema:
-    """A schema of one contract document; its references lead to the document's named schemas (draft 4 already). It is
-    compiled when first used, only with the named schemas that it reaches: hundreds of schemas, each with a copy of all,
-    would use hundreds of megabytes in every process.
-    """
-
-    def __init__(self, schema: Mapping[str, Any], named: Mapping[str, Any]) -> None:
-        self._schema = schema
-        self._named = named
-
-    @cached_property
-    def _validator(self) -> Any:
-        formats: dict[str, Callable[[str], bool]] = {"uuid": is_uuid}
-        part = draft4(dict(self._schema))
-        if "$ref" in part:
-            part = {"allOf": [{"$ref": part["$ref"]}]}
-        document = {**part, "components": {"schemas": _reach(part, self._named)}}
-        return jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
-
-    def accepts(self, value: object) -> bool:
-        return bool(self._validator.is_valid(value))
-
-    def errors(self, value: object) -> Errors:
-        """What is wrong with a value, keyed by field; empty if it is valid."""
-        return self.examine(value)[0]
-
-    def examine(self, value: object) -> tuple[Errors, str]:
-        """The same, and the word for programs if all problems are of one kind."""
-        found: Errors = {}
-        kinds = set()
-        for error in self._validator.iter_errors(value):
-            for path, text, kind in _explain(error):
-                _place(found, path or ["non_field_errors"], text)
-                kinds.add(KIND_CODES.get(kind, ""))
-        return found, kinds.pop() if len(kinds) == 1 else ""
-
-
-def _reach(part: object, schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """The named schemas that a schema refers to, directly or through others."""
-    reached: dict[str, Any] = {}
-    ahead = [part]
-    while ahead:
-        item = ahead.pop()
-        if isinstance(item, list):
-            ahead += item
-        elif isinstance(item, dict):
-            reference = item.get("$ref")
-            name = reference.rpartition("/")[2] if isinstance(reference, str) else None
-            if name is not None and name not in reached:
-                reached[name] = schemas[name]
-                ahead.append(schemas[name])
-            ahead += item.values()
-    return reached
-
-
-def _explain(error: Any) -> list[tuple[list[Any], str, str]]:
-    path = list(error.instance_path)
-    kind = error.kind.name
-    if kind == "required":
-        return [([*path, error.kind.property], "A value is required.", kind)]
-    if kind == "additionalProperties":
-        return [([*path, name], "There is no field of this name here.", kind) for name in error.kind.unexpected]
-    if kind in ("anyOf", "oneOf"):
-        return _explain_best_branch(error.kind.context, path)
-    return [(path, message_for(kind, error), kind)]
-
-
-def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tuple[list[Any], str, str]]:
-    """The errors of the alternative whose type matches, otherwise of the first one."""
-
-    def is_foreign(branch: list[Any]) -> bool:
-        return any(error.kind.name == "type" and list(error.instance_path) == path for error in branch)
-
-    fitting = [branch for branch in branches if not is_foreign(branch)] or branches[:1]
-    return [explained for error in fitting[0] for explained in _explain(error)]
-
 
 KIND_CODES = {
     "required": "required",
@@ -186,6 +86,34 @@ by their beginning, those of words by the letters that they list."""
 UUID_PATTERN, ID_OR_UUID, TIME_PATTERN = "^[0-9a-fA-F]{8}-", ("^(?:[0-9]{1,19}|", "^([0-9]{1,19}|"), "^(?:(?:000[1-9]"
 BOOLEAN_PATTERN, LETTERS = "^(?:[Tt][Rr][Uu][Ee]|", re.compile(r"\^\[([a-z]+)\]\?\$\Z")
 
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,19}\Z")
+LOST_PLUS = re.compile(r"([Tt][0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
+"""A time zone whose unescaped `+` has become a space in a query string."""
+TRUE_WORDS = {"true", "y", "yes", "1"}
+TIME_PARAMETERS = ("before", "after", "modified_after")
+LONGEST_LIST = 100
+PLACES = {"cursor": "This cursor is not valid.", "page": "This page does not exist."}
+
+
+def draft4(schema: object) -> Any:
+    """An OpenAPI 3.0 schema as JSON Schema draft 4: `nullable` becomes a type; documentation and `x-` keys are removed.
+    The pattern of a value that is looked up (`x-looked-up`) is not checked here: a value of another form is simply not
+    found.
+    """
+    if isinstance(schema, list):
+        return [draft4(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    result: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key in DROPPED or key.startswith("x-") or (key == "format" and "x-looked-up" in schema):
+            continue
+        if key == "properties":
+            result[key] = {name: draft4(part) for name, part in value.items()}
+        else:
+            result[key] = value if key in ("enum", "default", "required") else draft4(value)
+    return _with_null(result) if result.pop("nullable", False) else result
+
 
 def pattern_text(pattern: str) -> str | None:
     """The rule of a pattern; None for one that nobody has put into words."""
@@ -233,6 +161,105 @@ def message_for(kind: str, error: Any) -> str:
     return texts.get(kind) or f"The rule {kind} of the contract is not met."
 
 
+def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
+    if "enum" in schema and None not in schema["enum"]:
+        schema["enum"] = [*schema["enum"], None]
+    if isinstance(schema.get("type"), str):
+        schema["type"] = [schema["type"], "null"]
+        return schema
+    return {"anyOf": [{"type": "null"}, schema]}
+
+
+def _explain(error: Any) -> list[tuple[list[Any], str, str]]:
+    path = list(error.instance_path)
+    kind = error.kind.name
+    if kind == "required":
+        return [([*path, error.kind.property], "A value is required.", kind)]
+    if kind == "additionalProperties":
+        return [([*path, name], "There is no field of this name here.", kind) for name in error.kind.unexpected]
+    if kind in ("anyOf", "oneOf"):
+        return _explain_best_branch(error.kind.context, path)
+    return [(path, message_for(kind, error), kind)]
+
+
+def _explain_best_branch(branches: list[list[Any]], path: list[Any]) -> list[tuple[list[Any], str, str]]:
+    """The errors of the alternative whose type matches, otherwise of the first one."""
+
+    def is_foreign(branch: list[Any]) -> bool:
+        return any(error.kind.name == "type" and list(error.instance_path) == path for error in branch)
+
+    fitting = [branch for branch in branches if not is_foreign(branch)] or branches[:1]
+    return [explained for error in fitting[0] for explained in _explain(error)]
+
+
+class Schema:
+    """A schema of one contract document; its references lead to the document's named schemas (draft 4 already). It is
+    compiled when first used, only with the named schemas that it reaches: hundreds of schemas, each with a copy of all,
+    would use hundreds of megabytes in every process.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], named: Mapping[str, Any]) -> None:
+        self._schema = schema
+        self._named = named
+
+    @cached_property
+    def _validator(self) -> Any:
+        formats: dict[str, Callable[[str], bool]] = {"uuid": is_uuid}
+        part = draft4(dict(self._schema))
+        if "$ref" in part:
+            part = {"allOf": [{"$ref": part["$ref"]}]}
+        document = {**part, "components": {"schemas": _reach(part, self._named)}}
+        return jsonschema_rs.Draft4Validator(document, validate_formats=True, formats=formats)
+
+    def accepts(self, value: object) -> bool:
+        return bool(self._validator.is_valid(value))
+
+    def errors(self, value: object) -> Errors:
+        """What is wrong with a value, keyed by field; empty if it is valid."""
+        return self.examine(value)[0]
+
+    def examine(self, value: object) -> tuple[Errors, str]:
+        """The same, and the word for programs if all problems are of one kind."""
+        found: Errors = {}
+        kinds = set()
+        for error in self._validator.iter_errors(value):
+            for path, text, kind in _explain(error):
+                _place(found, path or ["non_field_errors"], text)
+                kinds.add(KIND_CODES.get(kind, ""))
+        return found, kinds.pop() if len(kinds) == 1 else ""
+
+
+class Unset:
+    """The value of a parameter that was not sent."""
+
+
+def resolve(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema or parameter, with its reference to a component resolved."""
+    reference = schema.get("$ref")
+    if reference is None:
+        return dict(schema)
+    _, _, section, name = str(reference).split("/")
+    return resolve(components[section][name], components)
+
+
+def _reach(part: object, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    """The named schemas that a schema refers to, directly or through others."""
+    reached: dict[str, Any] = {}
+    ahead = [part]
+    while ahead:
+        item = ahead.pop()
+        if isinstance(item, list):
+            ahead += item
+        elif isinstance(item, dict):
+            reference = item.get("$ref")
+            name = reference.rpartition("/")[2] if isinstance(reference, str) else None
+            if name is not None and name not in reached:
+                reached[name] = schemas[name]
+                ahead.append(schemas[name])
+            ahead += item.values()
+    return reached
+
+
 def _place(found: Errors, path: list[Any], text: str) -> None:
     """Put a message at its path; a message about a whole field replaces those about its parts."""
     node = found
@@ -246,3 +273,137 @@ def _place(found: Errors, path: list[Any], text: str) -> None:
         node[last].append(text)
     else:
         node[last] = [text]
+
+
+def _sentences(errors: object) -> Iterator[str]:
+    """The sentences of a tree of errors."""
+    if isinstance(errors, str):
+        yield errors
+    elif isinstance(errors, (list, Mapping)):
+        for each in errors.values() if isinstance(errors, Mapping) else errors:
+            yield from _sentences(each)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One query parameter of an operation, compiled."""
+
+    name: str
+    schema: Schema
+    kind: str
+    is_list: bool
+    is_split: bool
+    is_lookup: bool
+
+    @classmethod
+    def compile(
+        cls, definition: Mapping[str, Any], components: Mapping[str, Any], named: Mapping[str, Any]
+    ) -> "Parameter":
+        schema = resolve(definition["schema"], components)
+        is_list = schema.get("type") == "array"
+        item = resolve(schema["items"], components) if is_list else schema
+        plain = first_branch(item, components)
+        kind = "boolean" if item.get("x-boolean") else str(plain.get("format") or plain.get("type"))
+        if definition["name"] in TIME_PARAMETERS:
+            kind = "time"
+        return cls(
+            name=definition["name"],
+            schema=Schema({**schema, "items": item} if is_list else schema, named),
+            kind="integer" if kind in ("int32", "int64") else kind,
+            is_list=is_list,
+            is_split=not definition.get("x-no-split", False),
+            is_lookup=bool(definition.get("x-lookup", False)),
+        )
+
+    def read(self, texts: list[str]) -> Any:
+        """The value of all occurrences; Unset if they are empty. Raises Refused, which names the parameter. An invalid
+        cursor or page raises RecordMissing, like an unknown one.
+        """
+        if self.is_list:
+            return self._read_list(texts)
+        text = texts[-1]
+        if text == "" and not self.is_lookup:
+            return Unset
+        value = self._convert(text)
+        if not self.schema.accepts(value):
+            raise RecordMissing(PLACES[self.name]) if self.name in PLACES else Refused(self._complaint(value))
+        return self._finish(value)
+
+    def _read_list(self, texts: list[str]) -> Any:
+        pieces = [piece for text in texts for piece in (map(str.strip, text.split(",")) if self.is_split else [text])]
+        if len(pieces) > LONGEST_LIST:
+            raise Refused(f"Parameter {self.name} takes at most {LONGEST_LIST} values.")
+        values = [self._convert(piece) for piece in dict.fromkeys(pieces) if piece]
+        if not values:
+            return Unset
+        if not self.schema.accepts(values):
+            raise Refused(self._complaint(values))
+        return [self._finish(value) for value in values]
+
+    def _convert(self, text: str) -> Any:
+        if self.kind == "integer" and WHOLE_NUMBER.match(text):
+            return int(text)
+        return LOST_PLUS.sub(r"\1+\2", text) if self.kind == "time" else text
+
+    def _finish(self, value: Any) -> Any:
+        if self.kind == "boolean":
+            return str(value).lower() in TRUE_WORDS
+        if self.kind == "time":
+            return read_time(self.name, value)
+        if self.kind == "integer":
+            return read_id(value)
+        return value.lower() if self.kind == "uuid" else value
+
+    def _complaint(self, value: object) -> str:
+        wanted = {
+            "integer": "must be a whole number",
+            "uuid": "must be a UUID",
+            "boolean": "must be true or false",
+            "time": "must be a date or a date and time",
+        }
+        if self.kind in wanted:
+            return f"Parameter {self.name} {wanted[self.kind]}."
+        rules = dict.fromkeys(_sentences(self.schema.errors(value)))
+        return f"Parameter {self.name}: {' '.join(rules)}"
+
+
+def read_time(name: str, text: str) -> datetime:
+    """A date, or date and time, as an aware datetime; without a time zone it is UTC. Raises Refused, which names the
+    parameter. A time that its time zone moves out of the years 1 to 9999 becomes the first or last possible time.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip().upper())
+    except ValueError as error:
+        raise Refused(f"Parameter {name} must be a date or a date and time.") from error
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        edge = datetime.max if moment.year > 1 else datetime.min
+        return edge.replace(tzinfo=UTC)
+
+
+def first_branch(schema: Mapping[str, Any], components: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema, or the first of its alternatives: the form that clients should use."""
+    return resolve(schema["anyOf"][0], components) if "anyOf" in schema else dict(schema)
+
+
+def read_query(query_string: bytes, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """The declared parameters that were sent, converted; unknown ones are ignored."""
+    sent: dict[str, list[str]] = {}
+    for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
+        if name in parameters:
+            sent.setdefault(name, []).append(text)
+    values = {name: parameters[name].read(texts) for name, texts in sent.items()}
+    return {name: value for name, value in values.items() if value is not Unset}
+
+
+def check_lookups(values: Mapping[str, Any], parameters: Mapping[str, Parameter], *, needed: bool) -> None:
+    """Raises Refused if several lookup parameters are sent, or none although one is `needed`."""
+    lookups = sorted(name for name, parameter in parameters.items() if parameter.is_lookup)
+    given = [name for name in lookups if name in values]
+    if len(given) > 1:
+        raise Refused(f"Use only one of these parameters: {', '.join(given)}.")
+    if needed and lookups and not given:
+        raise Refused(f"One of these parameters is required: {', '.join(lookups)}.")

@@ -8,12 +8,11 @@ import anyio.to_thread
 from starlette.types import Receive, Scope
 
 from handlers.asgi.plain_responses import Refusal
-from handlers.asgi.request_body import replay
-from handlers.asgi.request_checks import check_form_type, check_json_type
+from handlers.asgi.request_body import check_form_type, check_json_type, replay
 from handlers.asgi.strict_json import StrictJsonError, parse_strict
 from handlers.asgi.uploads import receive_upload
 from handlers.auth import rules_of
-from handlers.contract.parameters import check_lookups, read_query
+from handlers.contract.schemas import check_lookups, read_query
 from handlers.request import context_of
 from persistence.errors import InvalidInput
 from persistence.sql.columns import new_uuid

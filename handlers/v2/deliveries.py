@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from handlers.answers import Answer, ListAnswer, as_json
-from handlers.contract.parameters import read_time
+from handlers.contract.schemas import read_time
 from handlers.request import Request
 from persistence.deliveries import records
 from persistence.deliveries.outbox import count_deliveries

@@ -1,7 +1,7 @@
 """`/api/v2/exports.json`."""
 
 from handlers.answers import Answer, ListAnswer, created_record, with_link
-from handlers.contract.parameters import read_time
+from handlers.contract.schemas import read_time
 from handlers.request import Request
 from persistence.exports import exports
 from persistence.exports.exports import EXPORTS

@@ -7,7 +7,7 @@ import pytest
 from openapi_spec_validator import validate
 
 from handlers.contract.operations import EACH, OPEN
-from handlers.contract.parameters import first_branch
+from handlers.contract.schemas import first_branch
 from openapi.bundle import FOR_GENERATORS, GENERATIONS, published
 from openapi.table import follow
 from persistence.tokens import AREAS

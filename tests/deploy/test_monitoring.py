@@ -13,7 +13,7 @@ import requests
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from handlers.asgi import metrics as of_api
+from handlers.asgi import health as of_api
 from openapi.bundle import YAML_LOADER
 from persistence.messages.states import UNCERTAIN, WIRED
 from relayboard.base.metrics import deliveries, store_calls

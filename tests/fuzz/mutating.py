@@ -18,7 +18,7 @@ from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from handlers.app import create_app
-from handlers.asgi.request_checks import COOKIE
+from handlers.asgi.request_body import COOKIE
 from openapi.bundle import operations
 from persistence.database import Database
 from persistence.relayers.relayers import claim_phone
@@ -40,7 +40,7 @@ from tests.fuzz.calling import call
 from tests.fuzz.contracts import PATHS, gateway_contract
 from tests.fuzz.memory import Memory
 from tests.fuzz.mutations import mutate
-from worker.wake import make_wake
+from worker.app import make_wake
 
 LANES = 4
 """Requests at the same time."""

@@ -1,21 +1,34 @@
+"""What the queue's messages look like, and which are refused."""
+
 import json
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psycopg
 import pytest
+from huey.registry import Message
 from sqlalchemy.engine import make_url
 
 from persistence.sql.engines import queue_dsn
-from relayboard.base.tracing import causes
+from relayboard.base.tracing import MOST_CAUSES, causes
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from testbed.servers import postgres_database
-from worker.app import QUEUE_NAME, TablesInTurn, create_queue, declare_others, declare_run, declare_sweeps
+from worker.app import (
+    QUEUE_NAME,
+    JsonMessages,
+    NoMessage,
+    TablesInTurn,
+    Waker,
+    create_queue,
+    declare_others,
+    declare_run,
+    declare_sweeps,
+)
 from worker.jobs import JOBS, Job
 from worker.process import GracefulConsumer
 
@@ -227,3 +240,134 @@ def test_a_sweep_is_due_at_once_and_then_not_before_its_time(tmp_path):
     declare_sweeps(queue, lambda kind: None, [Job("webhooks", lambda _: bool, every_seconds=3600)])
 
     assert [len(queue.read_periodic(datetime.now())) for _ in range(3)] == [1, 0, 0]
+
+
+CAUSE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+WAKE = {"id": "7", "task": "run_work", "kind": "webhooks", "expires": None}
+SWEEP = {"id": "8", "task": "sweep_webhooks", "kind": None, "expires": "2026-03-02T08:00:00+00:00"}
+
+
+def read(given: object) -> Message:
+    return JsonMessages().deserialize(json.dumps(given).encode())
+
+
+def written(message: Message) -> object:
+    return json.loads(JsonMessages().serialize(message))
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "arguments"),
+    [
+        (WAKE, "worker.app.run_work", ("webhooks", ())),
+        ({**WAKE, "causes": [CAUSE]}, "worker.app.run_work", ("webhooks", (CAUSE,))),
+        ({**WAKE, "causes": [CAUSE] * MOST_CAUSES}, "worker.app.run_work", ("webhooks", (CAUSE,) * MOST_CAUSES)),
+        (SWEEP, "worker.app.sweep_webhooks", ()),
+    ],
+)
+def test_a_message_comes_out_as_it_went_in(given: dict[str, object], name: str, arguments: tuple[object, ...]) -> None:
+    message = read(given)
+
+    assert (message.id, message.name, message.args, message.kwargs) == (given["id"], name, arguments, {})
+    expires = datetime(2026, 3, 2, 8, tzinfo=UTC) if given is SWEEP else None
+    assert (message.expires, message.expires_resolved) == (expires, expires)
+    assert (message.retries, message.retry_delay) == (0, 0)
+    assert written(message) == given
+
+
+@pytest.mark.parametrize("absent", ["id", "task", "kind", "expires"])
+def test_a_message_has_all_its_parts(absent: str) -> None:
+    with pytest.raises(NoMessage):
+        read({name: value for name, value in WAKE.items() if name != absent})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"id": ""},
+        {"id": 7},
+        {"id": "7\n"},
+        {"task": "run_works"},
+        {"task": "sweep_"},
+        {"kind": None},
+        {"kind": "a b"},
+        {"expires": 5},
+        {"expires": "soon"},
+        {"causes": CAUSE},
+        {"causes": ["x"]},
+        {"causes": [CAUSE] * (MOST_CAUSES + 1)},
+    ],
+)
+def test_a_message_with_a_part_of_another_form_is_refused(changed: dict[str, object]) -> None:
+    with pytest.raises(NoMessage):
+        read({**WAKE, **changed})
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"null", b"5", b"\xff", b"[" * 100_000, b'{"id": "7"'])
+def test_what_is_no_json_object_is_refused(data: bytes) -> None:
+    with pytest.raises(NoMessage):
+        JsonMessages().deserialize(data)
+
+
+class Queue:
+    """Remembers what was sent; the first so many times it fails."""
+
+    def __init__(self, failures=0):
+        self.failures = failures
+        self.sent = []
+        self.changed = threading.Condition()
+
+    def send(self, kind, _causes):
+        with self.changed:
+            self.sent.append(kind)
+            self.changed.notify_all()
+        if len(self.sent) <= self.failures:
+            raise ConnectionError("the queue is down")
+
+    def wait_for(self, count):
+        with self.changed:
+            assert self.changed.wait_for(lambda: len(self.sent) >= count, PATIENCE_SECONDS)
+
+
+def test_each_kind_is_sent():
+    queue = Queue()
+    waker = Waker(queue.send)
+    waker.wake(frozenset({"webhooks", "sending"}))
+    queue.wait_for(2)
+
+    assert queue.sent == ["sending", "webhooks"]
+    assert waker._thread.daemon
+
+
+def test_wake_ups_that_come_together_are_sent_once_and_the_last_is_never_lost():
+    queue = Queue()
+    waker = Waker(queue.send, pause_seconds=0.2)
+    waker.wake(frozenset({"webhooks"}))
+    queue.wait_for(1)
+    for _ in range(100):
+        waker.wake(frozenset({"webhooks"}))
+    waker.wake(frozenset({"sending"}))
+    queue.wait_for(3)
+
+    assert queue.sent == ["webhooks", "sending", "webhooks"]
+
+
+def test_a_queue_that_is_down_does_not_reach_the_caller_and_is_tried_the_next_time(caplog):
+    queue = Queue(failures=1)
+    waker = Waker(queue.send)
+    waker.wake(frozenset({"webhooks"}))
+    queue.wait_for(1)
+    waker.wake(frozenset({"webhooks"}))
+    queue.wait_for(2)
+
+    assert "workers of webhooks could not be woken" in caplog.text
+
+
+def test_the_caller_does_not_wait_for_the_queue():
+    blocked = threading.Event()
+    waker = Waker(lambda *_told: blocked.wait(PATIENCE_SECONDS))
+
+    waker.wake(frozenset({"webhooks"}))
+    waker.wake(frozenset({"sending"}))
+
+    assert not blocked.is_set()
+    blocked.set()

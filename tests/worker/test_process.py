@@ -22,10 +22,10 @@ from testbed.running import wait_until
 from tests.worker.events import Sender
 from tests.worker.receivers import Reply, receiving
 from worker import process as worker_process
+from worker.app import make_wake
 from worker.fairness import WakeUpPipe
 from worker.jobs import BEHIND, Job
 from worker.process import OPEN_FILES, beating, run_sender_process, run_worker_process, wait_for_signals
-from worker.wake import make_wake
 
 UNLIMITED = resource.RLIM_INFINITY
 

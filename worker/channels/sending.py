@@ -7,11 +7,14 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol, cast
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
+from flows.words import cut_between_letters
 from persistence.channels.gateway_leases import (
     GatewaySend,
     SendOutcome,
@@ -26,7 +29,6 @@ from persistence.channels.types import TYPES
 from persistence.database import Transaction
 from persistence.deliveries.records import HIDDEN, hide_in_text, is_secret_name
 from worker.callers import Ask, Finished
-from worker.channels.senders import GatewayRequest, sender_of
 from worker.dispatcher import (
     LEASE_FACTOR,
     AfterCommit,
@@ -54,6 +56,8 @@ SHORTEST_SECRET = 4
 SECRET_SEGMENT = re.compile(r"(?<=/)(?=[^/?#]*[0-9])(?=[^/?#]*[A-Za-z])[A-Za-z0-9_.~-]{20,}(?=[/?#]|\Z)")
 """A part of a path that is a token rather than a word. UUIDs of messages, which are in no template, look like this."""
 
+Config = Mapping[str, Any]
+
 
 def begin_sending(runtime: Runtime) -> Callable[[], bool]:
     return begin_dispatching(runtime, GatewayQueue(runtime), ReceiverSlots(SLOTS, first=FIRST_SLOTS, most=MOST_SLOTS))
@@ -79,6 +83,14 @@ class CallSampler:
             left = min(BURST, left + (now - since) * PER_SECOND)
             self._left[channel_id, outcome] = (left - 1 if left >= 1 else left, now)
         return left >= 1
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRequest:
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: bytes | None
 
 
 def describe_call(
@@ -114,6 +126,21 @@ def describe_call(
 
 def outcome_of(*, is_accepted: bool, is_answered: bool) -> str:
     return ACCEPTED if is_accepted else REFUSED if is_answered else UNANSWERED
+
+
+class Sender(Protocol):
+    """The interface of the module `request` of a channel type; `config` holds the channel's settings."""
+
+    def make_requests(self, send: GatewaySend, config: Config) -> list[GatewayRequest]:
+        """One request for each part of a message, all with the message's id."""
+
+    def is_accepted(self, config: Config, status: int, body: bytes) -> bool:
+        """Whether a response means that the gateway has accepted the part."""
+
+
+@cache
+def sender_of(channel_type: str) -> Sender:
+    return cast(Sender, import_module(f"worker.channels.{channel_type}.request"))
 
 
 def _read(content: bytes) -> str:
@@ -239,3 +266,15 @@ def hand_over(
     if sampler.takes(send.channel_id, outcome):
         call = describe_call(send, request, outcome=outcome, response=response, error=failure, seconds=seconds)
     return SendOutcome(send, is_accepted, has_more=is_accepted and send.part < len(requests), call=call), is_answered
+
+
+def split_text(text: str, length: int) -> list[str]:
+    """Parts of at most `length` characters, cut at white space if there is any in the second half of a part, and
+    otherwise between letters as people see them."""
+    parts = []
+    while len(text) > length:
+        cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))
+        cut = cut if cut > 0 else len(cut_between_letters(text, length))
+        parts.append(text[:cut].rstrip())
+        text = text[cut:].lstrip()
+    return [*parts, text] if text or not parts else parts

@@ -32,8 +32,17 @@ from testbed.running import wait_until
 from tests.conftest import Clock
 from tests.gateways import Parts, holding
 from tests.worker.receivers import Received, Receiver, Reply, receiving
-from worker.channels.senders import GatewayRequest, sender_of
-from worker.channels.sending import BURST, PER_SECOND, CallSampler, begin_sending, describe_call, hand_over, outcome_of
+from worker.channels.sending import (
+    BURST,
+    PER_SECOND,
+    CallSampler,
+    GatewayRequest,
+    begin_sending,
+    describe_call,
+    hand_over,
+    outcome_of,
+    sender_of,
+)
 from worker.http.safe_http import HttpResponse, SafeHttp
 from worker.runtime import Runtime
 

@@ -10,7 +10,7 @@ import phonenumbers
 
 from persistence.channels.gateway_leases import GatewaySend
 from persistence.channels.types.external import PART_LENGTH
-from worker.channels.senders import Config, GatewayRequest, split_text
+from worker.channels.sending import Config, GatewayRequest, split_text
 
 CONTENT_TYPES = {
     "urlencoded": "application/x-www-form-urlencoded",

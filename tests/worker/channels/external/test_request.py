@@ -11,7 +11,7 @@ import pytest
 
 from persistence.channels.gateway_leases import GatewaySend
 from worker.channels.external.request import is_accepted, make_requests
-from worker.channels.senders import GatewayRequest, split_text
+from worker.channels.sending import GatewayRequest, split_text
 
 MESSAGE_UUID = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
 URL = "https://gateway.example.org/send?to={{to_no_plus}}"
