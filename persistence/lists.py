@@ -115,13 +115,14 @@ class ListSpec:
         return found
 
     def read(
-        self, query: ListQuery, *conditions: Condition, order: Order | None = None, wanted: int = NO_ID
+        self, query: ListQuery, *conditions: Condition, order: Order | None = None, wanted: int | None = None
     ) -> list[str]:
         """The workspace's records that these conditions name, by their ids unless there is an order, as JSON texts."""
         query.tx.flush()
         mine = [*self._mine(query), *conditions]
         chosen = self.select(query, order or _by_id(self.table), mine, is_even=True)
-        chosen.asking[WANTED] = wanted
+        if wanted is not None:
+            chosen.asking[WANTED] = wanted
         return read_all(query.tx, chosen)
 
     def record_of(self, query: ListQuery) -> Record:

@@ -303,7 +303,8 @@ def shape_of(condition: ColumnElement[bool], dialect: Dialect) -> tuple[Shape, S
     """
     compiled: Any = condition.compile(dialect=dialect)
     given = tuple(compiled.bind_names)
-    return (compiled.string, *[type(each.type) for each in given]), given
+    named = [each.key for each in given if not each.unique]  # SQLite's text has no names
+    return (compiled.string, *named, *[type(each.type) for each in given]), given
 
 
 def insert_rows(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Select, Update, event, literal, select, update
+from sqlalchemy import ColumnElement, Select, Update, bindparam, event, literal, select, update
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.dml import UpdateBase
 
@@ -23,14 +23,14 @@ from persistence.lists import ListQuery, ListSpec, fetch_list
 from persistence.pages import Page, Position
 from persistence.policies import policy_of
 from persistence.secrets.encryption import Sealed
-from persistence.sql.columns import new_uuid
-from persistence.statements import Compiled, Statement, among, insert_rows, statement
+from persistence.sql.columns import BigId, new_uuid
+from persistence.statements import Compiled, Statement, among, execute_kept, insert_rows, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import label
 from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
 from tests.conftest import Clock
-from tests.factories import make_contact
+from tests.factories import make_contact, make_contacts
 
 USES = 4
 """The first is sent as text, the later ones are prepared on PostgreSQL."""
@@ -414,3 +414,20 @@ def test_the_statement_that_was_kept_first_is_forgotten(
         assert names(read(database, workspace, name="a")) == ["A"]
 
     assert len(seen) == 4
+
+
+def test_conditions_whose_parameters_alone_differ_in_name_are_not_taken_for_each_other(
+    database: Database, workspace: Workspace
+) -> None:
+    make_contacts(database, workspace, 2)
+    named = contact.c.id == bindparam("wanted_id", None, type_=BigId, required=False)
+    with database.reading() as tx:
+        ids = tx.execute(select(contact.c.id).order_by(contact.c.id)).scalars().all()
+
+        def read(condition: ColumnElement[bool], **values: int) -> list[int]:
+            chosen = select(contact.c.id).where(condition)
+            return [one for (one,) in execute_kept(tx, (contact,), ("one",), (condition,), lambda: chosen, values)]
+
+        assert read(named, wanted_id=ids[0]) == [ids[0]]
+        assert read(contact.c.id == ids[1]) == [ids[1]]
+        assert read(named, wanted_id=ids[0]) == [ids[0]]
