@@ -14,7 +14,6 @@ SLOWEST = (
     "tests/test_lint.py",
     "tests/faults/",
     "tests/console/test_console.py",
-    "tests/worker/test_priority.py::test_a_sender_that_starves",
     "tests/quality/test_nodes.py::test_killed_nodes_lose_and_double_nothing",
     "tests/acceptance/test_demo.py",
     "tests/relayboard/every_command/test_answers_at_once.py",
