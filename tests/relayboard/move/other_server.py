@@ -55,6 +55,7 @@ class OtherServer:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # or each body waits for the receipt of its headers
 
             def do_GET(self) -> None:
                 server._answer(self)
