@@ -107,15 +107,17 @@ class Mutating:
     number: int = 0
 
     async def run(self) -> Found:
-        async with running_application(self.app), asyncio.TaskGroup() as lanes:
-            for _ in range(LANES):
-                lanes.create_task(self._ask_on())
+        async with running_application(self.app):
+            await self._get_rights()  # a lane that did not wait for them would ask without any
+            async with asyncio.TaskGroup() as lanes:
+                for _ in range(LANES):
+                    lanes.create_task(self._ask_on())
         return self.found
 
     async def _ask_on(self) -> None:
         while self.number < self.count and len(self.found.found) < MOST_FOUND:
             number, self.number = self.number, self.number + 1
-            if number % TOKENS_LAST == 0:
+            if number and number % TOKENS_LAST == 0:
                 await self._get_rights()
             await self._ask(number, random.Random(f"{self.seed}:{number}"))
 
