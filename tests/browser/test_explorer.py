@@ -79,6 +79,7 @@ def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
         "relayers": {"relayer": filled.rows["channel"][-1].id},
         "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][-1].id},
         "webhook_receivers": {"receiver": filled.rows["channel"][0].uuid},
+        "webhooks": {"receiver": filled.rows["channel"][0].uuid},
         "saved_replies": {"uuid": filled.rows["saved_reply"][-1].uuid},
         "tokens": {"token": filled.rows["api_token"][-1].public},
     }

@@ -44,7 +44,7 @@ def test_the_wheel_holds_every_file_of_the_packages(site: Path) -> None:
         path.relative_to(ROOT)
         for name in PACKAGES
         for path in (ROOT / name).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and path.name != ".DS_Store"
+        if path.is_file() and "__pycache__" not in path.parts and path.name not in (".DS_Store", "README.md")
     }
 
     assert sorted(str(path) for path in files if not (site / path).exists()) == []
