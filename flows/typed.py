@@ -130,7 +130,8 @@ def plain(text: str) -> str:
     if text.isascii():
         return text
     known = _NOT_RAISED.sub(lambda part: unicodedata.normalize("NFKC", part[0]), text.translate(_ODD_TABLE))
-    return str(_OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), known))
+    # `regex` knows digits of a newer Unicode than Python does: these stay as they are.
+    return str(_OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0], digit[0])), known))
 
 
 def same_form(text: str) -> str:

@@ -315,7 +315,7 @@ def _column_of(reference: str) -> int:
 
 def _number(text: str) -> str:
     """Whole numbers without a decimal point."""
-    if text.isdigit() and len(text) < 16:
+    if text.isdecimal() and len(text) < 16:
         return text if text == "0" or text[0] != "0" else str(int(text))
     try:
         return _plain(float(text))
@@ -335,7 +335,7 @@ def _moment(text: str, epoch: datetime, shown: str) -> str:
         if shown == "duration":
             return _duration(timedelta(seconds=round(days * 86400)))
         if shown.startswith("0"):
-            return _number(text).zfill(len(shown)) if text.isdigit() else _number(text)
+            return _number(text).zfill(len(shown)) if text.isdecimal() else _number(text)
         if 0 <= days < 1:
             return str((datetime.min + timedelta(seconds=round(days * 86400))).time())
         if epoch.year == 1899 and days < 60:
@@ -354,14 +354,14 @@ def _duration(long: timedelta) -> str:
 
 PADDED = re.compile("0{2,}")
 """A format that shows zeros before a number: of phones and codes of places."""
-TIME_FORMATS = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
+TIME_FORMATS = {str(each) for each in (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))}
 ASIDE = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]', re.IGNORECASE)
 
 
 def _time_format(number: str, codes: dict[str, str]) -> str:
     code = codes.get(number)
     if code is None:
-        return "duration" if number == "46" else "date" if number.isdigit() and int(number) in TIME_FORMATS else ""
+        return "duration" if number == "46" else "date" if number in TIME_FORMATS else ""
     bare = ASIDE.sub("", code.split(";")[0]).casefold()
     if re.search(r"\[[hms]+\]", bare):
         return "duration"

@@ -169,7 +169,7 @@ def _read_target(text: str) -> Choice:
     header, sign, target = text.rpartition("=")
     if not sign:
         raise CommandFailed(f"{text} does not say what a column means, like Mobile=urn:tel or '#3=urn:tel'")
-    if header.startswith("#") and header[1:].isdecimal():
+    if header.startswith("#") and header[1:].isdecimal() and len(header) < 10:
         return Choice(target, place=int(header[1:]))
     return Choice(target, header)
 

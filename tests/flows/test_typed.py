@@ -22,6 +22,7 @@ from flows.typed import clean, plain, same_form, search_form
         ("1️⃣", "1"),
         ("20 m²", "20 m²"),
         ("½", "½"),
+        ("\U0001ccf0 \U00011de0", "\U0001ccf0 \U00011de0"),
         ("2026–11−26", "2026-11-26"),
     ],
 )

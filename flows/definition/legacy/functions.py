@@ -52,7 +52,7 @@ REMAINDERS = {
 E_NUMBER = "2.718281828459045"
 SPACES = '" \\t"'
 _PLACES = re.compile(r"\{(\d)\}")
-_WHOLE = re.compile(r"-?[0-9]+")
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
 _NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
 _UNIT = re.compile(r'"(d|m|y|ym|md|yd)"', re.IGNORECASE)
 

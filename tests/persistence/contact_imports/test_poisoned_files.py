@@ -52,10 +52,13 @@ def make_book(fill: Callable[[xlsxwriter.worksheet.Worksheet], None] | None = No
     return file.getvalue()
 
 
-def with_part(name: str, content: bytes) -> bytes:
+def with_part(name: str, content: bytes, whole: bytes | None = None) -> bytes:
     """A workbook of which one part is another."""
     made = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(make_book())) as book, zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as changed:
+    with (
+        zipfile.ZipFile(io.BytesIO(whole or make_book())) as book,
+        zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as changed,
+    ):
         for each in book.namelist():
             changed.writestr(each, content if each == name else book.read(each))
     return made.getvalue()
@@ -106,6 +109,19 @@ def test_a_directory_with_another_byte_gives_rows_or_a_sentence() -> None:
         except BadFile:
             refused += 1
     assert refused > 5
+
+
+@pytest.mark.parametrize("number", ["\u00b2", "\U0001ccf0"])
+def test_a_number_in_signs_that_are_no_digits_is_a_text(number: str) -> None:
+    styles = (
+        "<styleSheet><numFmts><numFmt numFmtId='170' formatCode='000'/></numFmts><cellXfs>"
+        f"<xf numFmtId='{number}'/><xf numFmtId='{'9' * 5000}'/><xf numFmtId='170'/></cellXfs></styleSheet>"
+    )
+    cells = "".join(f'<c r="{letter}1" s="{style}"><v>{number}</v></c>' for style, letter in enumerate("ABC"))
+    book = with_part("xl/styles.xml", styles.encode(), with_part(SHEET, rows_of(f'<row r="1">{cells}</row>')))
+
+    with opened_rows(io.BytesIO(book)) as rows:
+        assert list(rows) == [[number] * 3]
 
 
 def test_a_stray_cell_costs_nothing_and_refuses_only_its_row() -> None:

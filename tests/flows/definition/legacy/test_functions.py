@@ -13,6 +13,9 @@ from flows.expressions.templates import evaluate_text
 from flows.expressions.values import XObject
 from tests.flows.corpora.case_values import standing_clock
 
+LONG = "9" * 5000
+"""More digits than `int()` reads."""
+
 
 @pytest.mark.parametrize(
     ("old", "new"),
@@ -47,6 +50,8 @@ def test_functions_are_renamed_and_their_arguments_rearranged(old: str, new: str
         ("WORD(step, 1)", "word(input, 0)"),
         ("WORD(step, -1)", "word(input, -1)"),
         ("WORD(step, contact.n)", "word(input, fields.n - 1)"),
+        (f"WORD(step, {LONG})", f"word(input, {LONG} - 1)"),
+        (f"WORD_SLICE(step, 1, -{LONG})", f"word_slice(input, 0, -{LONG} - 1)"),
         ("WORD(step, 2, TRUE)", 'word(input, 1, " \\t")'),
         ("WORD(step, 2, FALSE)", "word(input, 1, NULL)"),
         ("WORD_COUNT(step, contact.x)", 'word_count(input, if(fields.x, " \\t", NULL))'),
