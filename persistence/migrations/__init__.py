@@ -180,11 +180,3 @@ def revision_on(connection: Connection) -> str | None:
     if not in_transaction:
         connection.rollback()
     return revision
-
-
-def write_revision(engine: Engine, message: str, revision: str) -> None:
-    """Write a revision with the difference between the tables in code and a database at the newest revision."""
-    from alembic import command  # noqa: PLC0415  # see above
-
-    with taking_turns(engine) as connection:
-        command.revision(configuration(connection), message=message, autogenerate=True, rev_id=revision)

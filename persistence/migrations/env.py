@@ -10,7 +10,7 @@ from sqlalchemy import ForeignKeyConstraint, PrimaryKeyConstraint, Table, insert
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.part_indexes import PART_INDEX_NAMES
 from persistence.secrets.encryption import Sealed
-from persistence.sql.columns import UtcDateTime, UuidText
+from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText
 from persistence.tables.conditions import metadata
 from persistence.tables.service import schema_note
 from relayboard.base.version import program_version
@@ -29,6 +29,8 @@ def render_item(kind: str, item: object, _autogenerate: object) -> str | Literal
         return 'sa.DateTime(timezone=True).with_variant(sa.String(27), "sqlite")'
     if kind == "type" and isinstance(item, UuidText):
         return 'sa.String(36).with_variant(postgresql.UUID(as_uuid=False), "postgresql")'
+    if kind == "type" and isinstance(item, JsonIndexed):
+        return 'sa.JSON(none_as_null=True).with_variant(postgresql.JSONB(none_as_null=True), "postgresql")'
     if kind == "type" and isinstance(item, Sealed):
         return "sa.Text()"
     if isinstance(item, PrimaryKeyConstraint) and _is_owned(item.table):
@@ -65,7 +67,6 @@ is_sqlite = connection.dialect.name == "sqlite"
 context.configure(
     connection=connection,
     target_metadata=metadata,
-    render_as_batch=is_sqlite,
     transactional_ddl=True,
     # On PostgreSQL a revision may leave its transaction, to create an index while other processes work.
     transaction_per_migration=not is_sqlite,

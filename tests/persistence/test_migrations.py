@@ -1,13 +1,18 @@
 """The schema's revisions, up and down, on both databases."""
 
+import shutil
+import subprocess
+import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Index, Table, UniqueConstraint, inspect, select, text
+from sqlalchemy import Column, ForeignKey, Index, MetaData, Table, Text, UniqueConstraint, inspect, select, text
 
+from persistence import migrations
 from persistence.database import Database
 from persistence.migrations import (
     FOLDER,
@@ -18,8 +23,12 @@ from persistence.migrations import (
     list_revisions,
     upgrade,
 )
+from persistence.migrations.__main__ import main
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.part_indexes import PART_INDEX_NAMES
+from persistence.policies import policy
+from persistence.sql.columns import BigId
+from persistence.tables import conditions
 from persistence.tables.conditions import metadata
 from persistence.tables.data_jobs import FAILED, PENDING, RUNNING, contact_import
 from persistence.workspace_writes import create_workspace
@@ -134,6 +143,49 @@ def test_revisions_are_known_by_their_files_in_the_order_in_which_alembic_finds_
     found = ScriptDirectory(str(FOLDER)).walk_revisions()
 
     assert list_revisions() == tuple(each.revision for each in found)[::-1]
+
+
+def test_a_revision_is_written_from_the_tables_as_it_runs(
+    empty_database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = FOLDER.parents[1]
+    folder = tmp_path / FOLDER.relative_to(project)
+    shutil.copytree(FOLDER, folder)
+    shutil.copy(project / "pyproject.toml", tmp_path)
+    planned = MetaData(naming_convention=metadata.naming_convention)
+    for table in metadata.sorted_tables:
+        table.to_metadata(planned)
+    planned.tables["label"].append_column(Column("color", Text, server_default=""))
+    kinds = {repr(each.type): each.type for table in metadata.sorted_tables for each in table.c}
+    Table(
+        "reminder",
+        planned,
+        Column("id", BigId, primary_key=True),
+        Column(OWNER, ForeignKey("workspace.id"), nullable=False),
+        Column("contact_id", BigId, ForeignKey("contact.id", ondelete="CASCADE"), nullable=False),
+        *(Column(f"kind_{number}", kind) for number, kind in enumerate(kinds.values())),
+        Index("ix_reminder_page", OWNER, "id"),
+        sqlite_autoincrement=True,
+        info=policy("whom people want to contact again", erased="rows"),
+    )
+    monkeypatch.setattr(conditions, "metadata", planned)
+    monkeypatch.setattr(migrations, "FOLDER", folder)
+    monkeypatch.setattr(migrations, "list_revisions", list_revisions.__wrapped__)
+    newest = list_revisions()[-1]
+
+    assert main(["9999", "add", "reminders"]) == 0
+
+    file = str(folder / "versions" / "9999_add_reminders.py")
+    for step in (["check"], ["format", "--check"]):
+        subprocess.run([sys.executable, "-m", "ruff", *step, file], check=True)
+    upgrade(empty_database.engine)
+    with empty_database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"include_object": _is_compared})
+        assert compare_metadata(context, planned) == []
+    downgrade(empty_database.engine, newest)
+    with empty_database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"include_object": _is_compared})
+        assert compare_metadata(context, metadata) == []
 
 
 def test_a_schema_that_is_too_old_is_told_from_none(empty_database: Database) -> None:
