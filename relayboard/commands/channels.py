@@ -149,7 +149,7 @@ def read_settings(options: Options, channel_type: str) -> dict[str, Any]:
     """The settings of a type that are given. Raises CommandFailed for one that only other types have."""
     own = {setting.name: setting for setting in TYPES[channel_type].settings}
     for setting in (each for name in GATEWAYS for each in TYPES[name].settings):
-        if setting.name not in own and _given_setting(options, setting) is not None:
+        if setting.name not in own and _is_given(options, setting):
             raise CommandFailed(f"{setting.flag} is not a setting of the type {channel_type}")
     given = {name: _given_setting(options, setting) for name, setting in own.items()}
     return {name: value for name, value in given.items() if value is not None}
@@ -194,9 +194,19 @@ def _print_list(options: Options, spec: ListSpec, filters: tuple[str, ...]) -> N
     print_json([orjson.loads(record) for record in page.records])
 
 
+def _is_given(options: Options, setting: Setting) -> bool:
+    """Whether the command line has a setting, as text or as a file, which is not read."""
+    name = _option_name(setting)
+    return any(getattr(options, each, None) not in (None, False) for each in (name, f"{name}_file"))
+
+
+def _option_name(setting: Setting) -> str:
+    return setting.flag.removeprefix("--").replace("-", "_")
+
+
 def _given_setting(options: Options, setting: Setting) -> Any:
     """The value of a setting, None if it is not given. Raises CommandFailed."""
-    name = setting.flag.removeprefix("--").replace("-", "_")
+    name = _option_name(setting)
     if setting.kind in ("text", "url"):
         return given_text(options, name)
     given = getattr(options, name)

@@ -152,6 +152,16 @@ def test_a_gateway_whose_headers_could_not_be_sent_is_not_made(run, api: Api, tm
     assert api.results("/api/v2/channels.json") == []
 
 
+@pytest.mark.parametrize("option", ["--authorization-file", "--send-url-file", "--recognizes-repeats"])
+def test_a_setting_of_another_type_is_refused_before_its_file_is_read(workspace, database, run, capsys, option):
+    add_channel(database, workspace, uuid=CHANNEL)
+    given = [option, "nowhere"] if option.endswith("-file") else [option]
+
+    status = main(["channel", "change", CHANNEL, *given])
+
+    assert (status, capsys.readouterr().err.count("is not a setting of the type android")) == (1, 1)
+
+
 def test_a_changed_record_is_what_the_api_shows(run, api: Api):
     made = {
         "optin": run("optin", "create", "--name", "News")[1],
