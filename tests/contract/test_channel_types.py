@@ -1,12 +1,14 @@
 """No code outside the folders of a channel type names it."""
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from persistence.channels.types import GATEWAYS, RELAYERS, TYPES
+from persistence.channels import types
+from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, RELAYERS, TYPES
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("handlers", "persistence", "worker", "flows", "relayboard", "bench")
@@ -36,6 +38,21 @@ def test_nothing_outside_the_folders_of_a_type_names_it(name: str) -> None:
 
     assert naming == []
     assert len(others) > 400
+
+
+def test_the_usual_gateway_is_the_first_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / "__init__.py").write_text(
+        "from persistence.channels.types.declaration import ChannelType\nTYPE = ChannelType('acme', ('tel',))\n"
+    )
+    monkeypatch.setattr(types, "__path__", [*types.__path__, str(tmp_path)])
+    monkeypatch.setitem(sys.modules, f"{types.__name__}.acme", None)
+    monkeypatch.delitem(sys.modules, f"{types.__name__}.acme")
+
+    declared = types._declared()
+
+    assert [*declared] == [*RELAYERS, DEFAULT_GATEWAY, "acme"]
+    assert declared[DEFAULT_GATEWAY].is_default
 
 
 def test_each_type_has_the_folders_that_its_kind_needs() -> None:

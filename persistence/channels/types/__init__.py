@@ -9,8 +9,9 @@ from persistence.channels.types.declaration import ChannelType
 
 
 def _declared() -> dict[str, ChannelType]:
-    folders = [each.name for each in iter_modules(__path__) if each.ispkg]
-    return {name: import_module(f"{__name__}.{name}").TYPE for name in sorted(folders)}
+    found = [import_module(f"{__name__}.{each.name}").TYPE for each in iter_modules(__path__) if each.ispkg]
+    found.sort(key=lambda each: (not each.is_relayer, not each.is_default, each.name))
+    return {each.name: each for each in found}
 
 
 TYPES = _declared()
@@ -18,4 +19,4 @@ RELAYERS = tuple(name for name, each in TYPES.items() if each.is_relayer)
 GATEWAYS = tuple(name for name, each in TYPES.items() if not each.is_relayer)
 RELAYER = RELAYERS[0]
 """The type of channels that register by the relayer protocol."""
-DEFAULT_GATEWAY = next(name for name in GATEWAYS if TYPES[name].is_default)
+DEFAULT_GATEWAY = GATEWAYS[0]
