@@ -91,7 +91,7 @@ class Record:
         self.fields = fields
         self.show = show
         self._make = _maker_of(fields)
-        self._parts = [_part(field) for field in fields.values()]
+        self._parts = [_part(name, field) for name, field in fields.items()]
         self._present = present
         inner = [column for part in self._parts for column in part.columns]
         self.columns: list[ColumnElement[Any] | OfPage] = inner if present is None else [present, *inner]
@@ -253,14 +253,17 @@ def _maker_of(names: Iterable[str]) -> Callable[[Sequence[Iterable[Any]]], list[
     return made
 
 
-def _part(field: Any) -> Record | Related | Document | _Value | _Constant:
+def _part(name: str, field: Any) -> Record | Related | Document | _Value | _Constant:
     if isinstance(field, (Record, Related, Document, Parsed)):
         return field
-    return _Value(field) if isinstance(field, ColumnElement) and not isinstance(field, Null) else _Constant(_of(field))
-
-
-def _of(field: Any) -> Any:
-    return None if isinstance(field, Null) else field
+    if isinstance(field, ColumnElement) and not isinstance(field, Null):
+        return _Value(field)
+    value = None if isinstance(field, Null) else field
+    try:
+        orjson.dumps(value)
+    except TypeError as error:
+        raise TypeError(f"{name} is a {type(value).__name__} of columns: write Record(...) or Related") from error
+    return _Constant(value)
 
 
 def readable(column: ColumnElement[Any]) -> ColumnElement[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
-from sqlalchemy import insert, literal, text
+from sqlalchemy import insert, literal, select, text
 
 from persistence.contacts.records import CONTACTS
 from persistence.lists import ListQuery, ListSpec, fetch_list
@@ -61,6 +61,13 @@ def test_a_field_can_be_added_anywhere(filled: Api, spec: ListSpec) -> None:
         assert [list(each)[place] for each in added] == ["added"] * 5
         assert [each.pop("added") for each in added] == ['"{x}'] * 5
         assert [list(each.items()) for each in added] == [list(each.items()) for each in before]
+
+
+@pytest.mark.parametrize("inner", [{"uuid": contact.c.uuid}, [contact.c.uuid], contact, select(contact.c.uuid)])
+def test_columns_that_no_record_holds_are_refused_where_they_are_declared(inner: Any) -> None:
+    with pytest.raises(TypeError, match=r"^contact is a \w+ of columns: write Record\(\.\.\.\) or Related$"):
+        Record({"uuid": contact.c.uuid, "contact": inner})
+    assert Record({"contact": {"uuid": None}, "labels": []}).columns == []
 
 
 def test_a_field_can_be_added_to_what_is_made_of_a_whole_row(filled: Api) -> None:
