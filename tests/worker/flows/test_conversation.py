@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import zipfile
+from contextlib import closing
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from persistence.data_jobs import Performer, take_next
 from persistence.data_requests.requests import COPY, create_request
 from persistence.database import Database
 from persistence.lists import ListQuery, read_list
-from persistence.media.store import open_store
+from persistence.media.store import MediaStore, open_store
 from persistence.relayers.relayers import release_channels
 from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
@@ -192,8 +193,27 @@ def test_a_date_is_the_same_moment_at_every_door(
     told |= {kind: api.results(f"/api/{kind}/contacts.json")[0]["fields"] for kind in ("v1", "v2")}
     told["runs"] = values_in(api.results("/api/v2/runs.json")[0]["values"])
 
+    told |= tell_copy(stage, store, amina)
+    told["workspace file"] = tell_file(stage, store, tmp_path / "w.zip", sqlite_template)
+    told["archive"] = tell_archive(stage, store)
+
+    zone = ZoneInfo(MONROVIA)
+    moments = {name: datetime.combine(date.fromisoformat(day), time(), zone) for name, day in DAYS.items()}
+    for door, values in told.items():
+        assert all(RFC_3339.fullmatch(text) for text in values.values()), (door, values)
+        assert {name: datetime.fromisoformat(text) for name, text in values.items()} == moments, door
+        changed = api.post("/api/v2/contacts.json", {"fields": values}, uuid=made["uuid"]).json()
+        assert changed["fields"] == made["fields"], door
+
+
+def values_in(results: dict[str, Any]) -> dict[str, str]:
+    return {name: result["value"] for name, result in results.items()}
+
+
+def tell_copy(stage: Stage, store: MediaStore, contact_id: int) -> dict[str, dict[str, str]]:
+    """What a person gets who asks for a copy."""
     with stage.database.writing() as tx:
-        create_request(tx, stage.workspace, COPY, amina, None, "ann@example.org")
+        create_request(tx, stage.workspace, COPY, contact_id, None, "ann@example.org")
     held = stage.database.write(lambda tx: take_next(tx, stage.workspace.id))
     assert held is not None
     Performer(stage.database, store).perform(held)
@@ -201,36 +221,27 @@ def test_a_date_is_the_same_moment_at_every_door(
     copied = store.open(place)
     assert copied is not None
     with copied.stream, zipfile.ZipFile(copied.stream) as packed:
-        told["copy"] = json.loads(packed.read("contact.jsonl"))["fields"]
-        told["runs of the copy"] = values_in(json.loads(packed.read("runs.jsonl"))["values"])
+        person, run = (json.loads(packed.read(f"{name}.jsonl")) for name in ("contact", "runs"))
+    return {"copy": person["fields"], "runs of the copy": values_in(run["values"])}
 
-    write_workspace(stage.database, KEYS, store, stage.workspace, tmp_path / "w.zip", "")
-    shutil.copy(sqlite_template, tmp_path / "there.db")
-    there = Database(f"sqlite:///{tmp_path / 'there.db'}", keys=KEYS)
-    uuid, *_ = read_workspace(there, store, tmp_path / "w.zip", "")
-    with there.reading() as tx:
-        moved = find_workspace_by_uuid(tx, uuid)
-        assert moved is not None
-        told["workspace file"] = json.loads(read_list(ListQuery(tx, moved), CONTACTS)[0])["fields"]
-    there.close()
 
+def tell_file(stage: Stage, store: MediaStore, path: Path, template: Path) -> dict[str, str]:
+    """What a workspace holds that was read from a file."""
+    write_workspace(stage.database, KEYS, store, stage.workspace, path, "")
+    shutil.copy(template, path.with_suffix(".db"))
+    with closing(Database(f"sqlite:///{path.with_suffix('.db')}", keys=KEYS)) as there:
+        uuid, *_ = read_workspace(there, store, path, "")
+        with there.reading() as tx:
+            moved = find_workspace_by_uuid(tx, uuid)
+            assert moved is not None
+            fields: dict[str, str] = json.loads(read_list(ListQuery(tx, moved), CONTACTS)[0])["fields"]
+    return fields
+
+
+def tell_archive(stage: Stage, store: MediaStore) -> dict[str, str]:
     stage.clock.advance(days=125)
     step = begin_archiving(stage.runtime)
     while step():
         pass
     (archived,) = (each for each in store.list_names() if each.endswith("jsonl.gz"))
-    told["archive"] = values_in(json.loads(next(iter(read_lines(store, archived))))["values"])
-
-    zone = ZoneInfo(MONROVIA)
-    moments = {name: datetime.combine(date.fromisoformat(day), time(), zone) for name, day in DAYS.items()}
-    for door, values in told.items():
-        assert all(RFC_3339.fullmatch(text) for text in values.values()), (door, values)
-        assert {name: datetime.fromisoformat(text) for name, text in values.items()} == moments, door
-    for values in told.values():
-        assert (
-            api.post("/api/v2/contacts.json", {"fields": values}, uuid=made["uuid"]).json()["fields"] == made["fields"]
-        )
-
-
-def values_in(results: dict[str, Any]) -> dict[str, str]:
-    return {name: result["value"] for name, result in results.items()}
+    return values_in(json.loads(next(iter(read_lines(store, archived))))["values"])
