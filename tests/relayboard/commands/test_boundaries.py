@@ -1,25 +1,14 @@
 import json
+from functools import partial
 
 import pytest
 
-from relayboard.cli import main
 from tests.boundary_files import RWANDA
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, database_url, tmp_path):
-    """Runs a command on the test's database; returns its status and the JSON that it prints."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
-
-    def run_command(*arguments):
-        capsys.readouterr()
-        status = main(["boundaries", *arguments])
-        printed = capsys.readouterr()
-        run_command.complaint = printed.err  # type: ignore[attr-defined]
-        return status, json.loads(printed.out) if printed.out else None
-
-    return run_command
+def run(command):
+    return partial(command, "boundaries")
 
 
 @pytest.fixture
@@ -43,13 +32,13 @@ def test_a_file_that_cannot_be_used_is_refused(run, tmp_path, content):
     assert run("import", str(path)) == (1, None)
 
 
-def test_no_more_of_a_file_is_read_than_it_may_have(run, tmp_path):
+def test_no_more_of_a_file_is_read_than_it_may_have(command, run, tmp_path):
     many = tmp_path / "many.geojson"
     many.write_bytes(b"[" + b"[]," * 4_000_000 + b"[]]")
 
     for path, sentence in (("/dev/zero", "more than 64 MiB"), (str(many), "more than 8,000,000 values")):
         assert run("import", path) == (1, None)
-        assert sentence in run.complaint
+        assert sentence in command.complaint
 
 
 def test_aliases_are_added_and_removed_in_any_case(run, file, workspace):

@@ -1,13 +1,12 @@
 """`relayboard media`: how much space the files of a workspace use, and how it is freed."""
 
-import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from relayboard.base.settings import Settings
-from relayboard.cli import main
 from testbed.tokens import SECRET_KEY
 from tests.api import Api
 
@@ -18,20 +17,11 @@ Run = Callable[..., tuple[int, Any]]
 
 
 @pytest.fixture
-def run(capsys: Any, monkeypatch: pytest.MonkeyPatch, settings: Settings, api: Api) -> Run:
-    """Runs a command for the workspace on the test's database; returns its status and the JSON that it prints."""
-    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", settings.database_url)
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Run:
     monkeypatch.setenv("RELAYBOARD_MEDIA_URL", settings.media_url)
     monkeypatch.setenv("RELAYBOARD_SECRET_KEY", SECRET_KEY)
     monkeypatch.setenv("RELAYBOARD_MEDIA_QUOTA_BYTES", "1000")
-
-    def run_command(verb: str, *arguments: str) -> tuple[int, Any]:
-        capsys.readouterr()
-        status = main(["media", verb, "--workspace", api.workspace.uuid, *arguments])
-        printed = capsys.readouterr().out
-        return status, json.loads(printed) if printed else None
-
-    return run_command
+    return partial(run, "media")
 
 
 def upload(api: Api, size: int) -> Any:

@@ -1,4 +1,3 @@
-import json
 import subprocess
 import sys
 
@@ -8,7 +7,6 @@ from sqlalchemy import select
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.channels import channel
-from relayboard.cli import main
 from testbed.patience import PATIENCE_SECONDS
 from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_channel
@@ -17,18 +15,13 @@ NEW = "the-key-of-this-year"
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, database_url, tmp_path):
+def run(command, monkeypatch):
     """Runs a command under a secret key; returns its status, the JSON that it prints, and its errors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
 
     def run_command(key, *arguments, former=""):
         monkeypatch.setenv("RELAYBOARD_SECRET_KEY", key)
         monkeypatch.setenv("RELAYBOARD_SECRET_KEY_FALLBACKS", former)
-        capsys.readouterr()
-        status = main(list(arguments))
-        printed = capsys.readouterr()
-        return status, json.loads(printed.out) if printed.out else None, printed.err
+        return *command(*arguments), command.complaint
 
     return run_command
 
@@ -42,13 +35,13 @@ def test_a_changed_key_is_told_before_anything_is_done(run, workspace):
     assert "stored under another RELAYBOARD_SECRET_KEY" in error and "Traceback" not in error
 
 
-@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("worker",)])
-def test_nothing_is_started_under_a_changed_key(run, workspace, command, monkeypatch):
+@pytest.mark.parametrize("words", [("serve", "--port", "0"), ("worker",)])
+def test_nothing_is_started_under_a_changed_key(run, workspace, words, monkeypatch):
     run(SECRET_KEY, "workspace", "list")
     monkeypatch.setenv("RELAYBOARD_SECRET_KEY", NEW)
     python = [sys.executable, "-m", "relayboard"]
 
-    ended = subprocess.run([*python, *command], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    ended = subprocess.run([*python, *words], capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
 
     assert ended.returncode == 1 and "stored under another RELAYBOARD_SECRET_KEY" in ended.stderr
 

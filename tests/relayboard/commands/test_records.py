@@ -1,7 +1,5 @@
 """The commands that create records that are read-only in the API."""
 
-import json
-
 import pytest
 
 from relayboard.cli import main
@@ -12,21 +10,6 @@ from tests.definition_files import bring_in, make_definition, make_file, say
 NOWHERE = "0f6b9b1a-2f5d-4b0c-9f57-0c8a9b0ddf7e"
 CHANNEL = "aa7d0b9c-22e1-4f8f-8f6d-1b3c5d7e9f00"
 TEMPLATE = ("--name", "reminder", "--channel", CHANNEL, "--locale")
-
-
-@pytest.fixture
-def run(capsys, monkeypatch, database_url, tmp_path, workspace):
-    """Runs a command for the workspace on the test's database; returns its status and the JSON that it prints."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
-
-    def run_command(noun, verb, *arguments):
-        capsys.readouterr()
-        status = main([noun, verb, "--workspace", workspace.uuid, *arguments])
-        printed = capsys.readouterr().out
-        return status, json.loads(printed) if printed else None
-
-    return run_command
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,3 @@
-import json
 from datetime import timedelta
 
 import pytest
@@ -8,7 +7,6 @@ from persistence.resthooks.records import ensure_resthook
 from persistence.resthooks.subscribers import create_subscriber
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
-from relayboard.cli import main
 from testbed.tokens import SECRET_KEY
 from tests.channel_rows import add_channel
 
@@ -17,19 +15,9 @@ REASON = "Nothing was accepted since long ago."
 
 
 @pytest.fixture
-def run(capsys, monkeypatch, database_url, tmp_path):
-    """Runs a command on the test's database; returns its status and the JSON that it prints."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RELAYBOARD_DATABASE_URL", database_url)
+def run(command, monkeypatch):
     monkeypatch.setenv("RELAYBOARD_SECRET_KEY", SECRET_KEY)
-
-    def run_command(*arguments):
-        capsys.readouterr()
-        status = main([str(argument) for argument in arguments])
-        printed = capsys.readouterr().out
-        return status, json.loads(printed) if printed else None
-
-    return run_command
+    return command
 
 
 @pytest.fixture
@@ -102,7 +90,3 @@ def test_subscribers_are_listed_and_switched_on(run, workspace, subscriber):
     assert (before["id"], before["resthook"], before["target_url"]) == (subscriber, "registration", URL)
     assert (before["switched_off_reason"], after["switched_off_reason"]) == (REASON, None)
     assert answer == (0, {"subscriber": subscriber, "was_off": True})
-
-
-def test_a_subscriber_of_nobody_cannot_be_switched_on(run, workspace):
-    assert run("resthook", "switch-on", "--workspace", workspace.uuid, "--subscriber", 7) == (1, None)
