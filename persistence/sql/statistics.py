@@ -12,6 +12,7 @@ LEAST_ROWS = 10_000
 from end to end, also when it has grown."""
 ROWS_OF_INDEX = 1000
 """So much of each index is read, which takes milliseconds for a table of any size."""
+STORES = "SELECT name FROM sqlite_master WHERE name IN ('sqlite_stat1', 'sqlite_stat4') ORDER BY name"
 
 LEARNED_ROWS = 500
 FILLED = """SELECT CAST(activity.relid AS regclass)::text FROM pg_stat_user_tables AS activity
@@ -22,12 +23,18 @@ ORDER BY 1"""
 
 
 def refresh_statistics(database: Database) -> list[str]:
-    """Samples the large tables of a SQLite database, each in a transaction of its own; returns their names. Nothing is
-    to be done on PostgreSQL."""
+    """Samples the large tables of a SQLite database, each in a transaction of its own; returns their names. What
+    somebody let it learn of small ones is forgotten. Nothing is to be done on PostgreSQL."""
     if not database.sqlite:
         return []
     with database.reading() as tx:
         large = [table for table in metadata.sorted_tables if _is_large(tx, table)]
+        stores = tx.execute(text(STORES)).scalars().all()
+        known = set(tx.execute(text("SELECT tbl FROM sqlite_stat1")).scalars() if "sqlite_stat1" in stores else ())
+    if known - {table.name for table in large}:
+        with database.writing() as tx:
+            for store in stores:  # Every connection learns of a dropped table, and of a deleted row none but new ones.
+                tx.execute(text(f"DROP TABLE {store}"))
     for table in large:
         with database.writing() as tx:
             tx.execute(text(f"PRAGMA analysis_limit={ROWS_OF_INDEX}"))

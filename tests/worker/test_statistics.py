@@ -1,7 +1,9 @@
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 import persistence.sql.statistics
+from persistence.labels import LABELS, create_label
+from persistence.lists import ListQuery, fetch_list
 from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from tests.factories import make_contact, make_messages
 from tests.unknown_tables import unknown_table
@@ -29,6 +31,31 @@ def test_the_worker_lets_sqlite_know_its_large_tables_and_leaves_small_ones_unkn
 
     assert (before, step(), known_tables(database)) == (set(), False, {"message", "record_stamp"})
     assert [job.every_seconds for job in JOBS if job.kind == "statistics"] == [3600]
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_sqlite_forgets_that_a_table_was_small_before_its_lists_read_all_of_it(
+    runtime, database, workspace, monkeypatch
+):
+    monkeypatch.setattr(persistence.sql.statistics, "LEAST_ROWS", 50)
+    make_messages(database, workspace, make_contact(database, workspace), 50)
+    with database.writing() as tx:
+        create_label(tx, workspace.id, "Urgent")
+        tx.execute(text("ANALYZE"))
+    seen, plans = [], []
+    event.listen(database.engine, "before_cursor_execute", lambda *given: seen.append(given[2:4]))
+
+    for look in (lambda: None, begin_statistics(runtime)):
+        look()
+        with database.reading() as tx:
+            fetch_list(ListQuery(tx, workspace), LABELS, None, 50)
+            (page,) = [each for each in seen if each[0].startswith("WITH picked")]
+            plan = tx.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {page[0]}", page[1])
+            plans.append([row[-1] for row in plan])
+        seen.clear()
+
+    assert ["SCAN label" in plan for plan in plans] == [True, False]
+    assert known_tables(database) == {"message", "record_stamp"}
 
 
 def test_small_tables_and_those_of_a_server_are_left_alone(database, workspace):
