@@ -46,9 +46,13 @@ class Audited:
 class Policy:
     """`stays` says how long rows stay, or why there are never too many.
 
-    `erased`, with a person: nothing, if a table has nothing of contacts or only ids; `rows` of the contact; or `apart`,
-    as the code that deletes contacts and erases their files does it. Rows in which the column `mentions` names the
-    person go, its texts in `documents` become empty, and `queries` that name an address are removed.
+    `erased`, with a person: nothing, if a table has nothing of contacts or only ids; `rows` of the contact; `deleted`,
+    those that go already when the contact is only deleted; or `apart`, as the code that deletes contacts and erases
+    their files does it. Rows in which the column `mentions` names the person go, its texts in `documents` become empty,
+    and `queries` that name an address are removed.
+
+    `copied` names the list of the rows in the file that a person gets (`LISTS` in persistence/data_requests/). An
+    erasure counts them by this name.
 
     `merged`, the contact into another: rows are `moved`; they are moved `apart`, by the code that knows more about
     them; they are moved unless the other contact has one of the same thing, whose column is named; or they are `left`.
@@ -58,7 +62,8 @@ class Policy:
     """
 
     stays: str
-    erased: Literal["nothing", "rows", "apart"] = "nothing"
+    erased: Literal["nothing", "rows", "deleted", "apart"] = "nothing"
+    copied: str | None = None
     mentions: str | None = None
     documents: tuple[str, ...] = ()
     queries: tuple[str, ...] = ()
@@ -68,6 +73,11 @@ class Policy:
     emptied: tuple[str, ...] = ()
     refers: Mapping[str, str] = declared(default_factory=dict)
     refers_by: Mapping[str, str] = declared(default_factory=dict)
+
+    @property
+    def is_trace(self) -> bool:
+        """Whether somebody or something has had to do with a contact that has rows in the table."""
+        return self.merged != "left" and (self.copied is not None or self.merged not in (None, "moved", "apart"))
 
     @property
     def has_person(self) -> bool:

@@ -19,37 +19,29 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.groups.groups import lock_contacts, remove_members
 from persistence.groups.smart_groups import follow_contacts
+from persistence.policies import policy_of
 from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import beside_index
 from persistence.sql.names import must_exist
 from persistence.statements import among, statement
-from persistence.tables.channels import channel_event
+from persistence.tables.complete import metadata
 from persistence.tables.contacts import (
     ACTIVE,
     contact,
-    contact_note,
     contact_urn,
     group,
     group_membership,
 )
 from persistence.tables.contacts import field as contact_field
 from persistence.tables.data_jobs import COMPLETED, FAILED, contact_import, imported_contact
-from persistence.tables.flow_starts import flow_start_contact
-from persistence.tables.messages import broadcast_contact, message
-from persistence.tables.runs import flow_run, flow_session
-from persistence.tables.tickets import ticket
-from persistence.tables.triggers import trigger_contact
+from persistence.tables.messages import message
 from persistence.workspaces import Workspace
 
 AT_ONCE = 200
 COUNTED_AT_ONCE = 1000
 NOT_ENDED = "This import has not ended. Cancel it first."
 NOTHING_KEPT = "Nothing of this import can be taken back."
-TRACES = (
-    *(message, flow_run, flow_session, ticket, contact_note, channel_event),
-    *(broadcast_contact, flow_start_contact, trigger_contact),
-)
-"""Tables whose rows mean that somebody or something has had to do with a contact."""
+TRACES = [table for table in metadata.sorted_tables if policy_of(table).is_trace]
 
 rows = contact_import.c
 records = imported_contact.c

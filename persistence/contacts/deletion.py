@@ -15,14 +15,16 @@ from persistence.groups.groups import hold_contacts, leave_all_groups
 from persistence.lists import ListQuery
 from persistence.media.media import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
+from persistence.policies import policy_of
 from persistence.relayers.reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.sql.columns import split
+from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_note, contact_urn
-from persistence.tables.data_jobs import imported_contact
 from persistence.tables.messages import DELETED, message
 from persistence.tickets.actions import delete_tickets_of
 
+GOING = [table for table in metadata.sorted_tables if policy_of(table).erased == "deleted"]
 _IS_THERE = ~contact.c.is_deleted
 
 
@@ -41,8 +43,8 @@ def delete_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
     note_deleted(tx, workspace_id, CONTACT, [uuid for (uuid,) in gone])
     _delete_messages_of(tx, workspace_id, contact_ids)
     forget_calls_of(tx, workspace_id, contact_ids)
-    kept = imported_contact.c
-    tx.execute(delete(imported_contact).where(kept.workspace_id == workspace_id, kept.contact_id.in_(contact_ids)))
+    for table in GOING:
+        tx.execute(delete(table).where(table.c.workspace_id == workspace_id, table.c.contact_id.in_(contact_ids)))
 
 
 def delete_matching_contacts(query: ListQuery) -> None:

@@ -48,14 +48,12 @@ from persistence.policies import policy_of
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
 from persistence.tables.complete import metadata
-from persistence.tables.contacts import contact, contact_note, contact_urn
-from persistence.tables.data_jobs import FAILED, contact_import, export, imported_contact, moved_record, rejected_row
-from persistence.tables.deliveries import delivery
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.data_jobs import FAILED, contact_import, export, moved_record, rejected_row
 from persistence.tables.flow_starts import OF_BROADCAST, OF_START, AudienceTables, flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, media, message
 from persistence.tables.runs import flow_run
 from persistence.tables.service import archive
-from persistence.tables.tickets import ticket
 
 Counts = dict[str, int]
 TABLES = metadata.sorted_tables
@@ -81,15 +79,10 @@ TEXTS = ("text", "character", "json")
 
 def count_own(tx: Transaction, person: Person) -> Counts:
     """How much is stored about a person, by kind."""
-    kinds: dict[str, Table] = {
-        "messages": message,
-        "runs": flow_run,
-        "tickets": ticket,
-        "notes": contact_note,
-        "delivery": delivery,
-        "imported_contact": imported_contact,
-    }
-    return {name: _count(tx, _own(table, person)) for name, table in kinds.items()}
+    rules = ((table, policy_of(table)) for table in TABLES if "contact_id" in table.c)
+    # Rows that mention the person are counted by their table.
+    kinds = {str(table.name) if rule.mentions else rule.copied: table for table, rule in rules}
+    return {name: _count(tx, _own(table, person)) for name, table in kinds.items() if name}
 
 
 def erase_rows(tx: Transaction, person: Person) -> Counts:
@@ -107,7 +100,7 @@ def erase_rows(tx: Transaction, person: Person) -> Counts:
     named = select(of.start_id).where(_own(flow_start_contact, person), of.is_named)
     _change(tx, person, flow_start, flow_start.c.id.in_(named))
     for table in TABLES:
-        if policy_of(table).erased == "rows":
+        if policy_of(table).erased in ("rows", "deleted"):
             tx.execute(delete(table).where(_own(table, person)))
     paths = (contact_urn.c.workspace_id == person.workspace_id) & contact_urn.c.path.in_(person.paths)
     tx.execute(delete(contact_urn).where(paths, contact_urn.c.contact_id.is_(None)))

@@ -81,7 +81,10 @@ channel_event = numbered_table(
         sqlite_where="is_pending = 1",
     ),
     info=policy(
-        "the calls of contacts; nothing archives them, and they go with their contact", erased="apart", merged="moved"
+        "the calls of contacts; nothing archives them, and they go with their contact",
+        erased="apart",
+        copied="calls",
+        merged="moved",
     ),
 )
 """`external_id` identifies a phone's report (number, type and time), unique per channel: a repeat creates no second

@@ -177,7 +177,9 @@ contact_note = numbered_table(
     ContactNoteColumns,
     Index("ix_contact_note_page", "workspace_id", "created_on", "id"),
     Index("ix_contact_note_contact", "contact_id", "created_on", "id"),
-    info=policy("what people wrote about a contact; they go with the contact", erased="apart", merged="moved"),
+    info=policy(
+        "what people wrote about a contact; they go with the contact", erased="apart", copied="notes", merged="moved"
+    ),
 )
 """What people of the workspace wrote about a contact."""
 

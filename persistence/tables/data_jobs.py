@@ -103,7 +103,7 @@ imported_contact = numbered_table(
     ImportedContactColumns,
     Index("ix_imported_contact_import", "import_id", "contact_id", "id"),
     Index("ix_imported_contact_contact", "contact_id"),
-    info=policy("goes with its import", erased="rows", mentions="changes", merged="apart", is_carried=False),
+    info=policy("goes with its import", erased="deleted", mentions="changes", merged="apart", is_carried=False),
 )
 """What rows of an import changed, so that it can be taken back; a row is deleted with that. `changes` has in "values"
 what was before and after, by "name", "language" or the UUID of a field, in "urns" schemes and paths that the contact

@@ -64,7 +64,12 @@ delivery = numbered_table(
         "ix_delivery_contact", "workspace_id", "contact_id", "created_on", "id", where="contact_id IS NOT NULL"
     ),
     info=policy(
-        TRIMMED, erased="rows", mentions="body", merged="left", refers={"subscriber_id": "resthook_subscriber"}
+        TRIMMED,
+        erased="rows",
+        copied="deliveries",
+        mentions="body",
+        merged="left",
+        refers={"subscriber_id": "resthook_subscriber"},
     ),
 )
 """`uuid` is the event's id, the same in all attempts. `receiver` is scheme, host and port of the URL, followed by the

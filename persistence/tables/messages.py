@@ -306,6 +306,7 @@ message = numbered_table(
     info=policy(
         TO_ARCHIVE,
         erased="apart",
+        copied="messages",
         merged="apart",
         audited=Audited("messages", ended={"visibility": "deleted"}, only_end=True, tells_creation=False),
         refers={"broadcast_id": "broadcast", "flow_id": "flow"},

@@ -48,7 +48,7 @@ flow_run = numbered_table(
     partial_index(
         "uq_flow_run_start", "start_id", "contact_id", "workspace_id", where="start_id IS NOT NULL", unique=True
     ),
-    info=policy(TO_ARCHIVE, erased="apart", documents=("results",), merged="apart"),
+    info=policy(TO_ARCHIVE, erased="apart", copied="runs", documents=("results",), merged="apart"),
 )
 """`results` and `path` are what the API shows as `values` and `path`; `visits` contains, for each step of the path,
 what only generation 1 shows: {"type", "left_on", "results"}, with all results that were saved in it. Only the run

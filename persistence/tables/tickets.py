@@ -58,7 +58,7 @@ ticket = numbered_table(
     partial_index("ix_ticket_assignee", "assignee_id", where="assignee_id IS NOT NULL"),
     partial_index("ix_ticket_opener", "opened_by_id", where="opened_by_id IS NOT NULL"),
     partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
-    info=policy("the work of a help desk, in the lists of v2", erased="apart", merged="apart"),
+    info=policy("the work of a help desk, in the lists of v2", erased="apart", copied="tickets", merged="apart"),
 )
 """A contact has at most one open ticket. `flow_uuid` and `flow_name` are those of the flow that opened it, at that
 time. `replied_on` is when a person first wrote to the contact after that."""

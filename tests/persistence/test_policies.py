@@ -4,10 +4,16 @@ the audit log and in a file of its workspace."""
 import pytest
 from sqlalchemy import Table
 
+from persistence.data_requests.requests import LISTS
 from persistence.policies import POLICY, policy_of
 from persistence.tables.complete import metadata
 from persistence.workspace_files.writing import OWNER
 
+NOT_COPIED = {
+    *("broadcast_contact", "flow_start_contact", "trigger_contact", "parked_sprint", "flow_session", "campaign_fire"),
+    *("contact_urn", "group_membership", "conversation", "gateway_call", "imported_contact", "data_request"),
+}
+"""What has only ids, or what the copies of other records show."""
 NOT_IDS = {("channel_event", "external_id"), ("message", "external_id")}
 TABLES = metadata.sorted_tables
 
@@ -26,11 +32,19 @@ def test_each_table_says_what_becomes_of_its_rows(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", [each for each in TABLES if "contact_id" in each.c], ids=lambda table: table.name)
-def test_what_belongs_to_a_contact_says_what_erasing_and_merging_do(table: Table) -> None:
+def test_what_belongs_to_a_contact_says_what_erasing_merging_and_copying_do(table: Table) -> None:
     rule = policy_of(table)
 
     assert rule.has_person, f"{table.name}: what is erased with a person?"
     assert rule.merged in {"apart", "left", "moved", *table.c.keys()}, f"{table.name}: what becomes of it in a merge?"
+    is_copied = (rule.copied is not None, table.name in NOT_COPIED)
+    assert is_copied in {(True, False), (False, True)}, f"{table.name}: under which name do people get copies of it?"
+
+
+def test_people_get_copies_of_what_tables_say() -> None:
+    said = {policy_of(table).copied: table for table in TABLES if policy_of(table).copied is not None}
+
+    assert {name: spec.table for name, spec in LISTS.items()} == said
 
 
 @pytest.mark.parametrize("table", [each for each in TABLES if OWNER in each.c], ids=lambda table: table.name)
