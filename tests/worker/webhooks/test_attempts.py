@@ -1,6 +1,5 @@
 """What one call of a receiver becomes: what is kept of its response, and how long it took."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
@@ -10,7 +9,7 @@ import pytest
 from persistence.deliveries.leases import AttemptOutcome, DueDelivery
 from persistence.deliveries.receivers import Signer
 from testbed.patience import PATIENCE_SECONDS
-from tests.worker.receivers import Receiver, Reply, receiving
+from tests.worker.receivers import Receiver, Reply
 from worker.http.safe_http import SafeHttp
 from worker.webhooks.dispatcher import DAMAGED, Attempt, call_receiver, judge
 
@@ -19,12 +18,6 @@ EVENT = DueDelivery(
     1, "uuid", 1, "mo_sms", 3, None, None, "receiver", "http://127.0.0.1/", "text/plain", b"text=Hello", 1, NOW, NOW
 )
 SIGNER = Signer("whsec_bm8=", None, None, retry_delays=(5.0,))
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as running:
-        yield running
 
 
 def call(receiver: Receiver, signer: Signer | None = None, **about: object) -> Attempt:

@@ -26,12 +26,6 @@ FIELDS = {"event": "mo_sms", "text": "Hello"}
 
 
 @pytest.fixture
-def receiver():
-    with receiving() as running:
-        yield running
-
-
-@pytest.fixture
 def channel_id(database, workspace, receiver):
     return add_channel(database, workspace, webhook_url=receiver.url)
 

@@ -14,16 +14,10 @@ from persistence.resthooks.subscribers import create_subscriber, record_resthook
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, delivery_attempt, webhook_receiver
 from tests.channel_rows import add_channel
-from tests.worker.receivers import Reply, receiving
+from tests.worker.receivers import Reply
 from worker.webhooks.signing import is_signed
 
 LEASE = timedelta(seconds=30)
-
-
-@pytest.fixture
-def receiver():
-    with receiving() as running:
-        yield running
 
 
 @pytest.fixture

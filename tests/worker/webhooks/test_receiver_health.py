@@ -14,16 +14,10 @@ from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, webhook_tr
 from testbed.running import wait_until
 from testbed.set_by_name import settings_with
 from tests.channel_rows import add_channel
-from tests.worker.receivers import Reply, receiving
+from tests.worker.receivers import Reply
 from tests.worker.webhooks.test_attempts import EVENT
 from worker.metrics import registry
 from worker.webhooks.dispatcher import Recorded, begin_webhooks, note_health
-
-
-@pytest.fixture
-def receiver():
-    with receiving() as running:
-        yield running
 
 
 @pytest.fixture

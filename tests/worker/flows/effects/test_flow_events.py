@@ -1,7 +1,7 @@
 """Events of flows and resthooks match the published contract for every contact."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -22,17 +22,11 @@ from tests.api import Api
 from tests.contract.documents import complaints
 from tests.factories import id_of, make_contact
 from tests.worker.flows.conftest import Stage
-from tests.worker.receivers import Receiver, receiving
+from tests.worker.receivers import Receiver
 
 AMINA = "+254722000111"
 ROOT = "v2/openapi.yaml"
 SCHEMAS = "#/components/schemas/"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
 
 
 @pytest.fixture

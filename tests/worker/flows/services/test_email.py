@@ -1,6 +1,5 @@
 """E-mail of flows through a real mail server (flow format, send_email)."""
 
-import dataclasses
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -10,12 +9,15 @@ import pytest
 from flows.engine.services import ServiceError
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from testbed.set_by_name import by_name
+from tests.worker.conftest import ON_SQLITE
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.mail_receivers import Mailbox, receiving_mail, silent_server
+from tests.worker.flows.service_settings import with_settings
 from worker.flows.services.email import FlowEmail
 from worker.runtime import Runtime
 
 AMINA = "+254722000111"
+pytestmark = ON_SQLITE
 
 
 @pytest.fixture
@@ -25,8 +27,7 @@ def mailbox() -> Iterator[Mailbox]:
 
 
 def with_mail(runtime: Runtime, url: str, **changes: Any) -> Runtime:
-    settings = dataclasses.replace(runtime.settings, **by_name(SMTP_URL=url), **changes)
-    return dataclasses.replace(runtime, settings=settings)
+    return with_settings(runtime, **by_name(SMTP_URL=url), **changes)
 
 
 def open_email(runtime: Runtime, url: str, before_call: Any = lambda: None, **changes: Any) -> FlowEmail:

@@ -2,25 +2,21 @@
 
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from flows.engine.services import ServiceError
-from tests.worker.receivers import Receiver, Reply, answering_with, receiving
+from tests.worker.conftest import ON_SQLITE
+from tests.worker.receivers import Receiver, Reply, answering_with
 from worker.flows.services.services import JsonService
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
 from worker.runtime import Runtime
 
+pytestmark = ON_SQLITE
 KEY = "hidden-key"
 FINE = Reply(200, b'{"a": 1}')
 CUT = Reply(200, b'{"a": "%s"}' % (b"x" * RESPONSE_LIMIT_BYTES))
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
 
 
 class Announced:

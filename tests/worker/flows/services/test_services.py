@@ -1,7 +1,6 @@
 """Calls of flows to other systems: webhooks, resthooks, and the flow event of the API (flow format, webhooks)."""
 
 import json
-from collections.abc import Iterator
 from ipaddress import ip_network
 from typing import Any
 
@@ -16,23 +15,14 @@ from persistence.tables.contacts import contact
 from persistence.tables.deliveries import delivery, resthook_event, resthook_subscriber
 from persistence.tables.runs import flow_run
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
-from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage
-from tests.worker.flows.service_settings import with_settings
 from tests.worker.receivers import Receiver, Reply, receiving
 from worker.flows.services.services import UrnClaims, find_blocked
 from worker.http.safe_http import RESPONSE_LIMIT_BYTES
-from worker.runtime import Runtime
 from worker.webhooks.dispatcher import begin_webhooks
 from worker.webhooks.signing import is_signed
 
 AMINA = "+254722000111"
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
 
 
 def call(receiver: Receiver, **fields: Any) -> dict[str, Any]:
@@ -93,35 +83,6 @@ def test_the_answer_is_there_for_the_flow_and_may_be_a_message_to_send(stage: St
     assert (run.results["call"]["value"], run.results["call"]["category"]) == ("200", "Success")
 
 
-def test_a_receiver_that_fails_is_asked_three_times_more(stage: Stage, receiver: Receiver) -> None:
-    receiver.respond = lambda _request: Reply(500)
-
-    answer(stage, survey(call(receiver, body='{"a": 1}', result_name="Call")))
-
-    assert [request.body for request in receiver.received] == [b'{"a": 1}'] * 4
-    (run,) = stage.rows(flow_run)
-    assert (run.results["call"]["value"], run.results["call"]["category"]) == ("500", "Failure")
-
-
-@pytest.mark.parametrize(
-    ("status", "calls"), [(400, 4), (500, 4), (502, 4), (503, 4), (504, 4), (401, 1), (404, 1), (501, 1)]
-)
-def test_statuses_that_may_pass_are_asked_for_again(stage: Stage, receiver: Receiver, status: int, calls: int) -> None:
-    receiver.respond = lambda _request: Reply(status)
-    answer(stage, survey(call(receiver)))
-
-    assert len(receiver.received) == calls
-
-
-def test_an_address_that_may_not_be_called_is_a_failure_of_the_flow(stage: Stage) -> None:
-    forbidden = {"type": "call_webhook", "uuid": uuid_of("call"), "method": "GET", "url": "http://10.0.0.1/"}
-
-    answer(stage, survey({**forbidden, "result_name": "Call"}))
-
-    (run,) = stage.rows(flow_run)
-    assert (run.results["call"]["value"], run.results["call"]["category"]) == ("0", "Failure")
-
-
 @pytest.mark.parametrize("status", [200, 404])
 def test_an_answer_that_is_too_large_is_a_connection_error(stage: Stage, receiver: Receiver, status: int) -> None:
     receiver.respond = lambda _request: Reply(status, b'{"x": "%s"}' % (b"y" * RESPONSE_LIMIT_BYTES))
@@ -163,19 +124,6 @@ def test_a_subscriber_with_a_large_answer_was_told_though_the_flow_fails(stage: 
 def test_a_blocked_domain_is_blocked_with_all_below_it(blocked: str, is_blocked: bool) -> None:
     for host in ("a.example.com", "A.Example.COM", "a.example.com."):
         assert find_blocked(f"http://{host}:1/x", {blocked}) == ("a.example.com" if is_blocked else "")
-
-
-class TestBlockedDomains:
-    @pytest.fixture
-    def runtime(self, runtime: Runtime) -> Runtime:
-        return with_settings(runtime, **by_name(FLOW_BLOCKED_DOMAINS="127.0.0.1"))
-
-    def test_flows_do_not_call_them(self, stage: Stage, receiver: Receiver) -> None:
-        answer(stage, survey(call(receiver, result_name="Call")))
-
-        (run,) = stage.rows(flow_run)
-        assert (run.results["call"]["value"], run.results["call"]["category"]) == ("0", "Failure")
-        assert receiver.received == []
 
 
 def test_the_channels_receiver_hears_of_flow_events_too(stage: Stage, receiver: Receiver) -> None:

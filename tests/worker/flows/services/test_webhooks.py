@@ -1,7 +1,6 @@
 """One webhook call of a flow, with its retries, as the service reports it to the engine."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -9,16 +8,13 @@ import pytest
 from flows.engine.services import WebhookReply, WebhookRequest
 from persistence.workspaces import Workspace
 from testbed.set_by_name import by_name
+from tests.worker.conftest import ON_SQLITE
 from tests.worker.flows.service_settings import with_settings
-from tests.worker.receivers import Receiver, Reply, receiving
+from tests.worker.receivers import Receiver, Reply
 from worker.flows.services.services import FlowWebhooks, list_delays_seconds
 from worker.runtime import Runtime
 
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as made:
-        yield made
+pytestmark = ON_SQLITE
 
 
 class Calls:
@@ -44,9 +40,10 @@ def calls(runtime: Runtime, workspace: Workspace) -> Calls:
     ("statuses", "retries", "status"),
     [
         ([200], 0, 200),
-        ([404, 200], 0, 404),
+        *[([status, 200], 0, status) for status in (401, 404, 501)],
         ([500, 200], 1, 200),
         ([400, 502, 503, 200], 3, 200),
+        ([500, 500, 500, 500, 200], 3, 500),
         ([500, 500, 500, 504, 200], 3, 504),
         ([503, 404, 200], 1, 404),
     ],
