@@ -214,7 +214,7 @@ def set_channel_webhook(
     URL or the events change. A receiver that was switched off because it failed for long is switched on. Raises
     RecordMissing, InvalidInput.
     """
-    unknown = sorted(set(events or ()) - set(CHANNEL_EVENTS))
+    unknown = sorted(set(events or ()) - CHANNEL_EVENTS.keys())
     if unknown:
         raise InvalidInput.on("event", f"Unknown event: {unknown[0]}.")
     values: dict[str, Any] = {"webhook_url": None, "webhook_events": None}

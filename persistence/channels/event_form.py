@@ -13,12 +13,16 @@ import orjson
 
 from persistence.sql.columns import time_text
 
-MESSAGE_EVENTS = ("mo_sms", "mt_sent", "mt_dlvd")
-CALL_EVENTS = ("mo_miss", "mo_call", "mt_call", "mt_miss")
-ALARM = "alarm"
-FLOW = "flow"
-CHANNEL_EVENTS = (*MESSAGE_EVENTS, *CALL_EVENTS, ALARM, FLOW)
-"""The events that a channel's receiver can get; events of flows have another body, in JSON."""
+ALARM, FLOW = "alarm", "flow"
+CHANNEL_EVENTS = {
+    **dict.fromkeys(("mo_sms", "mt_sent", "mt_dlvd"), "messages"),
+    **dict.fromkeys(("mo_miss", "mo_call", "mt_call", "mt_miss", ALARM), "channels"),
+    FLOW: "flows",
+}
+"""The events that a channel's receiver can get, and the area whose tokens see them; events of flows have another body,
+in JSON."""
+UNANSWERED = ("mt_sent", "mt_dlvd")
+"""Responses to them send no message: a receiver that replies to every event would cause further events without end."""
 CONTENT_TYPE, JSON_TYPE = "application/x-www-form-urlencoded", "application/json"
 
 # The documented set has only this letter for incoming messages, handled or not.

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, and_, case, delete, func, null, or_, select, update
 
-from persistence.channels.event_form import ALARM, CALL_EVENTS, FLOW, MESSAGE_EVENTS
+from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.channels.states import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.deliveries.outbox import SENT_AGAIN, WAKE, count_moved
@@ -125,8 +125,7 @@ def in_areas(areas: Areas) -> list[ColumnElement[bool]]:
     tests of its receivers."""
     if areas is None:
         return []
-    known = {**dict.fromkeys(MESSAGE_EVENTS, "messages"), **dict.fromkeys((*CALL_EVENTS, ALARM), "channels")}
-    known |= dict.fromkeys((FLOW, "resthook"), "flows")
+    known = {**CHANNEL_EVENTS, "resthook": "flows"}
     rows = delivery.c
     wanted: list[ColumnElement[bool]] = [rows.event.in_([event for event, area in known.items() if area in areas])]
     is_test = rows.event == "test"

@@ -1,6 +1,9 @@
 """The contract documents follow the project's rules for OpenAPI."""
 
+import json
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from handlers.contract.operations import EACH, OPEN
 from handlers.contract.schemas import first_branch
 from openapi.bundle import FOR_GENERATORS, GENERATIONS, published
 from openapi.table import follow
+from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.tokens import AREAS
 from tests.contract.documents import (
     Operation,
@@ -24,8 +28,15 @@ from tests.contract.documents import (
 )
 from tests.each_case import holds_for_each
 
+CONSOLE = Path(__file__).resolve().parents[2] / "console"
 RESTHOOK = "ResthookEventBody"
-EVENTS = ("ChannelMessageEvent", "ChannelCallEvent", "ChannelAlarmEvent", "FlowEvent")
+SCHEMAS = document("v2/openapi.yaml")["components"]["schemas"]
+EVENTS = {
+    name: each["properties"]["event"]["enum"]
+    for name, each in SCHEMAS.items()
+    if "enum" in each.get("properties", {}).get("event", {})
+}
+"""The bodies of webhooks that have names of events, and these names."""
 OPERATIONS = all_operations()
 ROOTS = roots()
 API_OPERATIONS = [operation for operation in OPERATIONS if operation.generation in ("v1", "v2")]
@@ -242,11 +253,25 @@ def test_links_lead_to_operations_and_parameters_of_the_generation(operation: Op
 
 
 def test_webhook_payloads_are_published_with_examples() -> None:
-    schemas = document("v2/openapi.yaml")["components"]["schemas"]
     tag = next(tag for tag in document("v2/openapi.yaml")["tags"] if tag["name"] == "webhooks")
     for name in (*EVENTS, RESTHOOK, "WebhookReply"):
         assert f"`{name}`" in tag["description"]
-        assert schemas[name]["example"]
+        assert SCHEMAS[name]["example"]
+
+
+def test_an_event_of_a_channel_is_known_in_the_contract_the_console_and_the_docs() -> None:
+    accepted = SCHEMAS["WebhookReceiverWrite"]["properties"]["events"]["items"]["enum"]
+    offered = re.search(r"const EVENTS = .*\(\[(.*)\]\)", (CONSOLE / "deliveries/receiver_form.js").read_text())
+    texts = json.loads((CONSOLE / "messages/en.json").read_text())
+    page = (CONSOLE.parent / "docs/webhooks.md").read_text()
+    assert offered is not None
+    known = sorted(CHANNEL_EVENTS)
+
+    assert sorted(name for names in EVENTS.values() for name in names) == known
+    assert sorted(accepted) == known
+    assert sorted(re.findall(r"\w+", offered[1])) == known
+    assert sorted(key.partition(".")[2] for key in texts if key.startswith("webhook_event.")) == known
+    assert [name for name in CHANNEL_EVENTS if not re.search(rf"^\| .*`{name}`.* \|", page, re.M)] == []
 
 
 @pytest.mark.parametrize(("root", "events"), [("v1/openapi.yaml", EVENTS), ("v2/openapi.yaml", (*EVENTS, RESTHOOK))])

@@ -14,7 +14,7 @@ from functools import partial
 import orjson
 
 from flows.urns import URN_LENGTH_MAX, UrnError, read_urn
-from persistence.channels.event_form import ALARM, CALL_EVENTS, FLOW, MESSAGE_EVENTS
+from persistence.channels.event_form import CHANNEL_EVENTS, UNANSWERED
 from persistence.database import Transaction
 from persistence.deliveries.leases import (
     AttemptOutcome,
@@ -65,10 +65,6 @@ TEXT_LENGTH = 480
 """Receiver response rules: `text` has at most 480 characters."""
 RECIPIENTS = 100
 IGNORED = "The reply in the response is ignored"
-ANSWERABLE_EVENTS = ("mo_sms", *CALL_EVENTS, ALARM, FLOW)
-"""Not the statuses of outgoing messages: a receiver that replies to every event would cause further events without
-end."""
-EVENT_NAMES = frozenset((*ANSWERABLE_EVENTS, *MESSAGE_EVENTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +199,7 @@ def may_be_answered(delivered: DueDelivery, answer: HttpResponse) -> bool:
 
 def say_ignored(delivered: DueDelivery, answer: HttpResponse) -> str | None:
     """Why an accepting response that cannot contain a message, but looks as if it should, is ignored."""
-    if delivered.subscriber_id is not None or delivered.event not in EVENT_NAMES:
+    if delivered.subscriber_id is not None or delivered.event not in CHANNEL_EVENTS:
         return None
     found = read_answer(answer.body)
     if not _is_answerable(delivered):
@@ -270,7 +266,8 @@ def _read_texts(value: object) -> list[str] | None:
 
 
 def _is_answerable(delivered: DueDelivery) -> bool:
-    return delivered.subscriber_id is None and delivered.event in ANSWERABLE_EVENTS
+    event = delivered.event
+    return delivered.subscriber_id is None and event in CHANNEL_EVENTS and event not in UNANSWERED
 
 
 class DeliveryQueue(CalledQueue[Signed, Attempt]):
