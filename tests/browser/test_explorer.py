@@ -11,12 +11,20 @@ from playwright.sync_api import BrowserContext, expect
 from testbed.running import RunningService, forked_service
 from tests.browser.example_workspace import UNUSED_GROUP, fill_as_in_examples
 from tests.browser.explorer_page import ExplorerPage
+from tests.contract.bodies import resource_of, type_of
 from tests.contract.documents import Operation, token_operations
 from tests.contract.filled_workspace import Filled
+from tests.contract.references import PARAMETERS, find_forms
 
 FIRST = ("fields", "groups", "labels", "campaigns")
 """What the examples of other operations build on."""
 SUCCESS = {"get": {200}, "post": {200, 201, 204}, "delete": {204}}
+
+TYPED = {"contact_queries": {"query": "amina"}, "fields": {"key": "age"}, "groups": {"uuid": UNUSED_GROUP}}
+"""What people type instead of naming a record that the workspace has from the beginning."""
+PLACES = {"channel_settings": 1, **dict.fromkeys(("channel_health", "channel_tests", "contact_notes"), 0)}
+PLACES |= dict.fromkeys(("webhook_receivers", "webhook_secrets", "webhook_tests"), 0)
+"""Which row of its table an operation needs, if it is not the last one."""
 
 OPERATIONS_PER_PAGE = 35
 """A page gets slower with each operation that it has shown."""
@@ -64,39 +72,16 @@ def in_order(generation: str) -> list[Operation]:
 
 def needed_values(operation: Operation, filled: Filled) -> dict[str, Any]:
     """The parameters that a person must type."""
-    tag = operation.body["tags"][0]
-    by_tag = {
-        "channel_settings": {"uuid": filled.rows["channel"][1].uuid},
-        "campaign_events": {"uuid": filled.rows["campaign_event"][-1].uuid},
-        "contact_notes": {"uuid": filled.rows["contact_note"][0].uuid},
-        "contacts": {"uuid": filled.rows["contact"][-1].uuid},
-        "events": {"uuid": filled.rows["campaign_event"][-1].uuid},
-        "fields": {"key": "age"},
-        "globals": {"key": filled.rows["global_value"][-1].key},
-        "groups": {"uuid": UNUSED_GROUP},
-        "invitations": {"uuid": filled.rows["invitation"][-1].uuid},
-        "labels": {"uuid": filled.rows["label"][-1].uuid},
-        "relayers": {"relayer": filled.rows["channel"][-1].id},
-        "resthook_subscribers": {"id": filled.rows["resthook_subscriber"][-1].id},
-        "webhook_receivers": {"receiver": filled.rows["channel"][0].uuid},
-        "webhooks": {"receiver": filled.rows["channel"][0].uuid},
-        "saved_replies": {"uuid": filled.rows["saved_reply"][-1].uuid},
-        "tokens": {"token": filled.rows["api_token"][-1].public},
-    }
-    by_path = {
-        "/broadcast_progress.json": {"uuid": filled.rows["broadcast"][-1].uuid},
-        "/channel_health.json": {"uuid": filled.rows["channel"][0].uuid},
-        "/channel_tests.json": {"uuid": filled.rows["channel"][0].uuid},
-        "/contact_queries.json": {"query": "amina"},
-        "/contact_timeline.json": {"contact": filled.rows["contact"][-1].uuid},
-        "/delivery.json": {"uuid": filled.rows["delivery"][-1].uuid},
-        "/flow_figures.json": {"uuid": filled.rows["flow"][-1].uuid},
-        "/flow_revisions.json": {"uuid": filled.rows["flow"][-1].uuid},
-    }
-    needs_some = any(part.get("required") for part in operation.parameters())
-    if not needs_some and operation.method != "delete":
-        return {}
-    return by_path[operation.path] if operation.path in by_path else by_tag[tag]
+    resource, parameters = resource_of(operation), operation.parameters()
+    needed = [each for each in parameters if each.get("required")] or parameters[: operation.method == "delete"]
+    if needed and resource in TYPED:
+        return TYPED[resource]
+    values = {}
+    for each in needed:
+        kind = type_of(operation.root, each["schema"])
+        form = find_forms(PARAMETERS, operation.generation, resource, each["name"], kind)[0]
+        values[each["name"]] = form.read(filled.rows[form.table][PLACES.get(resource, -1)])
+    return values
 
 
 def test_every_operation_succeeds_as_the_explorer_offers_it(explorer: ExplorerPage, filled: Filled) -> None:
