@@ -2,7 +2,7 @@
 job whose worker died is continued by another one; one that ends a worker, or meets an error of the service, again
 and again fails.
 
-Performs jobs with the data of a workspace: imports, exports and requests of persons, in a worker or a command.
+They are performed in a worker or a command.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Row, Table, delete, literal, select, updat
 from persistence.contact_imports.reading import BadFile, ReaderDied
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, RuleBroken, is_temporary, took_too_long
-from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, is_free
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases, is_free
 from persistence.media.store import MediaStore
 from persistence.sql.due_work import list_workspaces
 from persistence.tables.data_jobs import (
@@ -73,19 +73,16 @@ class Held:
 
     @property
     def is_last_attempt(self) -> bool:
-        return int(self.row.attempts) + 1 >= MOST_ATTEMPTS
-
-    @property
-    def is_mine(self) -> ColumnElement[bool]:
-        rows = self.table.c
-        mine: ColumnElement[bool] = (rows.workspace_id == self.row.workspace_id) & (rows.id == self.row.id)
-        return mine
+        return int(self.row.attempts) >= MOST_ATTEMPTS
 
 
 @cache
 def is_due(table: Table) -> ColumnElement[bool]:
     """The condition of the partial index, written out."""
     return table.c.status.in_([literal(status, literal_execute=True) for status in (READING, PENDING, RUNNING)])
+
+
+LEASES: dict[Table, Leases] = {table: Leases(table, is_due(table), table.c.id, lasts=(LEASE,)) for table in TABLES}
 
 
 def list_data_workspaces(tx: Transaction) -> list[int]:
@@ -96,18 +93,23 @@ def list_data_workspaces(tx: Transaction) -> list[int]:
 
 def take_next(tx: Transaction, workspace_id: int) -> Held | None:
     """The oldest job of a workspace that no worker has, now leased."""
-    for table in TABLES:
-        mine = (table.c.workspace_id == workspace_id) & is_due(table) & is_free(table.c.leased_until, tx.now)
-        taken = _take(tx, table, mine)
-        if taken is not None:
-            return taken
-    return None
+    return next((held for table in TABLES if (held := take(tx, table, workspace_id)) is not None), None)
 
 
-def take(tx: Transaction, table: Table, workspace_id: int, job_id: int) -> Held | None:
-    """One job, leased unless a worker has it."""
-    mine = (table.c.workspace_id == workspace_id) & (table.c.id == job_id)
-    return _take(tx, table, mine & is_due(table) & is_free(table.c.leased_until, tx.now))
+def take(tx: Transaction, table: Table, workspace_id: int, job_id: int | None = None) -> Held | None:
+    """The oldest job of this kind that no worker has, or this one unless a worker has it, now leased."""
+
+    def give_up(tx: Transaction, job_id: int) -> None:
+        ended = {"status": FAILED, "error": GIVEN_UP, "finished_on": tx.now, "leased_until": None}
+        tx.execute(update(table).where(table.c.workspace_id == workspace_id, table.c.id == job_id).values(ended))
+
+    taken_id = LEASES[table].take_next(tx, workspace_id, give_up, job_id)
+    if taken_id is None:
+        return None
+    mine = (table.c.workspace_id == workspace_id) & (table.c.id == taken_id)
+    running = update(table).where(mine, table.c.status != READING).values(status=RUNNING).returning(*table.c)
+    row = tx.execute(running).first() or tx.execute(select(table).where(mine)).one()
+    return Held(table, row, tx.now + LEASE)
 
 
 def keep(tx: Transaction, held: Held, **values: Any) -> datetime:
@@ -115,9 +117,7 @@ def keep(tx: Transaction, held: Held, **values: Any) -> datetime:
     holds once the transaction is committed. Raises LeaseLost.
     """
     until = tx.now + LEASE
-    mine = held.is_mine & (held.table.c.leased_until == held.until)
-    if tx.execute(update(held.table).where(mine).values(leased_until=until, **values)).rowcount == 0:
-        raise LeaseLost
+    _keep(tx, held, until, **values)
     return until
 
 
@@ -128,8 +128,7 @@ def renew(database: Database, held: Held, **values: Any) -> None:
 
 def finish(tx: Transaction, held: Held, **values: Any) -> None:
     """Ends a job. Raises LeaseLost."""
-    keep(tx, held, **{"status": COMPLETED, "finished_on": tx.now, **values})
-    tx.execute(update(held.table).where(held.is_mine).values(leased_until=None))
+    _keep(tx, held, None, **{"status": COMPLETED, "finished_on": tx.now, **values})
 
 
 def fail(database: Database, held: Held, reason: str) -> None:
@@ -137,15 +136,15 @@ def fail(database: Database, held: Held, reason: str) -> None:
     database.write(lambda tx: finish(tx, held, status=FAILED, error=reason[:500]))
 
 
-def leave(database: Database, held: Held) -> None:
-    """Gives a job back at once, for another worker; this was no attempt."""
-    give_back(database, held, attempts=held.row.attempts)
+def give_back(database: Database, held: Held, *, was_tried: bool) -> None:
+    """Gives a job back at once, for another worker, as one attempt more or as none."""
+    with contextlib.suppress(LeaseLost):
+        database.write(lambda tx: _keep(tx, held, None, was_tried=was_tried))
 
 
-def give_back(database: Database, held: Held, **values: Any) -> None:
-    """Gives a job back at once, as one attempt more."""
-    mine = held.is_mine & (held.table.c.leased_until == held.until)
-    database.write(lambda tx: tx.execute(update(held.table).where(mine).values(leased_until=None, **values)))
+def _keep(tx: Transaction, held: Held, until: datetime | None, **values: Any) -> None:
+    if not LEASES[held.table].keep(tx, [held.row.id], held.until, until, [held.row.workspace_id], **values):
+        raise LeaseLost
 
 
 @contextmanager
@@ -215,17 +214,17 @@ class Performer:
         except LeaseLost:
             logger.info("another worker continues %s %s", held.table.name, held.row.uuid)
         except Stopped:
-            leave(self.database, held)
+            give_back(self.database, held, was_tried=False)
         except ReaderDied as error:
             logger.warning("%s %s: %s", held.table.name, held.row.uuid, error)
             if held.is_last_attempt:
                 fail(self.database, held, str(error))
             else:
-                give_back(self.database, held)
+                give_back(self.database, held, was_tried=True)
         except Exception as error:
             is_dear = isinstance(error, DatabaseError) and took_too_long(error)
             if isinstance(error, DatabaseError) and is_temporary(error) and not is_dear:
-                leave(self.database, held)
+                give_back(self.database, held, was_tried=False)
             elif held.is_last_attempt and is_dear:
                 fail(self.database, held, "This takes the database too long; ask for less at a time.")
             elif held.is_last_attempt:
@@ -264,20 +263,6 @@ class Performer:
             running.preview(self.database, self.store, held, workspace)
         else:
             running.run_import(self.database, self.store, held, workspace, self.is_stopping, self.note)
-
-
-def _take(tx: Transaction, table: Table, which: ColumnElement[bool]) -> Held | None:
-    next_one = select(table).where(which).order_by(table.c.id).limit(1).with_for_update(skip_locked=True)
-    while (row := tx.execute(next_one).first()) is not None:
-        held = Held(table, row, tx.now + LEASE)
-        taking = update(table).where(held.is_mine)
-        if row.attempts >= MOST_ATTEMPTS:
-            tx.execute(taking.values(status=FAILED, error=GIVEN_UP, finished_on=tx.now, leased_until=None))
-            continue
-        status = row.status if row.status == READING else RUNNING
-        tx.execute(taking.values(leased_until=held.until, status=status, attempts=row.attempts + 1))
-        return held
-    return None
 
 
 def _old_jobs(tx: Transaction, table: Table, limit: int) -> list[tuple[Table, int, list[str]]]:

@@ -19,7 +19,7 @@ from persistence.changes import note_changed
 from persistence.contacts.values import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_contact_assets
-from persistence.leases import GIVEN_UP, GOT_ON, begin_attempt
+from persistence.leases import GIVEN_UP, GOT_ON, Leases
 from persistence.messages.incoming import ANEW, NEUTRAL
 from persistence.messages.outgoing import Draft, add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow, complete_contacts
@@ -32,6 +32,7 @@ from persistence.workspaces import Workspace, find_workspace
 logger = logging.getLogger("relayboard.worker")
 
 BATCH = 1000
+LEASES = Leases(broadcast, IS_GOING, broadcast.c.modified_on, broadcast.c.id)
 
 PLACE_FUNCTIONS = ("has_state", "has_district", "has_ward")
 
@@ -69,9 +70,7 @@ def begin_expansion(tx: Transaction, workspace_id: int) -> int | None:
         note_changed(tx, broadcast, workspace_id, [broadcast_id])
         tx.execute(update(broadcast).where(mine).values(status=FAILED, error=GIVEN_UP, modified_on=tx.now))
 
-    theirs = (broadcast.c.workspace_id == workspace_id) & IS_GOING
-    begun = begin_attempt(tx, broadcast, theirs, (broadcast.c.modified_on, broadcast.c.id), give_up)
-    return None if begun is None else begun.id
+    return LEASES.take_next(tx, workspace_id, give_up)
 
 
 def expand_next(tx: Transaction, workspace_id: int, broadcast_id: int | None = None) -> bool:

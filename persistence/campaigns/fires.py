@@ -30,7 +30,7 @@ from sqlalchemy import (
 
 from flows.clock import parse_moment
 from persistence.database import Transaction
-from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, begin_attempt
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, Leases
 from persistence.sql.columns import UtcDateTime, split
 from persistence.statements import among, statement
 from persistence.tables.accounts import workspace
@@ -71,6 +71,13 @@ BATCH = 500
 UNSCHEDULED = f"Its contacts are not all scheduled; saving it again tries anew. {GIVEN_UP}"
 WAKE = "campaigns"
 PASS_GOT_ON: dict[str, Any] = {"attempts": 0, "pass_until": None}
+PASSES = Leases(
+    campaign_event,
+    campaign_event.c.scheduling_since.is_not(None),
+    campaign_event.c.scheduling_since,
+    campaign_event.c.id,
+    until="pass_until",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +287,7 @@ def begin_pass(tx: Transaction, workspace_id: int) -> int | None:
         logger.error("campaign event %d of workspace %d: %s", event_id, workspace_id, UNSCHEDULED)
         tx.execute(update(campaign_event).where(mine).values(scheduling_since=None, error=UNSCHEDULED))
 
-    due = (columns.workspace_id == workspace_id) & columns.scheduling_since.is_not(None)
-    order = (columns.scheduling_since, columns.id)
-    begun = begin_attempt(tx, campaign_event, due, order, give_up, until="pass_until")
-    return None if begun is None else begun.id
+    return PASSES.take_next(tx, workspace_id, give_up)
 
 
 def run_next_pass(tx: Transaction, workspace_id: int, event_id: int | None = None) -> bool:

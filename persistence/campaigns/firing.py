@@ -23,7 +23,7 @@ from persistence.campaigns.fires import (
 )
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import CAMPAIGN, NewStart, create_start
-from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, PAUSES, is_free
+from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, PAUSES, Leases, is_free
 from persistence.messages.outgoing import add_outgoing
 from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
 from persistence.sessions.sessions import find_waiting
@@ -35,6 +35,9 @@ from persistence.tables.flows import flow
 from persistence.workspaces import find_workspace
 
 logger = logging.getLogger("relayboard.worker")
+
+LEASES = Leases(campaign_event, count=None)
+"""Of events whose fires are performed; attempts are counted in each fire."""
 
 BATCH = 500
 SIZES = (BATCH, 25, 1)
@@ -73,6 +76,7 @@ class Attempt:
 
     event_id: int
     fire_ids: Sequence[int]
+    until: datetime
 
 
 def begin_fires(tx: Transaction, workspace_id: int) -> Attempt | None:
@@ -85,8 +89,8 @@ def begin_fires(tx: Transaction, workspace_id: int) -> Attempt | None:
     theirs = (events.workspace_id == workspace_id) & (events.id == fires.event_id)
     oldest = select(fires.event_id).join(campaign_event, theirs).where(is_due, free)
     event_id = tx.execute(oldest.order_by(fires.due_on, fires.id).limit(1)).scalar()
-    lease = update(campaign_event).where(events.workspace_id == workspace_id, events.id == event_id, free)
-    if event_id is None or not tx.execute(lease.values(leased_until=tx.now + PAUSES[0])).rowcount:
+    until = tx.now + PAUSES[0]
+    if event_id is None or not LEASES.take_free(tx, [event_id], until):
         return None
     for attempts, size in enumerate(SIZES):
         chosen = select(fires.id).where(is_due, fires.event_id == event_id, fires.attempts == attempts)
@@ -94,9 +98,9 @@ def begin_fires(tx: Transaction, workspace_id: int) -> Attempt | None:
         if ids := list(tx.execute(locked).scalars()):
             begun = update(campaign_fire).where(fires.workspace_id == workspace_id, fires.id.in_(ids))
             tx.execute(begun.values(attempts=attempts + 1))
-            return Attempt(event_id, ids)
+            return Attempt(event_id, ids, until)
     _give_up(tx, workspace_id, event_id, is_due & (fires.event_id == event_id) & (fires.attempts >= MOST_ATTEMPTS))
-    return Attempt(event_id, [])
+    return Attempt(event_id, [], until)
 
 
 def _give_up(tx: Transaction, workspace_id: int, event_id: int, hopeless: ColumnElement[bool]) -> None:
@@ -131,8 +135,7 @@ def fire_next(tx: Transaction, workspace_id: int, attempt: Attempt) -> bool:
         drop_fires(tx, batch.workspace_id, [one.id for one in ripe])
     if overtaken:
         _reschedule(tx, batch, overtaken, moments)
-    mine = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == attempt.event_id)
-    tx.execute(update(campaign_event).where(mine).values(leased_until=None))
+    LEASES.free(tx, [attempt.event_id], attempt.until, [workspace_id])
     return bool(batch.fires) or not attempt.fire_ids
 
 

@@ -1,4 +1,6 @@
-"""Leases parts of messages in the queue of HTTP gateways, and records their outcomes."""
+"""Leases parts of messages in the queue of HTTP gateways, and records their outcomes. Which ones is found here, because
+each gateway and priority is a range of the index; `due_on` is both the end of a lease and when a part is due again.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +29,7 @@ from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_p
 from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.states import IS_GATEWAY
 from persistence.database import Transaction
-from persistence.leases import MOST_ATTEMPTS
+from persistence.leases import Leases
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.messages.states import DELIVERED, ERRORED, IS_UNCERTAIN, QUEUED, READ, SENT, UNCERTAIN, WIRED
 from persistence.secrets.encryption import open_or_none, sealed_text
@@ -41,7 +43,7 @@ RETRY_STEP = timedelta(minutes=5)
 MOST_ERRORS = 3
 GATEWAY_FAILED = "gateway_failed"
 SENDING_FAILED = "sending_failed"
-SUSPECT = MOST_ATTEMPTS - 1
+LEASES = Leases(gateway_send, until="due_on", is_prepared=False)
 UNSENT = (QUEUED, ERRORED)
 _IS_UNSENT = message.c.status.in_([literal_column(f"'{status}'") for status in UNSENT])
 _IS_UNCONFIRMED = message.c.status.in_([literal_column(f"'{status}'") for status in (*UNSENT, WIRED)])
@@ -162,7 +164,7 @@ def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> 
     paces = lock_paces(tx, rooms)
     allowed = {each: min(room, paces[each].allowance) if each in paces else room for each, room in rooms.items()}
     rows = _lock_due(tx, {each: room for each, room in allowed.items() if room > 0})
-    sendable = _without_suspects(tx, _drop_others(tx, rows))
+    sendable = LEASES.without_suspects(tx, _drop_others(tx, rows), _fail, "channel_id")
     gateways = _find_gateways(tx, {row.channel_id for row in sendable})
     leased = LeasedSends([_read(row, gateways[row.channel_id], tx.now + lease) for row in sendable])
     _keep(tx, leased.sends, tx.now + lease)
@@ -171,23 +173,10 @@ def lease_sends(tx: Transaction, rooms: Mapping[int, int], lease: timedelta) -> 
     return leased
 
 
-def _without_suspects(tx: Transaction, parts: Sequence[_DuePart]) -> Sequence[_DuePart]:
-    """Of the parts before which two workers ended, one at a time: if a third one ends, it is this one's doing, and its
-    message fails."""
-    suspects = [part for part in parts if part.attempts >= SUSPECT]
-    if not suspects:
-        return parts
-    given_up = [part for part in suspects if part.attempts > SUSPECT]
-    for workspace_id, message_ids in _by_workspace(given_up):
+def _fail(tx: Transaction, parts: Sequence[_DuePart]) -> None:
+    for workspace_id, message_ids in _by_workspace(parts):
         give_up(tx, workspace_id, message_ids, SENDING_FAILED)
-    _leave(tx, [part.id for part in given_up])
-    rows = gateway_send.c
-    under_way = (rows.attempts > SUSPECT) & (rows.due_on > tx.now)
-    theirs = under_way & rows.channel_id.in_({part.channel_id for part in suspects})
-    is_busy = tx.execute(select(rows.id).where(theirs).limit(1)).first() is not None
-    waiting = [part.id for part in suspects if part.attempts == SUSPECT]
-    chosen = set() if is_busy else set(waiting[:1])
-    return [part for part in parts if part.attempts < SUSPECT or part.id in chosen]
+    _leave(tx, [part.id for part in parts])
 
 
 def _next_look(paces: Mapping[int, Pace], rooms: Mapping[int, int], allowed: Mapping[int, int]) -> datetime | None:
@@ -319,7 +308,7 @@ def _keep(tx: Transaction, sends: Sequence[GatewaySend], until: datetime) -> Non
     that nobody knows whether the gateway has it.
     """
     if sends:
-        _keep_parts.run(tx, [send.id for send in sends], until)
+        LEASES.take(tx, [send.id for send in sends], until, {send.workspace_id for send in sends})
     passed = [send for send in sends if send.is_uncertain and send.part > send.parts_begun]
     if not passed:
         return
@@ -421,12 +410,6 @@ def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP, "attempts": 0}
         begun = {"parts_begun": gateway_send.c.parts_accepted}
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**again, **begun))
-
-
-@statement(is_prepared=False)
-def _keep_parts(ids: Sequence[int], until: datetime) -> Executable:
-    leased = update(gateway_send).where(among(gateway_send.c.id, ids))
-    return leased.values(due_on=until, attempts=gateway_send.c.attempts + literal(1))
 
 
 @statement(is_prepared=False)

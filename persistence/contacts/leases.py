@@ -13,22 +13,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Executable, case, literal, null, or_, select, update
+from sqlalchemy import ColumnElement, Executable, select
 from sqlalchemy.exc import DBAPIError
 
+from persistence.changes import change_contacts
 from persistence.database import Database, Transaction
 from persistence.errors import waited_too_long
-from persistence.leases import MOST_ATTEMPTS, is_free
+from persistence.leases import MOST_ATTEMPTS, Leases, is_free
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 
 LEASE = timedelta(seconds=30)
-FORGOTTEN_AFTER = timedelta(days=1)
-"""When a lease that was not given back says nothing about the work of today."""
 AWAIT_MS = 250
 """How long a worker waits for whoever is changing a contact; the next sweep comes after two seconds."""
+LEASES = Leases(contact, until="handling_until", count="handling_attempts")
 
 
 class LeasedContact(NamedTuple):
@@ -78,9 +78,7 @@ def acquire_leases(tx: Transaction, contact_ids: Collection[int], *, may_try_las
     leased alone, or not at all: see `may_try_last`.
     """
     until = tx.now + LEASE
-    if not contact_ids:
-        return ContactLeases(frozenset(), until)
-    attempts: dict[int, int] = dict(_take.rows(tx, sorted(contact_ids), tx.now, until, tx.now - FORGOTTEN_AFTER))
+    attempts = LEASES.take_free(tx, contact_ids, until)
     last = sorted(contact_id for contact_id, number in attempts.items() if number == MOST_ATTEMPTS)
     kept = frozenset(last[:1] if last and may_try_last else attempts.keys() - set(last))
     if last:
@@ -98,7 +96,7 @@ def await_contacts(database: Database, workspace_id: int, contact_ids: Collectio
     try:
         with database.writing(is_repeated=True) as tx:
             tx.connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{AWAIT_MS}ms'")
-            _lock_contacts.rows(tx, workspace_id, sorted(contact_ids))
+            lock_rows.rows(tx, workspace_id, sorted(contact_ids))
     except DBAPIError as error:
         if waited_too_long(error):
             return False
@@ -109,8 +107,7 @@ def await_contacts(database: Database, workspace_id: int, contact_ids: Collectio
 def renew_leases(tx: Transaction, leases: ContactLeases) -> ContactLeases:
     """Extends the leases that are still held."""
     until = tx.now + LEASE
-    held = _renew.rows(tx, sorted(leases.contact_ids), leases.until, until)
-    return ContactLeases(frozenset(contact_id for (contact_id,) in held), until)
+    return ContactLeases(frozenset(LEASES.keep(tx, leases.contact_ids, leases.until, until)), until)
 
 
 def lock_leased(tx: Transaction, leases: ContactLeases) -> list[LeasedContact]:
@@ -132,69 +129,24 @@ def lock_claimed(tx: Transaction, workspace_id: int, claim: Claim) -> list[Lease
     unchanged = [row for row in rows if row[0] == claim.changed_on[row[2]]]
     expired = [contact_id for _, until, contact_id, *_ in unchanged if until is not None]
     if expired:  # whoever had such a lease must not record anything after this
-        _clear.run(tx, expired)
+        change_contacts(tx, workspace_id, expired, {LEASES.until: None})
     return [LeasedContact(*row) for _, _, *row in unchanged]
 
 
 def release_claimed(tx: Transaction, claim: Claim, *, but: AbstractSet[int]) -> None:
     """Ends leases, `but` those of contacts whose leases end otherwise."""
     if isinstance(claim, ContactLeases):
-        release_leases(tx, ContactLeases(claim.contact_ids - but, claim.until))
-
-
-def release_leases(tx: Transaction, leases: ContactLeases) -> None:
-    """Ends leases."""
-    if leases.contact_ids:
-        _release.run(tx, sorted(leases.contact_ids), leases.until)
+        LEASES.free(tx, claim.contact_ids - but, claim.until)
 
 
 def put_back(tx: Transaction, leases: ContactLeases) -> None:
     """Ends leases under which nothing was tried: they do not count, but those before them do."""
-    if leases.contact_ids:
-        _put_back.run(tx, sorted(leases.contact_ids), leases.until, tx.now)
-
-
-def _are_held(ids: Sequence[int], held_until: datetime) -> ColumnElement[bool]:
-    return among(contact.c.id, ids) & (contact.c.handling_until == held_until)
-
-
-@statement
-def _take(ids: Sequence[int], now: datetime, until: datetime, long_ago: datetime) -> Executable:
-    free = (
-        select(contact.c.id)
-        .where(among(contact.c.id, ids), is_free(contact.c.handling_until, now))
-        .order_by(contact.c.id)
-    )
-    free = free.with_for_update(skip_locked=True, key_share=True)
-    rows = contact.c
-    is_first = or_(rows.handling_until.is_(None), rows.handling_until <= long_ago)
-    attempt = case((is_first, literal(1)), else_=rows.handling_attempts + literal(1))
-    taken = update(contact).where(rows.id.in_(free)).values(handling_until=until, handling_attempts=attempt)
-    return taken.returning(rows.id, rows.handling_attempts)
-
-
-@statement
-def _put_back(ids: Sequence[int], held_until: datetime, now: datetime) -> Executable:
-    before = contact.c.handling_attempts - literal(1)
-    # The column gives PostgreSQL the type of the others.
-    is_first, until = before <= literal(0), contact.c.handling_until
-    ended = case((is_first, null()), (until.is_not(None), now), else_=until)
-    return update(contact).where(_are_held(ids, held_until)).values(handling_until=ended, handling_attempts=before)
-
-
-@statement
-def _renew(ids: Sequence[int], held_until: datetime, until: datetime) -> Executable:
-    return update(contact).where(_are_held(ids, held_until)).values(handling_until=until).returning(contact.c.id)
-
-
-@statement
-def _release(ids: Sequence[int], held_until: datetime) -> Executable:
-    return update(contact).where(_are_held(ids, held_until)).values(handling_until=null())
+    LEASES.free(tx, leases.contact_ids, leases.until, was_tried=False)
 
 
 @statement
 def _lock_held(ids: Sequence[int], held_until: datetime) -> Executable:
-    held = select(*columns_for(LeasedContact, contact)).where(_are_held(ids, held_until)).order_by(contact.c.id)
+    held = select(*columns_for(LeasedContact, contact)).where(LEASES.are_held(ids, held_until)).order_by(contact.c.id)
     return held.with_for_update(key_share=True)
 
 
@@ -219,11 +171,6 @@ def _lock_free(workspace_id: int, ids: Sequence[int], now: datetime) -> Executab
 
 
 @statement
-def _clear(ids: Sequence[int]) -> Executable:
-    return update(contact).where(among(contact.c.id, ids)).values(handling_until=null())
-
-
-@statement
-def _lock_contacts(workspace_id: int, ids: Sequence[int]) -> Executable:
+def lock_rows(workspace_id: int, ids: Sequence[int]) -> Executable:
     mine = _are_theirs(workspace_id, ids)
     return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)

@@ -1,4 +1,7 @@
-"""Leases due deliveries and records their outcomes, for all workspaces at once, within the rate limits of receivers."""
+"""Leases due deliveries and records their outcomes, for all workspaces at once, within the rate limits of receivers.
+Which ones is found here, because each receiver has a number of slots; `due_on` is both the end of a lease and when a
+delivery is due again.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -32,17 +35,17 @@ from persistence.database import Transaction
 from persistence.deliveries.outbox import count_moved
 from persistence.deliveries.records import hide_in_text, hide_in_url
 from persistence.deliveries.settings import charge_paces, lock_paces, next_look, read_paced
-from persistence.leases import GIVEN_UP, MOST_ATTEMPTS
+from persistence.leases import GIVEN_UP, Leases
 from persistence.resthooks.subscribers import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
-from persistence.statements import among, insert_rows, param, statement
+from persistence.statements import insert_rows, param, statement
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING, delivery, delivery_attempt
 
 ANSWER_LENGTH = 500
-SUSPECT = MOST_ATTEMPTS - 1
 
 _IS_PENDING: ColumnElement[bool] = delivery.c.status == literal(PENDING, literal_execute=True)
+LEASES = Leases(delivery, _IS_PENDING, until="due_on", count="begun", is_prepared=False)
 _MOVED: dict[str, TypeEngine[Any]] = {
     "moved_id": BigInteger(),
     "leased_until": UtcDateTime(),
@@ -143,10 +146,9 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
     found = [row for values in _pick(tx, wanted) for row in _pick_due.rows(tx, now=tx.now, **values)]
     picked = [_Picked._make(row) for row in found]
     due_on = tx.now + lease
-    leased = [_as_leased(row, due_on) for row in _without_suspects(tx, picked)]
+    leased = [_as_leased(row, due_on) for row in LEASES.without_suspects(tx, picked, _give_up, "workspace_id")]
     if leased:
-        owners = sorted({each.workspace_id for each in leased})
-        _lease.run(tx, owners, [each.id for each in leased], due_on)
+        LEASES.take(tx, [each.id for each in leased], due_on, {each.workspace_id for each in leased})
     return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
 
 
@@ -226,12 +228,6 @@ def _move_picked(*, is_sqlite: bool = False, **_moved: Any) -> Executable:
     return _move_each() if is_sqlite else _move_all()
 
 
-@statement(is_prepared=False)
-def _lease(workspace_ids: Sequence[int], ids: Sequence[int], until: datetime) -> Executable:
-    mine = among(delivery.c.workspace_id, workspace_ids) & among(delivery.c.id, ids)
-    return update(delivery).where(mine).values(due_on=until, begun=delivery.c.begun + 1)
-
-
 def lease_within_paces(tx: Transaction, rooms: Rooms, lease: timedelta) -> tuple[list[DueDelivery], datetime | None]:
     """Leases due deliveries up to a number per workspace and receiver, fewer where a rate limit allows no more; also
     returns when to look again for the others.
@@ -260,23 +256,6 @@ def _move_all() -> Update:
     """For PostgreSQL, all at once: planning a statement for each would take longer than its work."""
     rows = _rows_of("moved", _MOVED)
     return _move_on({name: rows.c[name] for name in _MOVED}, _NOW).returning(delivery.c.id, delivery.c.status)
-
-
-def _without_suspects(tx: Transaction, picked: Sequence[_Picked]) -> Sequence[_Picked]:
-    """Of the deliveries during which two workers ended, one at a time: if a third one ends, it is this one's doing, and
-    it is given up."""
-    suspects = [row for row in picked if row.begun >= SUSPECT]
-    if not suspects:
-        return picked
-    given_up = [row for row in suspects if row.begun > SUSPECT]
-    if given_up:
-        _give_up(tx, given_up)
-    waiting = [row for row in suspects if row.begun == SUSPECT]
-    under_way = _IS_PENDING & (delivery.c.begun > SUSPECT) & (delivery.c.due_on > tx.now)
-    theirs = under_way & delivery.c.workspace_id.in_({row.workspace_id for row in suspects})
-    is_busy = tx.execute(select(delivery.c.id).where(theirs).limit(1)).first() is not None
-    chosen = set() if is_busy else {row.id for row in waiting[:1]}
-    return [row for row in picked if row.begun < SUSPECT or row.id in chosen]
 
 
 def _give_up(tx: Transaction, rows: Sequence[_Picked]) -> None:

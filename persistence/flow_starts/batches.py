@@ -12,9 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Executable,
     delete,
-    literal,
     literal_column,
-    null,
     or_,
     select,
     update,
@@ -30,7 +28,7 @@ from persistence.flow_starts.flow_starts import (
     StartRow,
     list_wishes,
 )
-from persistence.leases import GIVEN_UP, is_free
+from persistence.leases import GIVEN_UP, Leases, is_free
 from persistence.runs.runs import IS_OPEN, close_runs
 from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
@@ -41,6 +39,7 @@ from persistence.tables.runs import flow_run
 
 LEASE = timedelta(minutes=2)
 BUSY_DELAY = timedelta(seconds=1)
+LEASES = Leases(flow_start_batch, IS_PENDING_BATCH, flow_start_batch.c.number, flow_start_batch.c.id, lasts=(LEASE,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +71,8 @@ def lease_batch(tx: Transaction, workspace_id: int) -> StartBatch | None:
     """Leases the next batch of a workspace for LEASE; None if none is due. First batches of all starts come before
     second ones.
     """
-    found = _lease_next.rows(tx, workspace_id, tx.now, tx.now + LEASE)
-    return find_batch(tx, workspace_id, found[0][0]) if found else None
-
-
-@statement
-def _lease_next(workspace_id: int, now: datetime, until: datetime) -> Executable:
-    rows = flow_start_batch.c
-    mine = rows.workspace_id == workspace_id
-    due = (
-        select(rows.id)
-        .where(mine, IS_PENDING_BATCH, is_free(rows.leased_until, now))
-        .order_by(rows.number, rows.id)
-        .limit(literal_column("1"))
-        .with_for_update(skip_locked=True)
-    )
-    leased = update(flow_start_batch).where(mine, rows.id == due.scalar_subquery())
-    return leased.values(leased_until=until, attempts=rows.attempts + 1).returning(rows.id)
+    batch_id = LEASES.take_next(tx, workspace_id)
+    return None if batch_id is None else find_batch(tx, workspace_id, batch_id)
 
 
 def find_batch(tx: Transaction, workspace_id: int, batch_id: int) -> StartBatch | None:
@@ -164,7 +148,7 @@ def finish_batch(tx: Transaction, batch: StartBatch) -> bool:
     """
     # The start is locked first: of two workers with the last two batches, the second sees that both are done.
     ((makes_runs, is_expanded),) = _lock_start.rows(tx, batch.workspace_id, batch.start_id)
-    if not _finish.run(tx, batch.id, batch.leased_until):
+    if not LEASES.free(tx, [batch.id], batch.leased_until, [batch.workspace_id], status=DONE):
         return False
     if makes_runs:
         left = flow_run.c.session_id.is_(None) & flow_run.c.contact_id.in_(batch.contact_ids)
@@ -191,13 +175,6 @@ def _lock_start(workspace_id: int, start_id: int) -> Executable:
 
 
 @statement
-def _finish(batch_id: int, leased_until: datetime | None) -> Executable:
-    rows = flow_start_batch.c
-    held = (rows.id == batch_id) & (rows.leased_until == leased_until) & IS_PENDING_BATCH
-    return update(flow_start_batch).where(held).values(status=literal(DONE), leased_until=null())
-
-
-@statement
 def _add_started(workspace_id: int, start_id: int, number: int, moment: datetime) -> Executable:
     news = {"started": flow_start.c.started + number, "modified_on": moment}
     return update(flow_start).where(_is_start(workspace_id, start_id), IS_UNFINISHED).values(news)
@@ -205,14 +182,12 @@ def _add_started(workspace_id: int, start_id: int, number: int, moment: datetime
 
 def postpone_batch(tx: Transaction, batch: StartBatch) -> None:
     """Schedules a batch again soon, because some of its contacts are leased; this is not a failed attempt."""
-    mine = update(flow_start_batch).where(_is_held(batch))
-    tx.execute(mine.values(leased_until=tx.now + BUSY_DELAY, attempts=flow_start_batch.c.attempts - 1))
+    _keep(tx, batch, BUSY_DELAY)
 
 
 def leave_parked(tx: Transaction, batch: StartBatch) -> None:
     """Schedules a batch again for after its parked contacts have been handled; this is not a failed attempt."""
-    mine = update(flow_start_batch).where(_is_held(batch))
-    tx.execute(mine.values(leased_until=tx.now + LEASE, attempts=flow_start_batch.c.attempts - 1))
+    _keep(tx, batch, LEASE)
 
 
 def has_pending(tx: Transaction, start_id: int) -> bool:
@@ -261,6 +236,6 @@ def _close_made_runs(tx: Transaction, workspace_id: int, start_id: int, conditio
     close_runs(tx, workspace_id, (flow_run.c.start_id == start_id) & condition)
 
 
-def _is_held(batch: StartBatch) -> ColumnElement[bool]:
-    rows = flow_start_batch.c
-    return (rows.id == batch.id) & (rows.leased_until == batch.leased_until) & IS_PENDING_BATCH
+def _keep(tx: Transaction, batch: StartBatch, time: timedelta) -> None:
+    until = tx.now + time
+    LEASES.keep(tx, [batch.id], batch.leased_until, until, [batch.workspace_id], was_tried=False)

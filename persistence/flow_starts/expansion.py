@@ -16,7 +16,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.flow_starts.batches import end_start, has_pending
 from persistence.flow_starts.flow_starts import COMPLETED, FAILED, START_COLUMNS, WAKE, StartRow, take_contacts
-from persistence.leases import GIVEN_UP, GOT_ON, begin_attempt
+from persistence.leases import GIVEN_UP, GOT_ON, Leases
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sql.columns import new_uuid, split
 from persistence.sql.due_work import list_due_workspaces
@@ -41,6 +41,11 @@ logger = logging.getLogger("relayboard.worker")
 PAGE = 1000
 BATCH = 200
 """Contacts whose sprints are recorded together. Half as many cost a quarter more, twice as many hardly less."""
+LEASES = Leases(
+    flow_start,
+    IS_UNFINISHED & ~flow_start.c.is_expanded,
+    *(flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id),
+)
 
 
 def list_expanding_workspaces(tx: Transaction) -> list[int]:
@@ -56,10 +61,7 @@ def begin_expansion(tx: Transaction, workspace_id: int) -> int | None:
     def give_up(tx: Transaction, start_id: int) -> None:
         end_start(tx, workspace_id, start_id, FAILED, GIVEN_UP)
 
-    due = (flow_start.c.workspace_id == workspace_id) & IS_UNFINISHED & ~flow_start.c.is_expanded
-    order = (flow_start.c.modified_on, flow_start.c.last_contact_id, flow_start.c.id)
-    begun = begin_attempt(tx, flow_start, due, order, give_up)
-    return None if begun is None else begun.id
+    return LEASES.take_next(tx, workspace_id, give_up)
 
 
 def lease_start(tx: Transaction, workspace_id: int, start_id: int | None = None) -> StartRow | None:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Executable, Select, case, exists, literal, select, update
 
@@ -18,7 +18,7 @@ from persistence.campaigns.fires import schedule_contacts
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, create_group, lock_contacts, remove_members, renew_groups
-from persistence.leases import GIVEN_UP, MOST_ATTEMPTS, is_free
+from persistence.leases import GIVEN_UP, Leases, is_free
 from persistence.sql.columns import split
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign
@@ -225,6 +225,19 @@ def _update_members(tx: Transaction, workspace: Workspace, queries: "GroupQuerie
 
 
 LEASE = timedelta(minutes=2)
+_IS_DUE = IS_UNREADY & group.c.query.is_not(None) & group.c.error.is_(None)
+LEASES = Leases(
+    group,
+    _IS_DUE,
+    group.c.evaluated_after_id,
+    group.c.id,
+    lasts=(LEASE,),
+    until="evaluated_until",
+    news={
+        "status": EVALUATING,
+        "evaluated_after_id": case((group.c.status == INITIALIZING, 0), else_=group.c.evaluated_after_id),
+    },
+)
 INCOMPLETE = f"Its members are not complete; saving its name again tries anew. {GIVEN_UP}"
 INCOMPLETE_SYSTEM = (
     "Its members are not complete; another time zone, order of dates or number format of the workspace, and back, "
@@ -245,7 +258,7 @@ class LeasedGroup:
 
 def list_evaluated_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with a group that waits for its members, or whose worker died; there are few."""
-    due = select(group.c.workspace_id).where(IS_UNREADY, *_can_be_evaluated(tx.now)).distinct()
+    due = select(group.c.workspace_id).where(_IS_DUE, is_free(group.c.evaluated_until, tx.now)).distinct()
     return list(tx.execute(due).scalars())
 
 
@@ -254,26 +267,20 @@ def lease_group(tx: Transaction, workspace_id: int) -> LeasedGroup | None:
     A group that was left continues where it stopped; groups that wait longest come first. One that was begun too often
     without getting on is given up with a reason, until it is to be evaluated anew.
     """
-    due = (
-        select(group.c.id, group.c.status, group.c.evaluated_after_id, group.c.attempts, group.c.is_system)
-        .where(group.c.workspace_id == workspace_id, IS_UNREADY, *_can_be_evaluated(tx.now))
-        .order_by(group.c.evaluated_after_id, group.c.id)
-        .limit(1)
-        .with_for_update(skip_locked=True, key_share=True)
-    )
-    while (row := tx.execute(due).first()) is not None:
-        mine = (group.c.workspace_id == workspace_id) & (group.c.id == row.id)
-        if row.attempts >= MOST_ATTEMPTS:
-            logger.error("the members of group %d of workspace %d are not found: %s", row.id, workspace_id, GIVEN_UP)
-            error = INCOMPLETE_SYSTEM if row.is_system else INCOMPLETE
-            tx.execute(update(group).where(mine).values(error=error, evaluated_until=None))
-            continue
-        after_id = 0 if row.status == INITIALIZING else row.evaluated_after_id
-        leased = LeasedGroup(workspace_id, row.id, after_id, tx.now + LEASE)
-        values = {"status": EVALUATING, "evaluated_until": leased.until, "evaluated_after_id": after_id}
-        tx.execute(update(group).where(mine).values(attempts=row.attempts + 1, **values))
-        return leased
-    return None
+    rows = group.c
+
+    def give_up(tx: Transaction, group_id: int) -> None:
+        logger.error("the members of group %d of workspace %d are not found: %s", group_id, workspace_id, GIVEN_UP)
+        mine = (rows.workspace_id == workspace_id) & (rows.id == group_id)
+        error = case((rows.is_system, INCOMPLETE_SYSTEM), else_=INCOMPLETE)
+        tx.execute(update(group).where(mine).values(error=error, evaluated_until=None))
+
+    group_id = LEASES.take_next(tx, workspace_id, give_up)
+    if group_id is None:
+        return None
+    mine = (rows.workspace_id == workspace_id) & (rows.id == group_id)
+    after_id = tx.execute(select(rows.evaluated_after_id).where(mine)).scalar_one()
+    return LeasedGroup(workspace_id, group_id, after_id, tx.now + LEASE)
 
 
 def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None:
@@ -291,25 +298,18 @@ def evaluate_some(database: Database, leased: LeasedGroup) -> LeasedGroup | None
         if chunk is not None and chunk.wrong_ids:
             refresh_some(tx, workspace, leased.group_id, chunk.wrong_ids)
         if chunk is None:
-            tx.execute(update(group).where(_is_held(leased)).values(status=READY, evaluated_until=None, attempts=0))
+            _keep(tx, leased, None, status=READY, attempts=0)
             return None
         longer = replace(leased, after_id=chunk.last_id, until=tx.now + LEASE)
-        values = {"evaluated_until": longer.until, "evaluated_after_id": longer.after_id, "attempts": 0}
-        return longer if tx.execute(update(group).where(_is_held(leased)).values(**values)).rowcount else None
+        return longer if _keep(tx, leased, longer.until, evaluated_after_id=longer.after_id, attempts=0) else None
 
     return database.write(record)
 
 
 def leave_group(tx: Transaction, leased: LeasedGroup) -> None:
     """Ends the lease of a group; the next worker continues where it stopped."""
-    tx.execute(update(group).where(_is_held(leased)).values(evaluated_until=None))
+    _keep(tx, leased, None)
 
 
-def _can_be_evaluated(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    """Nobody evaluates it, and it was not given up."""
-    return group.c.query.is_not(None), group.c.error.is_(None), is_free(group.c.evaluated_until, now)
-
-
-def _is_held(leased: LeasedGroup) -> ColumnElement[bool]:
-    mine = (group.c.workspace_id == leased.workspace_id) & (group.c.id == leased.group_id)
-    return mine & (group.c.status == EVALUATING) & (group.c.evaluated_until == leased.until)
+def _keep(tx: Transaction, leased: LeasedGroup, until: datetime | None, **values: Any) -> bool:
+    return bool(LEASES.keep(tx, [leased.group_id], leased.until, until, [leased.workspace_id], **values))

@@ -3,7 +3,7 @@ A parked contact is found by its row here, not by its due messages or waits. The
 leased: if the worker dies, the lease expires, and the due work is found again as usual.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,12 +138,6 @@ def take_parked(
         ids = [row_id for row_id, each in taken if each.workspace_id == workspace_id]
         tx.execute(delete(parked_sprint).where(rows.workspace_id == workspace_id, rows.id.in_(ids)))
     return [each for _, each in taken], leases
-
-
-def find_free(tx: Transaction, workspace_id: int, contact_ids: Collection[int]) -> set[int]:
-    """Those of these contacts that are not leased."""
-    mine = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(sorted(contact_ids))
-    return set(tx.execute(select(contact.c.id).where(mine, is_free(contact.c.handling_until, tx.now))).scalars())
 
 
 def recall_batches(tx: Transaction, workspace_id: int, batch_ids: Sequence[int]) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 from sqlalchemy import Executable, bindparam, delete, select, update
 
 from persistence.changes import change_contacts, differs
+from persistence.contacts.leases import lock_rows
 from persistence.database import Transaction
 from persistence.messages.states import ERRORED, OUTGOING, QUEUED
 from persistence.runs.runs import EXPIRED, FAILED, INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
@@ -186,12 +187,6 @@ def _find_waiting(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     rows = flow_session.c
     its = (rows.workspace_id == contact.c.workspace_id) & (rows.contact_id == contact.c.id) & IS_WAITING
     return select(select(rows.id).where(its).correlate(contact).scalar_subquery()).where(mine)
-
-
-@statement
-def _lock_rows_of_contacts(workspace_id: int, ids: Sequence[int]) -> Executable:
-    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, ids)
-    return select(contact.c.id).where(mine).order_by(contact.c.id).with_for_update(key_share=True)
 
 
 def delete_sessions_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -373,7 +368,7 @@ def _new_row(tx: Transaction, workspace_id: int, session: SessionState) -> dict[
 def _lock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Locks contacts before other rows and in the order of ids, as workers do, to avoid deadlock."""
     for some in split(sorted(contact_ids)):
-        _lock_rows_of_contacts.run(tx, workspace_id, some)
+        lock_rows.run(tx, workspace_id, some)
 
 
 def _end_sessions(tx: Transaction, workspace_id: int, session_ids: Sequence[int], status: str) -> None:

@@ -12,14 +12,15 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import ColumnElement, insert, select, update
+from sqlalchemy import and_, insert, select, update
 
 from persistence.audience import Audience
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import TICKET, TRIGGER, WAKE, NewStart, create_start
-from persistence.leases import GIVEN_UP, GOT_ON, begin_attempt
-from persistence.sql.columns import new_uuid, time_text
+from persistence.leases import GIVEN_UP, GOT_ON, Leases
+from persistence.sql.columns import BigId, UtcDateTime, new_uuid, time_text
 from persistence.stamps import stamped
+from persistence.statements import param
 from persistence.tables.accounts import user, workspace
 from persistence.tables.contacts import group, group_membership
 from persistence.tables.flow_starts import PENDING, flow_start, flow_start_contact
@@ -37,6 +38,13 @@ WEEKDAYS = "MTWRFSU"
 """One letter for each day of the week, beginning with Monday."""
 MISSED = f"A time was left out. {GIVEN_UP}"
 GROUP_POINTS, EXCLUSION_POINTS = 2, 1
+_MINE, _NOW = param("workspace_id", BigId), param("now", UtcDateTime)
+_LIVING = select(flow.c.id).where(flow.c.workspace_id == _MINE, ~flow.c.is_archived)
+_IS_DUE = and_(
+    *(trigger.c.workspace_id == _MINE, trigger.c.type == SCHEDULE, ~trigger.c.is_archived),
+    *(trigger.c.next_fire_on.is_not(None), trigger.c.next_fire_on <= _NOW, trigger.c.flow_id.in_(_LIVING)),
+)
+LEASES = Leases(trigger, _IS_DUE, trigger.c.next_fire_on, trigger.c.id)
 
 
 def list_scheduling_workspaces(tx: Transaction) -> list[int]:
@@ -54,17 +62,14 @@ def begin_due(tx: Transaction, workspace_id: int) -> int | None:
         logger.error("schedule %d of workspace %d: %s", trigger_id, workspace_id, MISSED)
         _move_on(tx, workspace_id, trigger_id, error=MISSED)
 
-    rows = trigger.c
-    begun = begin_attempt(tx, trigger, _is_due(tx, workspace_id), (rows.next_fire_on, rows.id), give_up)
-    return None if begun is None else begun.id
+    return LEASES.take_next(tx, workspace_id, give_up)
 
 
 def start_due(tx: Transaction, workspace_id: int, trigger_id: int) -> bool:
     """Creates a start for a schedule that is due, one for all the times that it has missed; returns whether there may
     be more."""
-    rows = trigger.c
-    due = select(rows.flow_id).where(_is_due(tx, workspace_id), rows.id == trigger_id)
-    flow_id = tx.execute(due.with_for_update(skip_locked=True)).scalar()
+    due = select(trigger.c.flow_id).where(_IS_DUE, trigger.c.id == trigger_id).with_for_update(skip_locked=True)
+    flow_id = tx.execute(due, {"workspace_id": workspace_id, "now": tx.now}).scalar()
     if flow_id is not None:
         create_start(tx, workspace_id, _describe_start(tx, trigger_id, flow_id))
         _move_on(tx, workspace_id, trigger_id, error=None)
@@ -135,13 +140,6 @@ def start_for_closed(tx: Transaction, workspace_id: int, ticket_ids: Sequence[in
         ]
         tx.execute(insert(flow_start_contact), named)
         tx.wake(WAKE)
-
-
-def _is_due(tx: Transaction, workspace_id: int) -> ColumnElement[bool]:
-    rows = trigger.c
-    living = select(flow.c.id).where(flow.c.workspace_id == workspace_id, ~flow.c.is_archived)
-    mine = (rows.workspace_id == workspace_id) & (rows.type == SCHEDULE) & ~rows.is_archived
-    return mine & rows.next_fire_on.is_not(None) & (rows.next_fire_on <= tx.now) & rows.flow_id.in_(living)
 
 
 def _move_on(tx: Transaction, workspace_id: int, trigger_id: int, error: str | None) -> None:

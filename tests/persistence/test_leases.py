@@ -1,33 +1,168 @@
-"""What ends the process that does it, or meets an error, is given up after three attempts, and other work goes on."""
+"""Leases of all tables: one worker has a row at a time, and proves it by the time until which it has it. What ends the
+process that does it, or meets an error, is given up after three attempts, and other work goes on.
+"""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import Table, select, text
+from sqlalchemy import Table, select, text, update
 from sqlalchemy.exc import OperationalError
 
+from persistence import data_jobs
 from persistence.archives import writing
 from persistence.broadcasts import expansion as broadcasts
-from persistence.data_jobs import LEASE, Performer, leave, take_next
-from persistence.database import Database
+from persistence.campaigns import fires, firing
+from persistence.channels import gateway_leases as gateways
+from persistence.contacts import leases as contacts
+from persistence.data_jobs import LEASE, Performer, give_back, take_next
+from persistence.database import Database, Transaction
+from persistence.deliveries import leases as deliveries
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempt
 from persistence.deliveries.outbox import record_channel_event
-from persistence.leases import MOST_ATTEMPTS
+from persistence.flow_starts import batches, expansion
+from persistence.groups import smart_groups
+from persistence.leases import MOST_ATTEMPTS, Leases
+from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import contact_import, data_request, export
 from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import broadcast
+from persistence.triggers import schedules
+from persistence.triggers.records import SCHEDULE
 from persistence.workspaces import Workspace
 from tests.channel_rows import add_channel
+from tests.contract.filled_workspace import fill_workspace
 
 LATER = timedelta(minutes=5)
+PAST = datetime(2026, 1, 1, tzinfo=UTC)
+NEXT: dict[Leases, dict[str, Any]] = {
+    broadcasts.LEASES: {"status": "queued"},
+    expansion.LEASES: {"status": "pending", "is_expanded": False},
+    batches.LEASES: {"status": "pending"},
+    schedules.LEASES: {"type": SCHEDULE, "next_fire_on": PAST, "is_archived": False},
+    fires.PASSES: {"scheduling_since": PAST},
+    smart_groups.LEASES: {"status": "initializing", "query": "name = a"},
+    **{each: {"status": "pending"} for each in data_jobs.LEASES.values()},
+}
+"""Those of which the next row that is due is taken, with what makes one due; of the others, rows by id."""
+ALL = (*NEXT, firing.LEASES, contacts.LEASES, deliveries.LEASES, gateways.LEASES)
+NAMED: dict[str, Any] = {"ids": lambda each: f"{each.table.name}.{each.until}", "indirect": True}
+of_all = pytest.mark.parametrize("leases", ALL, **NAMED)
 PERSON = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
 JOBS: dict[Table, dict[str, Any]] = {
     contact_import: {"filename": "p.csv", "source": "imports/p.csv", "columns": [], "status": "reading"},
     export: {"type": "contacts", "format": "csv", "filters": {}, "status": "pending"},
     data_request: {"type": "erase", "contact_uuid": PERSON, "contact_id": 1, "counts": {}, "status": "pending"},
 }
+
+
+class Hold:
+    """What a worker does with the only row of a table."""
+
+    def __init__(self, database: Database, leases: Leases, row: Any) -> None:
+        self.database, self.leases, self.row = database, leases, row
+
+    def take(self, tx: Transaction) -> bool:
+        if self.leases in NEXT:
+            return self.leases.take_next(tx, self.row.workspace_id) == self.row.id
+        return self.row.id in self.leases.take_free(tx, [self.row.id], tx.now + LEASE)
+
+    def taken(self) -> datetime | None:
+        """Until when it is taken now."""
+        return self.stored(self.leases.until) if self.database.write(self.take) else None
+
+    def keep(self, held_until: datetime, until: datetime | None, **how: Any) -> bool:
+        keep = partial(self.leases.keep, ids=[self.row.id], held_until=held_until, until=until, **how)
+        return self.database.write(keep) == [self.row.id]
+
+    def stored(self, name: str) -> Any:
+        rows = self.leases.table.c
+        with self.database.reading() as tx:
+            return tx.execute(select(rows[name]).where(rows.id == self.row.id)).scalar_one()
+
+
+@pytest.fixture
+def leases(request: pytest.FixtureRequest, database: Database, workspace: Workspace) -> Hold:
+    given: Leases = request.param
+    (row,) = fill_workspace(database, workspace, 1).rows[given.table.name]
+    values = {**NEXT.get(given, {}), given.until: PAST if given.until == "due_on" else None}
+    with database.writing() as tx:
+        tx.execute(update(given.table).where(given.table.c.id == row.id).values(values))
+    return Hold(database, given, row)
+
+
+def test_each_table_with_leases_is_tried_here() -> None:
+    leased = {table.name for table in metadata.sorted_tables if {"leased_until", "handling_until"} & {*table.c.keys()}}
+
+    assert leased <= {each.table.name for each in ALL}
+
+
+@of_all
+def test_a_row_is_taken_by_one_of_two(database: Database, leases: Hold) -> None:
+    with database.writing() as tx:
+        assert leases.take(tx)
+        if not database.sqlite:  # where those who write exclude each other
+            assert not database.write(leases.take), "it is locked"
+
+    assert not database.write(leases.take)
+
+
+@of_all
+def test_a_lease_is_kept_and_freed_by_who_holds_it_alone(other_workspace: Workspace, leases: Hold) -> None:
+    held = leases.taken()
+    assert held is not None
+    later = held + LATER
+    for wrong in (held - LATER, held + LATER):
+        assert not leases.keep(wrong, later)
+    assert not leases.keep(held, later, owners=[other_workspace.id])
+    assert leases.stored(leases.leases.until) == held
+
+    assert leases.keep(held, later, owners=[leases.row.workspace_id])
+    assert not leases.keep(held, later)
+    if leases.leases.until != "due_on":
+        assert leases.keep(later, None)
+        assert leases.taken() is not None
+
+
+@of_all
+def test_a_lease_that_is_over_is_lost_to_who_takes_the_row_again(leases: Hold, clock: Any) -> None:
+    former = leases.taken()
+    assert former is not None
+    clock.moment = former
+    present = leases.taken()
+
+    assert present is not None
+    assert not leases.keep(former, present + LATER)
+    assert leases.keep(present, present + LATER)
+
+
+@pytest.mark.parametrize("leases", [each for each in ALL if each.count and each.until != "due_on"], **NAMED)
+def test_attempts_are_counted_but_for_those_that_tried_nothing(leases: Hold, clock: Any) -> None:
+    counts, name = [], leases.leases.count or ""
+    for was_tried in (True, True, False, True):
+        held = leases.taken()
+        assert held is not None
+        counts.append(leases.stored(name))
+        clock.moment = held
+        if not was_tried:
+            assert leases.keep(held, None, was_tried=False)
+
+    assert counts == [1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("leases", NEXT, **NAMED)
+def test_what_was_begun_three_times_is_given_up(database: Database, leases: Hold, clock: Any) -> None:
+    given_up: list[int] = []
+
+    def begin(tx: Transaction) -> int | None:
+        return leases.leases.take_next(tx, leases.row.workspace_id, lambda _, row_id: given_up.append(row_id))
+
+    for _ in range(MOST_ATTEMPTS):
+        assert (database.write(begin), given_up) == (leases.row.id, [])
+        clock.moment += LATER
+    assert (database.write(begin), given_up) == (None, [leases.row.id])
 
 
 @pytest.mark.parametrize("table", JOBS, ids=lambda table: table.name)
@@ -81,7 +216,7 @@ def test_a_worker_that_stops_leaves_no_attempt(database: Database, workspace: Wo
     for _ in range(MOST_ATTEMPTS + 2):
         held = database.write(lambda tx: take_next(tx, workspace.id))
         assert held is not None
-        leave(database, held)
+        give_back(database, held, was_tried=False)
 
 
 def add_broadcast(tx: Any, workspace: Workspace) -> int:

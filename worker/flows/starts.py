@@ -26,7 +26,7 @@ from persistence.flow_starts.batches import (
 from persistence.flow_starts.expansion import begin_expansion, expand_start, lease_start, list_expanding_workspaces
 from persistence.flow_starts.flow_starts import CAMPAIGN, FAILED, FLOW_ACTION, TICKET
 from persistence.leases import MOST_ATTEMPTS
-from persistence.sessions.parking import STARTS, find_free, park
+from persistence.sessions.parking import STARTS, park
 from persistence.sessions.sessions import (
     WaitingSession,
     count_anew,
@@ -168,7 +168,7 @@ def _park_batch(runner: FlowRunner, batch: StartBatch, flow_uuid: str) -> None:
     with runner.database.reading() as tx:
         context = runner.open_context(tx, batch.workspace_id, batch.contact_ids)
         _, tasks = plan_batch(tx, context, batch, batch.contact_ids)
-        free = find_free(tx, batch.workspace_id, batch.contact_ids)
+        free = see_free(tx, batch.workspace_id, batch.contact_ids).changed_on.keys()
     waiting = {each.contact_id for each in tasks if each.is_sprint}
     parked = dict.fromkeys(waiting & free, flow_uuid)
 
