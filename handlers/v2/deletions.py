@@ -10,19 +10,9 @@ from persistence import deletions
 from persistence.lists import ListQuery
 from persistence.tokens import Credentials
 
-LISTED_BY = {
-    deletions.CAMPAIGN_EVENT: "list_campaign_events",
-    deletions.CHANNEL: "list_channels",
-    deletions.CONTACT: "list_contacts",
-    deletions.FIELD: "list_fields",
-    deletions.GLOBAL: "list_globals",
-    deletions.GROUP: "list_groups",
-    deletions.LABEL: "list_labels",
-    deletions.NOTE: "list_contact_notes",
-    deletions.RUN: "list_runs",
+LISTED_BY = {kind: f"list_{kind}s" for kind in deletions.KINDS} | {
     deletions.SAVED_REPLY: "list_saved_replies",
     deletions.SUBSCRIBER: "list_resthook_subscribers",
-    deletions.TICKET: "list_tickets",
 }
 """The operation that showed each kind of records; who may not use it is not told that one is gone."""
 

@@ -14,6 +14,7 @@ from handlers.contract.schemas import first_branch
 from openapi.bundle import FOR_GENERATORS, GENERATIONS, published
 from openapi.table import follow
 from persistence.channels.event_form import CHANNEL_EVENTS
+from persistence.deletions import KINDS
 from persistence.tokens import AREAS
 from tests.contract.documents import (
     Operation,
@@ -272,6 +273,10 @@ def test_an_event_of_a_channel_is_known_in_the_contract_the_console_and_the_docs
     assert sorted(re.findall(r"\w+", offered[1])) == known
     assert sorted(key.partition(".")[2] for key in texts if key.startswith("webhook_event.")) == known
     assert [name for name in CHANNEL_EVENTS if not re.search(rf"^\| .*`{name}`.* \|", page, re.M)] == []
+
+
+def test_mirrors_are_told_of_what_the_contract_names() -> None:
+    assert SCHEMAS["DeletionType"]["enum"] == sorted(KINDS)
 
 
 @pytest.mark.parametrize(("root", "events"), [("v1/openapi.yaml", EVENTS), ("v2/openapi.yaml", (*EVENTS, RESTHOOK))])
