@@ -39,7 +39,7 @@ from tests.api import Api
 from tests.clients import end_event_loop, running_client
 from tests.few_reports import tell_less
 from tests.partitions import partitioning
-from tests.slow_first import deal, find_rank
+from tests.slow_first import deal
 from tests.statement_rules import StatementRules
 
 # A busy machine is no reason to fail: time limits are tested separately.
@@ -109,8 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
-        ranks = {item: rank for item in items if (rank := find_rank(item.nodeid)) is not None}
-        items[:] = deal(sorted(ranks, key=ranks.__getitem__), [item for item in items if item not in ranks], workers)
+        items[:] = deal(items, lambda item: item.nodeid, workers)
 
 
 def pytest_collection_finish() -> None:

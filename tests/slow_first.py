@@ -1,46 +1,60 @@
-"""The order in which workers take tests: each begins with its share of the slowest, so that none ends with one.
+"""The order in which workers take tests: they begin with the slowest, so that none ends with one. Some of the slowest
+keep a processor busy; others mostly wait, for leases that end and processes that start. Half of the workers begin with
+those that wait, the others with those that work, so that both go on at the same time.
 
 pytest-xdist deals the tests out in as many runs as there are workers; whoever is done takes from the end of another.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
 
-SLOWEST = (
+WORKING = (
     "tests/browser/test_explorer.py::test_every_operation_succeeds",
     "tests/contract/test_schemathesis.py",
     "tests/test_lint.py",
-    "tests/faults/",
     "tests/console/test_console.py",
-    "tests/quality/test_nodes.py::test_killed_nodes_lose_and_double_nothing",
-    "tests/acceptance/test_demo.py",
     "tests/relayboard/every_command/test_answers_at_once.py",
-    "tests/relayboard/test_upgrades.py",
-    "tests/quality/test_faults.py::test_a_run_hits_at_work_and_its_ledger_balances",
-    "tests/relayboard/move/test_bound.py",
-    "tests/worker/test_process.py::test_killing",
     "tests/acceptance/test_documentation.py::test_readme",
+    "tests/relayboard/move/test_bound.py",
     "tests/acceptance/test_conversations.py",
+    "tests/quality/test_costs.py",
+    "tests/quality/test_plans.py",
+)
+WAITING = (
+    "tests/faults/",
+    "tests/quality/test_nodes.py::test_killed_nodes_lose_and_double_nothing",
+    "tests/relayboard/test_upgrades.py",
+    "tests/acceptance/test_demo.py",
+    "tests/quality/test_faults.py::test_a_run_hits_at_work_and_its_ledger_balances",
+    "tests/deploy/test_running_from_a_wheel.py",
+    "tests/worker/test_process.py::test_killing",
+    "tests/quality/test_mirrors.py",
     "tests/worker/test_faults.py",
+    "tests/test_durable_servers.py",
 )
 """How the ids of the slowest tests begin, the slowest first: those that take ten seconds and more."""
 
 
-def find_rank(test_id: str) -> int | None:
-    """The place of a test among the slowest; None for one that is not."""
-    return next((place for place, start in enumerate(SLOWEST) if test_id.startswith(start)), None)
-
-
-def deal(slow: Sequence[Item], others: Sequence[Item], workers: int) -> list[Item]:
+def deal(items: Sequence[Item], find_id: Callable[[Item], str], workers: int) -> list[Item]:
     """All items in runs as long as the scheduler makes them, each beginning with its share of the slow ones."""
-    left = list(others)
+    shares: list[list[Item]] = [[] for _ in range(workers)]
+    waiters = max(1, workers // 2)
+    for starts, begun in ((WORKING, shares[waiters:] or shares), (WAITING, shares[:waiters])):
+        ranks = [(rank, item) for item in items if (rank := find_rank(find_id(item), starts)) is not None]
+        for number, (_, item) in enumerate(sorted(ranks, key=lambda ranked: ranked[0])):
+            begun[number % len(begun)].append(item)
+    left = [item for item in items if find_rank(find_id(item), WORKING + WAITING) is None]
     dealt: list[Item] = []
-    for worker in range(workers):
-        share = list(slow[worker::workers])
-        length = (len(slow) + len(others) - len(dealt)) // (workers - worker)
+    for worker, share in enumerate(shares):
+        length = (len(items) - len(dealt)) // (workers - worker)
         more = max(0, length - len(share))
         dealt += share + left[:more]
         del left[:more]
     return dealt
+
+
+def find_rank(test_id: str, starts: Sequence[str]) -> int | None:
+    """The place of a test among those that begin so; None for one that is not."""
+    return next((place for place, start in enumerate(starts) if test_id.startswith(start)), None)

@@ -4,35 +4,35 @@ from pathlib import Path
 
 import pytest
 
-from tests.slow_first import SLOWEST, deal, find_rank
+from tests.slow_first import WAITING, WORKING, deal, find_rank
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
-def test_each_worker_begins_with_its_share_of_the_slow_ones(workers: int) -> None:
-    slow, others = [f"slow {number}" for number in range(5)], [f"test {number}" for number in range(18)]
+def test_half_of_the_workers_begin_with_tests_that_wait_and_the_others_with_those_that_work(workers: int) -> None:
+    waiting, working = ([f"{starts[0]}{number}" for number in range(5)] for starts in (WAITING, WORKING))
+    others = [f"test {number}" for number in range(18)]
 
-    dealt = deal(slow, others, workers)
+    dealt = deal([*others[:9], *working, *waiting, *others[9:]], str, workers)
 
-    assert sorted(dealt) == sorted(slow + others)
+    assert sorted(dealt) == sorted(waiting + working + others)
     assert [each for each in dealt if each in others] == others
-    run_starts, start = [], 0
+    start, waiters = 0, max(1, workers // 2)
     for worker in range(workers):
-        run_starts.append(start)
-        start += (len(dealt) - start) // (workers - worker)
-    for worker, start in enumerate(run_starts):
-        share = slow[worker::workers]
+        slow = waiting[worker::waiters] if worker < waiters else working[worker - waiters :: workers - waiters]
+        share = working + waiting if workers == 1 else slow
         assert dealt[start : start + len(share)] == share
+        start += (len(dealt) - start) // (workers - worker)
 
 
 def test_slower_tests_come_first_and_others_have_no_rank() -> None:
-    assert find_rank("tests/contract/test_schemathesis.py::test_x[v1]") == 1
-    assert find_rank("tests/faults/test_kills.py::test_x") == 3
-    assert find_rank("tests/contract/test_lists.py::test_x") is None
+    assert find_rank("tests/contract/test_schemathesis.py::test_x[v1]", WORKING) == 1
+    assert find_rank("tests/faults/test_kills.py::test_x", WAITING) == 0
+    assert find_rank("tests/contract/test_lists.py::test_x", WORKING + WAITING) is None
 
 
-@pytest.mark.parametrize("start", SLOWEST)
+@pytest.mark.parametrize("start", WORKING + WAITING)
 def test_each_of_the_slowest_is_there(start: str) -> None:
     path, _, name = start.partition("::")
 
