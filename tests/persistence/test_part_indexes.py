@@ -2,6 +2,8 @@
 
 import logging
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -17,12 +19,14 @@ from persistence.migrations.part_indexes import PART_INDEX_NAMES, finds_parts
 from persistence.tables.contacts import contact, contact_urn
 from persistence.workspace_writes import create_workspace
 from persistence.workspaces import Workspace
+from testbed.servers import postgres_database
 from tests.partitions import partitioning
 
 CROWD = 10_000
 NAME_INDEX, URN_INDEX = "ix_contact_name_parts", "ix_contact_urn_parts"
 SCOPE = SearchScope(ListResolver.of([], [], []), Environment())
 on_postgresql = pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True)
+crowd_on_postgresql = pytest.mark.parametrize("crowd", ["postgresql"], indirect=True)
 
 
 def add_crowd(database: Database, size: int = CROWD) -> Workspace:
@@ -65,12 +69,26 @@ def index_names(engine: Engine) -> set[str | None]:
     return {each["name"] for table in ("contact", "contact_urn") for each in found.get_indexes(table)}
 
 
-@pytest.fixture
-def crowd(empty_database: Database) -> Workspace:
-    upgrade(empty_database.engine)
-    workspace = add_crowd(empty_database)
-    tidy_up(empty_database)
-    return workspace
+@dataclass(frozen=True)
+class Crowd:
+    """A workspace with many people in a migrated database, which tests only read."""
+
+    database: Database
+    workspace: Workspace
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
+    with ExitStack() as stack:
+        if request.param == "sqlite":
+            url = f"sqlite:///{tmp_path_factory.mktemp('crowd') / 'crowd.db'}"
+        else:
+            url = stack.enter_context(postgres_database(request.getfixturevalue("postgres_url")))
+        database = stack.enter_context(closing(Database(url)))
+        upgrade(database.engine)
+        workspace = add_crowd(database)
+        tidy_up(database)
+        yield Crowd(database, workspace)
 
 
 def tidy_up(database: Database) -> None:
@@ -81,7 +99,7 @@ def tidy_up(database: Database) -> None:
         connection.execute(text("VACUUM ANALYZE contact_urn"))
 
 
-@on_postgresql
+@crowd_on_postgresql
 @pytest.mark.parametrize(
     ("query", "index"),
     [
@@ -95,9 +113,9 @@ def tidy_up(database: Database) -> None:
         ("8855577", URN_INDEX),
     ],
 )
-def test_what_few_have_is_found_by_an_index(empty_database: Database, crowd: Workspace, query: str, index: str) -> None:
-    assert index in explain(empty_database, crowd, query)
-    assert search(empty_database, crowd, query) == ["Zoë O'Berta"]
+def test_what_few_have_is_found_by_an_index(crowd: Crowd, query: str, index: str) -> None:
+    assert index in explain(crowd.database, crowd.workspace, query)
+    assert search(crowd.database, crowd.workspace, query) == ["Zoë O'Berta"]
 
 
 WITHOUT_SPACES = {
@@ -113,7 +131,10 @@ WITHOUT_SPACES = {
 
 
 @on_postgresql
-def test_a_part_of_a_name_without_spaces_is_found_by_the_index(empty_database: Database, crowd: Workspace) -> None:
+def test_a_part_of_a_name_without_spaces_is_found_by_the_index(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+    crowd = add_crowd(empty_database)
+    tidy_up(empty_database)
     with empty_database.writing() as tx:
         mine = select(contact.c.id).where(contact.c.workspace_id == crowd.id).limit(len(WITHOUT_SPACES))
         for one, name in zip(tx.execute(mine).scalars().all(), WITHOUT_SPACES, strict=True):
@@ -124,12 +145,10 @@ def test_a_part_of_a_name_without_spaces_is_found_by_the_index(empty_database: D
             assert search(empty_database, crowd, f"name ~ {part}") == [name]
 
 
-@on_postgresql
+@crowd_on_postgresql
 @pytest.mark.parametrize("query", ["name ~ 12", "name ~ ab", "name ~ 王", "name = x", 'tel ~ "9-9"'])
-def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(
-    empty_database: Database, crowd: Workspace, query: str
-) -> None:
-    plan = explain(empty_database, crowd, query)
+def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(crowd: Crowd, query: str) -> None:
+    plan = explain(crowd.database, crowd.workspace, query)
 
     assert NAME_INDEX not in plan
     assert URN_INDEX not in plan
@@ -150,14 +169,14 @@ def test_a_part_of_less_than_three_letters_is_looked_for_beside_the_index(
         ('name != "zoë o\'berta"', CROWD),
     ],
 )
-def test_characters_of_patterns_are_characters_and_case_is_none(
-    empty_database: Database, crowd: Workspace, query: str, count: int
-) -> None:
-    assert len(search(empty_database, crowd, query)) == count
+def test_characters_of_patterns_are_characters_and_case_is_none(crowd: Crowd, query: str, count: int) -> None:
+    assert len(search(crowd.database, crowd.workspace, query)) == count
 
 
 @on_postgresql
-def test_numbers_of_other_workspaces_are_not_read(empty_database: Database, crowd: Workspace) -> None:
+def test_numbers_of_other_workspaces_are_not_read(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+    add_crowd(empty_database)
     small = add_crowd(empty_database, CROWD // 2)
     tidy_up(empty_database)
 
