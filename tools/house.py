@@ -54,9 +54,13 @@ class House:
             above = whole.rpartition(".")[0]
             yield from [whole] if whole in self._modules else [above] if above in self._modules else []
 
-    def functions_over(self, lines: int) -> int:
+    def functions_over(self, lines: int) -> list[str]:
+        """Each with its file."""
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-        return sum((node.end_lineno or 0) - node.lineno >= lines for node in self._nodes if isinstance(node, kinds))
+        found = (
+            (name, node) for name, tree in self._trees.items() for node in ast.walk(tree) if isinstance(node, kinds)
+        )
+        return [f"{name}: {node.name}" for name, node in found if (node.end_lineno or 0) - node.lineno >= lines]
 
     def places_that_change(self, table: str) -> int:
         texts = (text for name, text in self.product.items() if not name.startswith(HISTORY))
@@ -100,7 +104,7 @@ def measure(house: House) -> dict[str, int]:
         "product: median lines of a file": round(statistics.median(product)),
         f"product: files under {SMALL} lines": sum(each < SMALL for each in product),
         f"product: files over {LARGE} lines": sum(each > LARGE for each in product),
-        f"product: functions over {SCREEN} lines": house.functions_over(SCREEN),
+        f"product: functions over {SCREEN} lines": len(house.functions_over(SCREEN)),
         "persistence: lines": sum(_lines(persistence)),
         "persistence: files": len(persistence),
         "persistence: files at its door": len(doors),
