@@ -195,7 +195,7 @@ def measure_searches(options: argparse.Namespace) -> dict[str, Any]:
         ]
         for thread in threads:
             thread.start()
-        time.sleep(0.5)
+        wait_until(lambda: len(searched) >= SEARCHERS, "the first searches")
         beside = _ask_labels(b, options.count)
         ended.set()
         for thread in threads:

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -43,7 +44,7 @@ PER_GATEWAY = 100.0
 LONGEST_PAUSE_SECONDS = 10.0
 PATIENCE_SECONDS = 300.0
 HITTING_SECONDS = 120.0
-OPEN = """SELECT count(*) FROM pg_stat_activity
+OPEN = """SELECT xact_start FROM pg_stat_activity
 WHERE application_name = :name AND xact_start IS NOT NULL AND state LIKE 'idle in transaction%'"""
 
 
@@ -272,19 +273,24 @@ def freeze(running: RunningService, pid: int, mark: str, pause_between: Pause, s
     while True:
         os.killpg(group, signal.SIGSTOP)
         began = time.monotonic()
-        # What it has just sent is answered first; then it is the worker's turn, which does nothing.
-        time.sleep(0.05)
-        with running.database.reading() as tx:
-            if tx.execute(text(OPEN), {"name": mark}).scalar_one():
+        if opened := find_open(running, mark):
+            time.sleep(seconds)
+            # One that had just sent its commit was hit in vain.
+            if opened & find_open(running, mark):
                 break
         os.killpg(group, signal.SIGCONT)
         if time.monotonic() > ends:
             raise AssertionError(f"{mark} was in no open transaction for {HITTING_SECONDS:g} s")
         time.sleep(0.013)
-    time.sleep(seconds)
     pause = pause_between(began, time.monotonic())
     os.killpg(group, signal.SIGCONT)
     return pause
+
+
+def find_open(running: RunningService, mark: str) -> set[datetime]:
+    """When the open transactions of a process began."""
+    with running.database.reading() as tx:
+        return set(tx.execute(text(OPEN), {"name": mark}).scalars())
 
 
 def count_outgoing(running: RunningService, tenant: Tenant, status: str) -> int:
