@@ -40,49 +40,23 @@ def event(kind: str, **parts: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("trigger", "template", "text"),
     [
-        ({"type": "manual", "user": refer(USER), "origin": "api"}, "@trigger.user @trigger.origin", "Thing api"),
-        ({"type": "manual", "params": {"a": [1, 2]}}, "@trigger.params.a", "[1, 2]"),
-        ({"type": "manual"}, "@trigger.params", "{}"),
         (
-            {
-                "type": "msg",
-                "event": event("msg_received", msg={"text": "JOIN us", "urn": "tel:+12065551212"}),
-                "keyword_match": {"type": "first_word", "keyword": "join"},
-            },
-            "@trigger.keyword @input.text",
-            "join JOIN us",
+            {"type": "manual", "user": refer(USER), "params": {"a": [1, 2]}},
+            "@trigger.user @trigger.params.a",
+            "Thing [1, 2]",
         ),
-        (
-            {"type": "campaign", "event": event("campaign_fired", campaign=refer(make_uuid(51), "Reminders"))},
-            "@trigger.campaign.name",
-            "Reminders",
-        ),
-        ({"type": "ticket", "event": event("ticket_closed", ticket=TICKET)}, "@trigger.ticket.topic.name", "General"),
         ({"type": "ticket", "ticket": TICKET}, "@trigger.ticket.topic.name", "General"),
         (
             {"type": "chat", "event": event("chat_started", channel=refer(CHANNEL)), "params": {"referrer": "x"}},
             "@trigger.type @trigger.params.referrer",
             "chat x",
         ),
-        ({"type": "optin", "event": event("optin_started", optin=refer(make_uuid(52)))}, "@trigger.type", "optin"),
-        ({"type": "call", "event": event("call_missed", channel=refer(CHANNEL))}, "@trigger.type", "call"),
     ],
 )
 def test_templates_see_what_began_the_session(trigger: dict[str, Any], template: str, text: str) -> None:
     played = begin(template, **trigger)
     assert played.of("msg_created")[0]["msg"]["text"] == text
     assert played.session.is_waiting
-
-
-def test_an_input_is_a_message_and_its_type_says_so() -> None:
-    received = event("msg_received", msg={"text": "hi"})
-    assert begin("@input.type", type="msg", event=received).of("msg_created")[0]["msg"]["text"] == "msg"
-
-
-def test_only_a_message_is_an_input() -> None:
-    assert begin("@input", type="manual").of("msg_created")[0]["msg"]["text"] == ""
-    received = event("msg_received", msg={"text": "hi", "attachments": ["image/jpeg:http://x.org/y"]})
-    assert begin("@input", type="msg", event=received).of("msg_created")[0]["msg"]["text"] == "hi\nhttp://x.org/y"
 
 
 def test_a_message_tells_when_the_contact_was_seen() -> None:
@@ -98,12 +72,6 @@ def test_only_the_first_run_had_the_message_that_began_the_session(by: str, had:
     played = play(node(0, enter), trigger={"type": by, **given})
 
     assert [run.had_input for run in played.session.runs] == had
-
-
-def test_a_session_begins_with_the_groups_that_queries_find() -> None:
-    played = play(node(0), contact={"fields": {"age": {"text": "19", "number": 19}}, "groups": []})
-    assert played.kinds[0] == "contact_groups_changed"
-    assert played.of("contact_groups_changed")[0]["groups_added"][0]["name"] == "Adults"
 
 
 @pytest.mark.parametrize(

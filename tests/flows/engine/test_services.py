@@ -103,36 +103,6 @@ def test_other_headers_are_sent(value: str) -> None:
     assert act({**WEBHOOK, "headers": {"X-Note": value, "Accept": "*/*"}}, FINE).of("error") == []
 
 
-def test_calls_that_are_answered_succeed() -> None:
-    played = act(WEBHOOK, FINE)
-    assert result_of(played) == ("200", "Success")
-    assert played.session.runs[0].results["call"].extra == {"ok": True}
-    assert played.session.runs[0].webhook["status"] == 200
-
-
-@pytest.mark.parametrize(
-    ("status", "outcome"), [(404, "response_error"), (410, "subscriber_gone"), (0, "connection_error")]
-)
-def test_calls_of_resthooks_tell_how_they_went(status: int, outcome: str) -> None:
-    played = act(RESTHOOK, Answers(b"", status, "").as_services())
-    (called,) = played.of("webhook_called")
-    assert (called["status"], called["resthook"]) == (outcome, "new-answer")
-    assert result_of(played)[1] == "Failure"
-
-
-def test_a_resthook_nobody_made_does_nothing() -> None:
-    played = act({**RESTHOOK, "resthook": "unheard-of"}, FINE)
-    assert (played.of("resthook_called"), played.session.runs[0].results) == ([], {})
-
-
-@pytest.mark.parametrize(
-    "url", ['""', '"ftp://x.org"', '"http://"', '"http://x.org/" & repeat("x", 9000)', '"http://a b/"']
-)
-def test_what_is_no_web_address_is_not_called(url: str) -> None:
-    played = act({**WEBHOOK, "url": f"@({url})"}, FINE)
-    assert (played.of("webhook_called"), len(played.errors)) == ([], 1)
-
-
 def test_requests_have_a_greatest_size() -> None:
     body = '@(json(foreach(split(repeat("x ", 5000)), (x) => repeat(x, 500))))'
     played = act({**WEBHOOK, "method": "POST", "body": body}, FINE)
@@ -145,17 +115,6 @@ def test_requests_have_a_greatest_size() -> None:
 def test_mail_that_cannot_be_sent_is_an_error(services: Services, error: str) -> None:
     played = act(EMAIL, services)
     assert (played.errors, played.of("email_sent")) == ([error], [])
-
-
-def test_mail_is_sent() -> None:
-    assert act(EMAIL, FINE).of("email_sent") == [{"to": ["ann@example.com"], "subject": "Hi", "body": "Hello"}]
-
-
-@pytest.mark.parametrize("part", ["subject", "body", "addresses"])
-def test_mail_that_lacks_something_is_not_sent(part: str) -> None:
-    nothing: Any = ['@("")'] if part == "addresses" else '@("")'
-    played = act({**EMAIL, part: nothing}, FINE)
-    assert (played.of("email_sent"), len(played.errors)) == ([], 1)
 
 
 @pytest.mark.parametrize(("services", "said"), [(NOTHING, "<ERROR>"), (FAILING, "<ERROR>"), (FINE, "fine")])
@@ -186,11 +145,6 @@ def test_classifiers_save_the_best_intent(services: Services, value: tuple[str, 
 def test_classifiers_skip_what_is_empty_and_are_gone_in_14() -> None:
     assert result_of(act({**INTENTS, "input": '@("")'}, FINE, 13)) == ("0", "Skipped")
     assert result_of(act(INTENTS, FINE, 14)) == ("0", "Failure")
-
-
-def test_addresses_of_others_are_not_given_away() -> None:
-    played = act({"type": "add_contact_urn", "scheme": "tel", "path": "+12065559999"}, FAILING)
-    assert (played.of("contact_urns_changed"), len(played.errors)) == ([], 1)
 
 
 def test_a_model_gets_what_could_be_evaluated() -> None:

@@ -7,32 +7,20 @@ from typing import Any
 
 import pytest
 
-from flows import Options, Session, interrupt, start
+from flows import Session, start
 from flows.engine import CheckedTrigger, ContactError, ResumeError, SessionStateError, TriggerError
-from tests.flows.engine.playing import Played, ask, flow, node, play, switch
+from tests.flows.engine.playing import Played, ask, node, play, switch
 from tests.flows.hypothesis.workspace import CHILD, CONTACT_JSON, FLOW, SMART, make_uuid, refer
 
 ENTER = {"type": "enter_flow", "flow": refer(CHILD), "terminal": False}
-EXPIRED = {"type": "wait_expiration"}
 TIMED_OUT = {"type": "wait_timeout"}
 DIALLED = {"type": "dial", "event": {"type": "dial_ended", "dial": {"status": "busy", "duration": 0}}}
-
-
-def statuses(played: Played) -> list[str]:
-    return [played.session.status, *(run.status for run in played.session.runs)]
 
 
 def parent_of(**child: Any) -> Played:
     """A flow that enters another and then tests how that ended."""
     cases = ("has_only_text", ["completed"], "Done"), ("has_only_text", ["expired"], "Expired")
     return play(node(0, ENTER, router=switch(0, "@child.status", *cases)), **child)
-
-
-def test_an_answer_wakes_a_session() -> None:
-    played = play(ask(0)).answer("yes")
-    assert statuses(played) == ["completed", "completed"]
-    assert played.session.runs[0].had_input
-    assert played.session.contact.last_seen_on == "2025-05-04T12:31:00Z"
 
 
 def test_groups_are_settled_once_the_node_that_waited_is_left() -> None:
@@ -54,94 +42,6 @@ def test_only_waiting_sessions_wake() -> None:
     played = play(node(0))
     with pytest.raises(ResumeError, match="only waiting"):
         played.answer("yes")
-
-
-def test_a_wait_that_expires_ends_the_run() -> None:
-    played = play(ask(0)).wake(EXPIRED)
-    assert statuses(played) == ["completed", "expired"]
-    assert played.session.runs[0].exited_on
-
-
-def test_a_child_that_is_done_lets_its_parent_go_on() -> None:
-    played = parent_of()
-    assert statuses(played) == ["waiting", "active", "waiting"]
-    played.answer("yes")
-    assert statuses(played) == ["completed", "completed", "completed"]
-    assert played.session.runs[0].results["answer"].category == "Done"
-
-
-def test_only_the_innermost_run_expires() -> None:
-    played = parent_of().wake(EXPIRED)
-    assert statuses(played) == ["completed", "completed", "expired"]
-    assert played.session.runs[0].results["answer"].category == "Expired"
-
-
-def test_a_child_that_fails_fails_its_parent() -> None:
-    stuck = flow(node(200, router=switch(200, "x", default_category_uuid=None)), uuid=CHILD)
-    assert statuses(parent_of(child=stuck)) == ["failed", "failed", "failed"]
-
-
-def test_nothing_returns_from_a_flow_entered_for_good() -> None:
-    played = play(node(0, {**ENTER, "terminal": True}, to=1), node(1, {"type": "send_msg", "text": "never"}))
-    assert statuses(played) == ["waiting", "completed", "waiting"]
-    assert statuses(played.answer("yes")) == ["completed", "completed", "completed"]
-    assert played.of("msg_created") == []
-
-
-def test_the_last_of_several_flows_is_entered_and_all_actions_run() -> None:
-    other = {**ENTER, "flow": refer(FLOW)}
-    played = play(node(0, other, ENTER, {"type": "send_msg", "text": "still here"}))
-    assert [run.flow["uuid"] for run in played.session.runs] == [FLOW, CHILD]
-    assert len(played.of("msg_created")) == 1
-
-
-@pytest.mark.parametrize(
-    "child", [flow(ask(200), uuid=make_uuid(70)), flow(node(200), uuid=CHILD, type="voice")], ids=["missing", "voice"]
-)
-def test_a_flow_that_cannot_be_entered_fails_the_session(child: Any) -> None:
-    assert statuses(parent_of(child=child)) == ["failed", "failed"]
-
-
-def test_a_circle_without_a_wait_fails() -> None:
-    played = play(node(0, to=1), node(1, to=0))
-    assert (statuses(played), len(played.session.runs[0].path)) == (["failed", "failed"], 100)
-
-
-def test_a_flow_that_enters_itself_fails() -> None:
-    played = play(node(0, {**ENTER, "flow": refer(FLOW)}))
-    assert played.session.status == "failed"
-    assert {run.status for run in played.session.runs} == {"failed"}
-
-
-@pytest.mark.parametrize("options", [Options(sprints_per_session=2), Options(runs_per_session=2)])
-def test_sessions_have_limits(options: Options) -> None:
-    child = flow(node(200), uuid=CHILD)
-    played = play(ask(0, to=1), node(1, ENTER, to=0), child=child, options=options)
-    for _ in range(3):
-        if played.session.is_waiting:
-            played.answer("yes")
-    assert played.session.status == "failed"
-    assert "maximum number" in played.of("failure")[0]["text"]
-
-
-def test_a_flow_that_has_lost_its_node_fails_the_session() -> None:
-    played = play(ask(0))
-    played.assets = play(ask(1)).assets
-    assert statuses(played.answer("yes")) == ["failed", "failed"]
-
-
-@pytest.mark.parametrize("status", ["interrupted", "expired"])
-def test_a_session_is_ended_from_outside_with_all_its_runs(status: str) -> None:
-    played = parent_of()
-    ended, _ = interrupt(played.session, clock=played.clock, status=status)
-    assert {ended.status, *(run.status for run in ended.runs)} == {status}
-    assert all(run.exited_on for run in ended.runs)
-    assert played.session.is_waiting
-
-
-def test_steps_keep_the_exit_by_which_they_were_left() -> None:
-    played = play(node(0, to=1), ask(1))
-    assert [step.exit_uuid for step in played.session.runs[0].path] == [make_uuid(5, 0), ""]
 
 
 @pytest.mark.parametrize(
@@ -168,25 +68,6 @@ def test_a_trigger_is_checked_once_for_many_contacts() -> None:
 def test_contacts_that_cannot_be_read_are_refused() -> None:
     with pytest.raises(ContactError, match="status"):
         play(node(0), contact={"status": "lost"})
-
-
-def test_what_started_a_session_can_be_looked_up() -> None:
-    say = {"type": "send_msg", "text": "@trigger.type @trigger.params.x @parent.results.age @parent.contact.name"}
-    summary = {
-        "uuid": make_uuid(8),
-        "flow": refer(CHILD),
-        "status": "completed",
-        "contact": {"uuid": make_uuid(9), "name": "Bob"},
-        "results": {"age": {"name": "Age", "value": "27"}},
-    }
-    trigger = {"type": "flow_action", "run_summary": summary, "params": {"x": 5}}
-    (sent,) = play(node(0, say), trigger=trigger).of("msg_created")
-    assert sent["msg"]["text"] == "flow_action 5 27 Bob"
-
-
-def test_a_session_survives_its_stored_form() -> None:
-    played = parent_of()
-    assert Session.from_json(json.loads(json.dumps(played.session.to_json()))) == played.session
 
 
 def test_a_session_reads_its_own_stored_form_as_any_other() -> None:

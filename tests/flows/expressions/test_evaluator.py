@@ -14,16 +14,6 @@ def test_parameters_hide_context_and_context_hides_functions():
     assert text_of('upper("a")') == "A"
 
 
-def test_functions_are_values_that_can_be_passed_and_called():
-    assert text_of("UPPER") == "upper"
-    assert text_of('foreach(array("a", "b"), upper)') == "[A, B]"
-    assert text_of('array(lower, upper)[1]("x")') == "X"
-
-
-def test_names_ignore_case():
-    assert text_of("ORDER.Item", order=ORDER) == "Tea"
-
-
 def test_a_missing_name_is_an_error_and_cannot_be_called():
     assert error_of("Nothing") == "context has no property 'nothing'"
     assert error_of("Nothing()") == "nothing is not a function"

@@ -3,40 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flows.expressions.parser import ExpressionSyntaxError, parse_expression, read_text_literal
-from flows.expressions.syntax import Binary, Group, TextLiteral, walk_expression
-
-
-def shape(expression):
-    """The tree with every operator in parentheses."""
-    node = parse_expression(expression)
-    return _shape(node)
-
-
-def _shape(node):
-    if isinstance(node, Binary):
-        return f"({_shape(node.left)}{node.operator}{_shape(node.right)})"
-    if isinstance(node, Group):
-        return _shape(node.inner)
-    return str(node)
-
-
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("a & b = c", "(a&(b=c))"),
-        ("a = b < c", "(a=(b<c))"),
-        ("a < b + c", "(a<(b+c))"),
-        ("a + b * c", "(a+(b*c))"),
-        ("a * b ^ c", "(a*(b^c))"),
-        ("a - b - c", "((a-b)-c)"),
-        ("a ^ b ^ c", "((a^b)^c)"),
-        ("(a + b) * c", "((a+b)*c)"),
-        ("-a ^ b", "(-a^b)"),
-        ("a != b >= c", "(a!=(b>=c))"),
-    ],
-)
-def test_operators_bind_by_their_level_and_to_the_left(expression, expected):
-    assert shape(expression) == expected
+from flows.expressions.syntax import TextLiteral, walk_expression
 
 
 @pytest.mark.parametrize(

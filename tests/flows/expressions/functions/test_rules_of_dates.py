@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime, time
+
 import pytest
 
 from flows.environment import Environment
-from tests.flows.expressions.evaluating import outcome_of
+from tests.flows.expressions.evaluating import outcome_of, value_of
 
 DAY_FIRST = Environment(
     date_format="DD-MM-YYYY", timezone="Africa/Kigali", allowed_languages=("eng",), default_country="RW"
@@ -163,6 +165,7 @@ def test_dates_and_times_have_one_text(expression: str, outcome: str) -> None:
         ('format_datetime("2001-02-03T22:15:09.5Z", "Z ZZZ")', '"+02:00 +02:00"'),
         ('format_datetime("2001-02-03T22:15:09.5Z", "ZZ")', "error"),
         ('format_datetime("2001-02-03T22:15:09.5Z", "YYYY", "Mars/Olympus")', "error"),
+        ('format_datetime("2001-02-03T22:15:09.5Z", "YYYY", "../etc")', "error"),
         ('format_datetime("2001-02-03", "tt:mm")', '"00:00"'),
         ('format_datetime("never")', "error"),
         ('format_time("15:04:05")', '"15:04"'),
@@ -189,6 +192,7 @@ def test_dates_are_written_in_layouts(expression: str, outcome: str) -> None:
         ('parse_datetime("2001-02-03 ", "YYYY-MM-DD")', "error"),
         ('parse_datetime("2001-2-3", "YYYY-MM-DD")', "error"),
         ('parse_datetime("2001-02-30", "YYYY-MM-DD")', "error"),
+        ('parse_datetime("x", "QQ")', "error"),
         ('parse_datetime("Feb 2001", "MMM YYYY")', "error"),
         ('parse_datetime("2001-02-03", "YYYY-MM-DD", "Mars/Olympus")', "error"),
         ('parse_time("15:04", "tt:mm")', '"15:04:00.000000"'),
@@ -209,6 +213,7 @@ def test_texts_are_parsed_strictly_in_layouts(expression: str, outcome: str) -> 
     [
         ('epoch("1970-01-01T00:00:01.5Z")', "1.5"),
         ('epoch("1-1-1970")', "-7200"),
+        ('epoch("1969-12-31T23:59:58.5Z")', "-1.5"),
         ('epoch("x")', "error"),
         ("datetime_from_epoch(0)", '"1970-01-01T02:00:00.000000+02:00"'),
         ("datetime_from_epoch(86400.25)", '"1970-01-02T02:00:00.250000+02:00"'),
@@ -238,6 +243,10 @@ def test_seconds_are_counted_from_1970(expression: str, outcome: str) -> None:
         ('datetime_add("01-01-2024", 1.9, "D")', '"2024-01-02T00:00:00.000000-08:00"'),
         ('datetime_add("01-01-2024", 1, "d")', "error"),
         ('datetime_add("01-01-2024", 1, "Q")', "error"),
+        ('datetime_add("12-31-2023", -13, "M")', '"2022-12-01T00:00:00.000000-08:00"'),
+        ('datetime_add("01-01-2024", 2147483647, "Y")', "error"),
+        ('datetime_add("01-01-2024", -2147483648, "D")', "error"),
+        ('datetime_diff("01-31-2024", "03-01-2025", "M")', "14"),
         ('datetime_diff("01-01-2024 23:00", "01-02-2024 1:00", "D")', "1"),
         ('datetime_diff("01-02-2024", "01-01-2024", "D")', "-1"),
         ('datetime_diff("01-01-2024", "01-14-2024", "W")', "1"),
@@ -264,6 +273,7 @@ def test_units_up_to_hours_elapse_and_longer_ones_follow_the_calendar(expression
         ('replace_time("1-2-2024", "x")', "error"),
         ('tz("1-2-2024")', '"Africa/Kigali"'),
         ('tz("2024-02-01T10:00:00Z")', '"UTC"'),
+        ('tz("2024-02-01T10:00:00-05:00")', '"-05:00"'),
         ('tz("x")', "error"),
         ('tz_offset("1-2-2024")', '"+0200"'),
         ('tz_offset("2024-02-01T10:00:00-03:30")', '"-0330"'),
@@ -273,6 +283,9 @@ def test_units_up_to_hours_elapse_and_longer_ones_follow_the_calendar(expression
         ("date_from_parts(2024, 12, 32)", '"2025-01-01"'),
         ("date_from_parts(2024, 3, 0)", '"2024-02-29"'),
         ("date_from_parts(2024, 0, 1)", "error"),
+        ("date_from_parts(0, 1, 1)", "error"),
+        ("boolean(date_from_parts(1, 5, 5))", "false"),
+        ("boolean(today())", "true"),
         ("date_from_parts(2024, 13, 1)", "error"),
         ("time_from_parts(23, 59, 59)", '"23:59:59.000000"'),
         ("time_from_parts(24, 0, 0)", "error"),
@@ -291,3 +304,9 @@ def test_units_up_to_hours_elapse_and_longer_ones_follow_the_calendar(expression
 )
 def test_days_have_parts(expression: str, outcome: str) -> None:
     assert outcome_of(expression, DAY_FIRST) == outcome
+
+
+def test_values_are_dates_and_times() -> None:
+    assert value_of("today()") == date(2024, 5, 17)
+    assert value_of('time("10:30")') == time(10, 30)
+    assert value_of('datetime("2020-01-01T00:00:00Z")') == datetime(2020, 1, 1, tzinfo=UTC)

@@ -174,6 +174,7 @@ def test_properties_are_taken_out_of_objects(expression: str, outcome: str) -> N
         ('parse_json("")', "null"),
         ('parse_json("[1,]")', "error"),
         ('parse_json("1 2")', "error"),
+        ('parse_json("NaN")', "error"),
         (r'parse_json("{\"__default__\": 4, \"a\": 1}") + 1', "5"),
         (r'count(parse_json("{\"__default__\": 4, \"a\": 1}"))', "1"),
         ('parse_json("1e200")', "error"),

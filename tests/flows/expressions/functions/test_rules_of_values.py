@@ -91,6 +91,7 @@ def test_values_are_made_of_their_parts(expression: str, outcome: str) -> None:
         ('default(array(), "x")', "[]"),
         ('default("", 1 / 0)', "error"),
         ('default("a", 1 / 0)', '"a"'),
+        (r'default(parse_json("{\"__default__\": \"\", \"a\": 3}"), 5)', "5"),
     ],
 )
 def test_logic_stops_at_the_first_that_decides(expression: str, outcome: str) -> None:
@@ -129,7 +130,14 @@ def test_logic_stops_at_the_first_that_decides(expression: str, outcome: str) ->
         ("round_down(-2.1)", "-3"),
         ("round_down(2.349, 2)", "2.34"),
         ("round_down(1299, -2)", "1200"),
+        ("round(5, -100000)", "0"),
+        ("rand()", "0.25"),
+        ("rand_between(1, 8)", "3"),
+        ("rand_between(8, 1)", "3"),
         ("rand_between(4, 4)", "4"),
+        ("16 ^ 0.25", "2"),
+        ("10 ^ 100 / 10 ^ 99", "10"),
+        ('" 5 " * 2', "10"),
         ("1 / 3", "0.3333333333333333"),
         ("-2 / 3", "-0.6666666666666667"),
         ("1 / 8", "0.125"),

@@ -1,6 +1,5 @@
 import pytest
 
-from flows.environment import Environment
 from flows.expressions.evaluation import Resources
 from flows.expressions.values import XObject
 from flows.places import read_places
@@ -17,60 +16,14 @@ def match_of(expression, environment=None, **context):
 @pytest.mark.parametrize(
     ("expression", "match"),
     [
-        ('has_text("  yes ")', "yes"),
-        ('has_value(" ")', None),
-        ("has_text(null)", None),
-        ('has_only_text("Yes", "Yes")', "Yes"),
-        ('has_only_text("Yes ", "Yes")', None),
-        ('has_beginning(" JOIN now", "join")', "JOIN"),
-        ('has_beginning("jo", "join")', None),
-        ('has_beginning("join", "")', None),
-        ('has_beginning("élan", "É")', "é"),
-        ('has_any_word("Yes, no & maybe", "maybe YES")', "Yes maybe"),
-        ('has_any_word("yesterday", "yes")', None),
         ('has_any_word("İSTANBUL", "istanbul")', "İSTANBUL"),
         ('has_only_phrase("ΛΟΓΟΣ", "λόγος λογος")', None),
         ('has_only_phrase("ΛΟΓΟΣ", "λογος")', "ΛΟΓΟΣ"),
         ('has_any_word("👍🏿", "👍")', "👍"),
-        ('has_all_words("Blue or red or blue", "red blue")', "Blue red blue"),
-        ('has_all_words("blue", "red blue")', None),
-        ('has_phrase("I like green tea", "green tea")', "green tea"),
-        ('has_phrase("green green tea", "green tea")', None),
-        ('has_phrase("green, TEA!", "green tea")', "green TEA"),
-        ('has_phrase("anything", "")', ""),
-        ('has_only_phrase("Green tea!", "green tea")', "Green tea"),
-        ('has_only_phrase("green tea please", "green tea")', None),
-        ('has_pattern("order 55", "\\w+ (\\d+)")', "order 55"),
-        ('has_pattern(" x", " ^x ")', None),
-        ('has_email("write to Ann.B+1@mail.example.org.")', "Ann.B+1@mail.example.org"),
-        ('has_email("ann@mail")', None),
-        ('has_phone("call 206 555 0100 now", "US")', "+12065550100"),
-        ('has_phone("call me")', None),
-        ("has_error(1 / 0)", "division by zero"),
-        ("has_error(1)", None),
     ],
 )
-def test_tests_on_texts_match_as_documented(expression, match):
+def test_words_are_folded_letter_by_letter(expression, match):
     assert match_of(expression) == match
-
-
-def test_the_default_country_reads_phone_numbers():
-    assert match_of('has_phone("0788 383 383")', Environment(default_country="RW")) == "+250788383383"
-
-
-def test_groups_of_a_pattern_are_its_extra():
-    assert text_of('json(has_pattern("a1", "(x)?(a)(\\d)").extra)') == '{"0":"a1","1":"","2":"a","3":"1"}'
-
-
-def test_an_outcome_is_true_or_false_as_a_value():
-    assert value_of('has_text("x") = true') is True
-    assert text_of('has_text("")') == "false"
-    assert text_of('json(has_text(""))') == '{"match":""}'
-
-
-@pytest.mark.parametrize("expression", ["has_text(1 / 0)", 'has_pattern("x", "(")', "has_text()", 'has_phrase("a")'])
-def test_errors_and_wrong_arguments_are_errors(expression):
-    assert error_of(expression)
 
 
 CATEGORIZED = {"category": "Yes", "extra": {
@@ -82,18 +35,14 @@ CATEGORIZED = {"category": "Yes", "extra": {
 @pytest.mark.parametrize(
     ("expression", "match"),
     [
-        ('has_category(result, "No", "Yes")', "Yes"),
-        ('has_category(result, "yes")', None),
         ('has_intent(result, "ask", 0.4)', "ask"),
         ('has_intent(result, "ask", 0.5)', None),
         ('has_top_intent(result, "ask", 0.1)', None),
         ('has_top_intent(result, "book", 0.1)', "book"),
         ('has_top_intent(object("extra", null), "book", 0.1)', None),
-        ('has_group(array(object("uuid", "g1"), object("uuid", "g2")), "g2")', "{uuid: g2}"),
-        ('has_group(null, "g2")', None),
     ],
 )
-def test_tests_on_objects_match_as_documented(expression, match):
+def test_intents_match_from_their_confidence_on(expression, match):
     assert match_of(expression, result=CATEGORIZED) == match
 
 
@@ -104,28 +53,6 @@ def test_entities_of_an_intent_are_its_extra():
 def test_objects_without_what_a_test_looks_at_are_errors():
     assert error_of('has_category(object(), "Yes")').endswith("object has no property 'category'")
     assert error_of('has_group(array(1), "g")').endswith("unable to convert 1 to an object")
-
-
-@pytest.mark.parametrize(
-    ("expression", "match"),
-    [
-        ('has_number("about 12 or 20")', "12"),
-        ('has_number("none")', None),
-        ('has_number_lt("12 or 5 or 3", 10)', "5"),
-        ('has_number_lte("12 or 10", 10)', "10"),
-        ('has_number_eq("it is 10.0", 10)', "10"),
-        ('has_number_gte("9 or 10", "10")', "10"),
-        ('has_number_gt("9 or 10", 10)', None),
-        ('has_number_between("1, 5 and 7", 5, 7)', "5"),
-        ('has_number_between("8", 5, 7)', None),
-    ],
-)
-def test_tests_on_numbers_match_as_documented(expression, match):
-    assert match_of(expression) == match
-
-
-def test_a_bound_that_is_no_number_is_an_error():
-    assert error_of('has_number_lt("1", "x")').endswith('unable to convert "x" to a number')
 
 
 KENYA = Resources(
