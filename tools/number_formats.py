@@ -14,7 +14,7 @@ from pathlib import Path
 import pycountry
 from babel import Locale, UnknownLocaleError
 from babel.core import get_global
-from babel.localedata import exists, locale_identifiers, resolve_locale_filename
+from babel.localedata import locale_identifiers, resolve_locale_filename
 
 from flows.environment import NumberFormat
 from flows.languages import make_locale_tag
@@ -23,13 +23,14 @@ from flows.typed import plain
 
 OFFICIAL = ("official", "de_facto_official")
 NAMES = {signs: name for name, signs in NUMBER_FORMATS.items()}
+TAGS = frozenset(locale_identifiers())
 COMPLETE = 150
 """So many languages have names in a locale that is complete."""
 
 
 def render_table() -> str:
     """A JSON object: the name of a format by country, and by country and language where it is another."""
-    languages = sorted({code for tag in locale_identifiers() for code in _languages_of(tag.partition("_")[0])})
+    languages = sorted({code for tag in TAGS for code in _languages_of(tag.partition("_")[0])})
     countries = sorted(set(get_global("territory_languages")) | {each.alpha_2 for each in pycountry.countries})
     return json.dumps(dict(_rows(countries, languages)), indent=0, ensure_ascii=False) + "\n"
 
@@ -59,7 +60,7 @@ def _tags_of(country: str) -> Iterator[str]:
 
 def _name_of(tag: str) -> str | None:
     """The format of a locale; None if CLDR knows little of the language, or has signs that no phone writes."""
-    if not exists(tag) or not _is_known(tag):
+    if tag not in TAGS or not _is_known(tag):
         return None
     try:
         signs = Locale.parse(tag).number_symbols["latn"]
@@ -73,7 +74,7 @@ def _is_known(tag: str) -> bool:
     that it would have them if they were not those of the root.
     """
     while tag and tag != "root":
-        if exists(tag) and _has_own_signs(tag):
+        if tag in TAGS and _has_own_signs(tag):
             return True
         tag = get_global("parent_exceptions").get(tag, tag.rpartition("_")[0])
     return False
