@@ -35,7 +35,7 @@ from persistence.relayers.relayers import claim_phone
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import time_text
 from persistence.tables.messages import message
-from persistence.workspaces import find_workspace
+from persistence.workspaces.records import find_workspace
 from relayboard.phone.phone import HttpTransport, Phone
 from testbed.servers import postgres_database, postgres_server
 

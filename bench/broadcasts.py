@@ -22,10 +22,9 @@ from sqlalchemy import func, insert, select, text
 
 from bench.data import Row, contact_rows, urn_rows, write_rows
 from bench.soak import family
-from persistence.audience import Audience
-from persistence.broadcasts.records import COMPLETED
-from persistence.broadcasts.writes import NewBroadcast, create_broadcast
+from persistence.broadcasts.records import COMPLETED, NewBroadcast, create_broadcast
 from persistence.channels.types import RELAYER
+from persistence.contacts.audience import Audience
 from persistence.database import Database
 from persistence.groups.groups import create_group
 from persistence.migrations import upgrade
@@ -34,7 +33,7 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn, group_membership
 from persistence.tables.messages import broadcast, message
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import Settings, load_settings
 from testbed.servers import postgres_database, postgres_server
 from worker.app import make_wake

@@ -24,8 +24,7 @@ from persistence.tables.channels import channel_alarm
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import message
-from persistence.triggers.records import CATCH_ALL
-from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
 from testbed.flow_rows import definition, node, say, store_flow
 
 LONGEST_SECONDS = 60.0

@@ -32,8 +32,8 @@ from persistence.lists import read_record
 from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 
 HEADER = ["URN:Tel", "Name", "Language", "Age", "Born", "Village", "District", "Crop", "Visits", "Notes"]
 FURTHER = (("District", "text"), ("Crop", "text"), ("Visits", "number"), ("Notes", "text"))

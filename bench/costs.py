@@ -26,7 +26,7 @@ from bench.requests import Api, Case, ask, list_cases
 from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.tables.accounts import workspace
-from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
+from persistence.workspaces.records import WORKSPACE_COLUMNS, workspace_from_row
 from testbed.quality_page import replace_section
 from testbed.tokens import KEYS, make_token
 

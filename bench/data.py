@@ -20,7 +20,7 @@ from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.messages import label, message, message_label
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 
 CHUNK = 20_000
 LABELED_EVERY = 50

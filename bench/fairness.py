@@ -39,13 +39,12 @@ from persistence.database import Database
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.groups.smart_groups import create_query_group, refresh_contacts
 from persistence.messages.incoming import Received, store_received
-from persistence.messages.states import INCOMING, QUEUED
 from persistence.relayers.relayers import claim_phone
 from persistence.sql.columns import new_uuid
 from persistence.sql.statistics import learn_filled_tables
 from persistence.tables.contacts import READY, contact, field, group
-from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.tables.messages import INCOMING, QUEUED, message
+from persistence.workspaces.records import Workspace
 from relayboard.phone.phone import HttpTransport, Phone
 from testbed.flow_rows import say, uuid_of
 from testbed.gateways import queue_messages

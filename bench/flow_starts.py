@@ -18,17 +18,15 @@ from bench.broadcasts import build, memory_megabytes, postgres, running_workers
 from flows.clock import SystemClock
 from flows.engine import Assets, start
 from flows.environment import Environment
-from persistence.audience import Audience
+from persistence.contacts.audience import Audience
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import COMPLETED, NewStart, create_start
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import MANUAL, flow_start
-from persistence.tables.flows import flow
+from persistence.tables.flows import MANUAL, flow, flow_run, flow_start
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run
-from persistence.workspaces import find_workspace
+from persistence.workspaces.records import find_workspace
 from relayboard.base.settings import load_settings
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from worker.app import make_wake

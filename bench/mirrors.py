@@ -22,14 +22,14 @@ from typing import Any
 import requests
 from sqlalchemy import select
 
-from persistence.backlog import read_backlog
 from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
 from persistence.errors import LostRace
+from persistence.service.backlog import read_backlog
 from persistence.tables.contacts import contact
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.flow_rows import ask, definition, say, uuid_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.quality_page import write_section

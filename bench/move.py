@@ -32,8 +32,8 @@ from persistence.groups.smart_groups import create_query_group
 from persistence.migrations import upgrade
 from persistence.move.moves import find_move
 from persistence.secrets.encryption import KeyRing
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace, find_workspace
+from persistence.workspaces.records import Workspace, find_workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.processes import listen
 from testbed.flow_rows import node, say, uuid_of
 from testbed.servers import postgres_database, postgres_server

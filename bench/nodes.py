@@ -37,8 +37,8 @@ from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tables.messages import gateway_send, message
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.processes import listen, url_of
 from testbed.databases import open_database
 from testbed.gateways import SECRET, add_gateway

@@ -27,8 +27,8 @@ from persistence.lists import ListQuery, fetch_list
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.contacts import contact, contact_urn
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 
 ROUNDS, PAGE, BATCH = 5, 50, 5_000
 NAMES = 250

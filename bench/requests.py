@@ -34,7 +34,7 @@ from persistence.tables.contacts import contact, field, group
 from persistence.tables.flows import flow
 from persistence.tables.messages import label, message
 from persistence.tables.service import global_value
-from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
+from persistence.workspaces.records import WORKSPACE_COLUMNS, workspace_from_row
 from relayboard.processes import listen
 from testbed.quality_page import replace_section
 from testbed.tokens import KEYS, SECRET_KEY, make_token

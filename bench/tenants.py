@@ -14,16 +14,14 @@ from urllib.parse import quote
 import requests
 from sqlalchemy import Executable, literal, select, text
 
-from persistence.messages.states import OUTGOING
 from persistence.statements import statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
 from persistence.tables.flows import flow
-from persistence.tables.messages import message
-from persistence.triggers.records import KEYWORD
-from persistence.triggers.writes import NewTrigger, create_trigger
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.tables.messages import OUTGOING, message
+from persistence.triggers.records import KEYWORD, NewTrigger, create_trigger
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.phone.phone import Phone, sign_body, write_body
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.gateways import SECRET, add_gateway

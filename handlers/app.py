@@ -49,9 +49,9 @@ from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.signing_in import TooManyAttempts
 from persistence.database import Database, Wake, open_serving_database
-from persistence.diagnosis import Trouble
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.store import StoreUnavailable, open_store
+from persistence.service.diagnosis import Trouble
 from persistence.sql.standby import Standby, open_standby
 from relayboard.base.settings import Settings
 

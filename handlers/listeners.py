@@ -19,7 +19,7 @@ from persistence.database import Database
 from persistence.errors import DatabaseError
 from persistence.sql.columns import time_text
 from persistence.stream import Change, read_changes, read_clocks
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 logger = logging.getLogger("relayboard.api")
 

@@ -9,7 +9,7 @@ from handlers.request import PersonRequest, actor_of
 from persistence.accounts.accounts import Attempts
 from persistence.accounts.sign_ins import read_sign_ins
 from persistence.accounts.signing_in import Door, SignedIn, SignInFailed
-from persistence.audit.witness import tell_failed_sign_in
+from persistence.audit import tell_failed_sign_in
 from persistence.tokens import Credentials
 
 SECONDS_PER_DAY = 86_400

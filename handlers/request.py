@@ -14,11 +14,11 @@ from handlers.asgi.request_body import Body
 from handlers.asgi.uploads import Upload
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
-from persistence.audit.witness import BY_SESSION, BY_TOKEN, Actor
+from persistence.audit import BY_SESSION, BY_TOKEN, Actor
 from persistence.database import Database, Transaction
 from persistence.media.store import StoreUnavailable
 from persistence.tokens import Areas, Credentials
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 
 KEY = "relayboard"

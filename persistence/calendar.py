@@ -9,14 +9,13 @@ from sqlalchemy import select
 
 from persistence.database import Transaction
 from persistence.sql.columns import time_text
-from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire
+from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire, trigger
 from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast
-from persistence.tables.triggers import trigger
 from persistence.tokens import Areas, covers
 from persistence.triggers.records import SCHEDULE
 from persistence.triggers.schedules import NEVER, find_next_due
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 MOST_SCHEDULES = 250
 MOST_BROADCASTS = 250

@@ -28,14 +28,23 @@ from sqlalchemy import (
 
 from persistence.database import Transaction
 from persistence.errors import LostRace
-from persistence.messages.states import HANDLED, INCOMING, OUTGOING
-from persistence.policies import policy_of
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import beside_index
 from persistence.stamps import INBOX, MESSAGE, NewMessage, Unread, changes_of, later, stamped
 from persistence.statements import RowsOf, Statement, among, param, select_rows, statement
 from persistence.tables.contacts import contact
-from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
+from persistence.tables.messages import (
+    ARCHIVED,
+    DELETED,
+    HANDLED,
+    INCOMING,
+    OUTGOING,
+    VISIBLE,
+    label,
+    message,
+    message_label,
+)
+from persistence.tables.policies import policy_of
 
 NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 NOT_SHOWN = {

@@ -12,7 +12,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import free_name, require_id
 from persistence.tables.service import classifier
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 TYPES = ("wit", "luis", "bothub")
 INTENT_LENGTH = 255

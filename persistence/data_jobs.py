@@ -34,7 +34,7 @@ from persistence.tables.data_jobs import (
     export,
     imported_contact,
 )
-from persistence.workspaces import Workspace, find_workspace
+from persistence.workspaces.records import Workspace, find_workspace
 
 WAKE = "data"
 LEASE = timedelta(minutes=2)

@@ -1,5 +1,6 @@
 """The exceptions of persistence: one family of rule violations, which handlers turn into responses in one place, and
-database errors, for packages that do not import SQLAlchemy."""
+database errors, for packages that do not import SQLAlchemy.
+"""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,8 @@ UNKNOWN_NAMES = ("42P01", "42703")
 LOCK_NOT_AVAILABLE = "55P03"
 PRIMARY_CODE = 0xFF
 """The bits of an error of SQLite that name its kind; the others say more."""
+TOO_MANY = ("too many clients", "too many connections", "remaining connection slots", "no more connections allowed")
+"""What PostgreSQL and PgBouncer say to who connects, without a code that the driver passes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,6 @@ SQLITE_FAULTS = {
     sqlite3.SQLITE_NOTADB: DAMAGED,
 }
 POSTGRES_FAULTS = {"25006": READ_ONLY, "53100": DISK_FULL, "53300": NO_CONNECTIONS, "XX001": DAMAGED, "XX002": DAMAGED}
-TOO_MANY = ("too many clients", "too many connections", "remaining connection slots", "no more connections allowed")
-"""What PostgreSQL and PgBouncer say to who connects, without a code that the driver passes on."""
 
 
 class RuleBroken(Exception):
@@ -103,6 +104,19 @@ class FileFault(sqlite3.OperationalError):
 
 class LostRace(Exception):
     """Another unit of work changed what this one had read; `Database.write` runs it again on the new state."""
+
+
+def _list_sentences(errors: object, place: str = "") -> Iterator[str]:
+    """Each message of a tree of errors with its place, like `urns.0: No address.`."""
+    if isinstance(errors, Mapping):
+        for key, inner in errors.items():
+            name = "" if key == "non_field_errors" else str(key)
+            yield from _list_sentences(inner, ".".join(part for part in (place, name) if part))
+    elif isinstance(errors, (list, tuple)):
+        for inner in errors:
+            yield from _list_sentences(inner, place)
+    else:
+        yield f"{place}: {errors}" if place else str(errors)
 
 
 class InvalidInput(RuleBroken):
@@ -135,19 +149,6 @@ class NothingFound(InvalidInput):
         self.field, self.reference = field, reference[:64]
         message = [f'Nothing found for "{self.reference}".']
         super().__init__({field: message if index is None else {str(index): message}}, "unknown_reference")
-
-
-def _list_sentences(errors: object, place: str = "") -> Iterator[str]:
-    """Each message of a tree of errors with its place, like `urns.0: No address.`."""
-    if isinstance(errors, Mapping):
-        for key, inner in errors.items():
-            name = "" if key == "non_field_errors" else str(key)
-            yield from _list_sentences(inner, ".".join(part for part in (place, name) if part))
-    elif isinstance(errors, (list, tuple)):
-        for inner in errors:
-            yield from _list_sentences(inner, place)
-    else:
-        yield f"{place}: {errors}" if place else str(errors)
 
 
 class Refused(RuleBroken):
@@ -282,3 +283,7 @@ def names_unknown(error: DatabaseError) -> bool:
 def reason_of(error: DatabaseError) -> str:
     """The message of the database, without the statement."""
     return str((isinstance(error, DBAPIError) and error.orig) or error)
+
+
+class BackupError(Exception):
+    """A backup cannot be made, read or restored, or a copy not made; the message says why and what to do."""

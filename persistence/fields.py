@@ -41,7 +41,7 @@ from persistence.stamps import touch
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign_event
 from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
 

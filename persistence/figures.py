@@ -8,21 +8,19 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, String, func, literal, select
 
-from persistence.channels.states import IS_RELAYER, LOST_AFTER
+from persistence.channels.channels import IS_RELAYER, LOST_AFTER
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
-from persistence.messages.states import IS_UNHANDLED
 from persistence.records import Template
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
 from persistence.stamps import ACTIVE, CAME, ERRORS, WENT
 from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel
+from persistence.tables.contacts import ticket
 from persistence.tables.deliveries import PENDING, delivery, resthook, resthook_subscriber, webhook_trouble
-from persistence.tables.flows import flow
-from persistence.tables.messages import message
-from persistence.tables.runs import flow_run
-from persistence.tables.tickets import ticket
+from persistence.tables.flows import flow, flow_run
+from persistence.tables.messages import IS_UNHANDLED, message
 
 MOST_COUNTED = 10_000
 BY_CHANNEL = ("messages_in", "messages_out", "errors")

@@ -10,10 +10,9 @@ from typing import Any
 
 from sqlalchemy import Executable, Table, delete, func, literal, null, select, text, tuple_, update
 
-from persistence.conversations.writes import end_conversations, write_conversations
+from persistence.conversations import end_conversations, write_conversations
 from persistence.database import Transaction, upsert
-from persistence.messages.states import INCOMING
-from persistence.runs.storing import WITH_CLOCK, insert_runs
+from persistence.runs.runs import WITH_CLOCK, insert_runs
 from persistence.sql.columns import UtcDateTime, split
 from persistence.sql.due_work import beside_index, has_row
 from persistence.stamps import ACTIVE, MESSAGE, ReportedContacts, WorkspaceChanges, found_by
@@ -22,7 +21,7 @@ from persistence.tables.changes import conversation, day_count, flow_count, reco
 from persistence.tables.contacts import ACTIVE as IS_ACTIVE
 from persistence.tables.contacts import STOPPED, contact
 from persistence.tables.flows import flow
-from persistence.tables.messages import message
+from persistence.tables.messages import INCOMING, message
 
 DAY = timedelta(days=1)
 QUICK = timedelta(milliseconds=100)

@@ -11,7 +11,7 @@ from persistence.records import Record
 from persistence.sql.names import JOINERS, check_new, free_name, make_new_key
 from persistence.stamps import stamped
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 GLOBAL_RECORD = Record(
     {

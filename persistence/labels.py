@@ -13,7 +13,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_id
 from persistence.tables.messages import label, message, message_label
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 LABEL_RECORD = Record({"uuid": label.c.uuid, "name": label.c.name, "count": label.c.message_count})
 

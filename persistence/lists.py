@@ -19,7 +19,7 @@ from persistence.stamps import Changes, clock_time, stamped
 from persistence.statements import Statement, parameters_of
 from persistence.tables.changes import record_stamp
 from persistence.tokens import Areas, covers
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 WANTED = "wanted_id"
 """The parameter with the id of one record."""

@@ -6,7 +6,7 @@ from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, rename_record, require_id
 from persistence.tables.messages import optin
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 OPTIN_RECORD = Record({"uuid": optin.c.uuid, "name": optin.c.name, "created_on": optin.c.created_on})
 

@@ -10,7 +10,7 @@ from persistence.records import Record
 from persistence.sql.names import check_room, free_name, require_id
 from persistence.stamps import later
 from persistence.tables.messages import saved_reply
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 rows = saved_reply.c
 

@@ -20,9 +20,9 @@ from sqlalchemy import ColumnElement, Executable, Select, Table, case, select, t
 
 from persistence.database import Transaction, upsert
 from persistence.errors import LostRace
-from persistence.messages.states import INCOMING
 from persistence.sql.columns import FOUND_BY
 from persistence.statements import parameters_of, statement
+from persistence.tables.messages import INCOMING
 from persistence.tables.service import workspace_clock
 
 PASSES = 3

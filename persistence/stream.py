@@ -14,7 +14,7 @@ from persistence.channels.channels import CHANNELS
 from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
 from persistence.deletions import DELETIONS
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
 from persistence.records import Record, select_records, write_record
@@ -22,10 +22,10 @@ from persistence.runs.records import RUNS
 from persistence.stamps import found_by
 from persistence.tables.changes import deletion, record_stamp
 from persistence.tables.channels import channel
-from persistence.tables.flow_starts import IS_BY_USER
+from persistence.tables.flows import IS_BY_USER
 from persistence.tables.service import workspace_clock
 from persistence.tickets.records import TICKETS
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, insert, update
 
-from persistence.channels.states import SEEN_REF, join_channels
+from persistence.channels.channels import SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, reversible

@@ -5,8 +5,8 @@ from persistence.lists import ListSpec, equals, within
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import free_name, rename_record, require_id
-from persistence.tables.tickets import ticketer
-from persistence.workspaces import hold_workspace
+from persistence.tables.contacts import ticketer
+from persistence.workspaces.records import hold_workspace
 
 INTERNAL = "internal"
 INTERNAL_NAME = "Relayboard Tickets"

@@ -9,8 +9,8 @@ from persistence.lists import ListSpec, NewRecord, insert_new
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_id, name_key, rename_record, require_editable
-from persistence.tables.tickets import topic
-from persistence.workspaces import hold_workspace
+from persistence.tables.contacts import topic
+from persistence.workspaces.records import hold_workspace
 
 GENERAL = "General"
 TOPICS_PER_WORKSPACE = 50

@@ -18,7 +18,7 @@ from persistence.sql.columns import is_uuid
 from persistence.tables.accounts import PERSON_NAME_LENGTH, membership, token, user
 from persistence.tickets.records import unassign_stranded
 from persistence.tokens import public_part
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 ROLES = ("administrator", "editor", "viewer", "agent", "surveyor")
 ADMINISTRATOR = ROLES[0]

@@ -15,8 +15,8 @@ import uvicorn
 from handlers.app import Stopping, create_app
 from handlers.asgi.health import Check
 from persistence.database import open_serving_database
-from persistence.diagnosis import Trouble, list_heartbeats
 from persistence.errors import DatabaseError
+from persistence.service.diagnosis import Trouble, list_heartbeats
 from relayboard.base.collection import postpone_collection, settle_collection
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import PREFIX, Network, Settings, load_settings

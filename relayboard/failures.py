@@ -4,8 +4,7 @@ import os
 import sys
 import tempfile
 
-from persistence.backups.errors import BackupError
-from persistence.errors import DatabaseError, NothingFound, RuleBroken, fault_of, reason_of
+from persistence.errors import BackupError, DatabaseError, NothingFound, RuleBroken, fault_of, reason_of
 from persistence.migrations import MigrationError
 from persistence.secrets.encryption import SecretDamaged, SecretKeyChanged
 from relayboard.base.logs import format_traceback

@@ -2,10 +2,10 @@ import contextlib
 from collections.abc import Iterator
 
 from persistence.database import Database, open_serving_database
-from persistence.diagnosis import is_one_database
 from persistence.migrations import HEAD, check_schema, move_to
 from persistence.secrets.encryption import KeyRing
 from persistence.secrets.renewal import confirm_secret_key
+from persistence.service.diagnosis import is_one_database
 from relayboard.base.settings import PREFIX, SettingError, Settings
 
 

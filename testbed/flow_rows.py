@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from persistence.database import Database
 from persistence.sql.names import name_key
 from persistence.tables.flows import flow, flow_revision
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 def uuid_of(word: str) -> str:

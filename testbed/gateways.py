@@ -11,7 +11,7 @@ from persistence.database import Database
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.tables.channels import channel
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 GATEWAY_TYPE = "external"
 """The type of channel that stands for all gateways."""

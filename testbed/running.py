@@ -16,8 +16,8 @@ from typing import Any
 import requests
 
 from persistence.database import Database
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.processes import listen
 from relayboard.webhook_listener import WebhookListener
 from testbed.databases import migrate, open_database

@@ -9,7 +9,7 @@ from persistence.secrets.encryption import KeyRing
 from persistence.tables.accounts import token
 from persistence.tokens import TokenLimits, create_token, public_part
 from persistence.users import add_member, find_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 SECRET_KEY = "test-secret-key-for-tests-only"
 KEYS = KeyRing(SECRET_KEY)

@@ -14,7 +14,7 @@ from persistence.accounts.accounts import find_account, set_password
 from persistence.accounts.passwords import Passwords
 from persistence.database import Database
 from persistence.users import add_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from tests.clients import running_client
 

@@ -7,7 +7,7 @@ import httpx
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.tokens import make_token, make_used_token
 
 

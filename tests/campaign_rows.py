@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from persistence.campaigns.events import EventForm, create_campaign_event
+from persistence.campaigns.firing import EventForm, create_campaign_event
 from persistence.campaigns.records import create_campaign, find_any_group
 from persistence.database import Database
 from persistence.groups.groups import create_group
@@ -14,7 +14,7 @@ from persistence.sql.names import name_key
 from persistence.tables.campaigns import campaign, campaign_fire
 from persistence.tables.contacts import contact, field, group, group_membership
 from persistence.tables.flows import flow
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 MOTHERS = "Mothers"
 

@@ -9,11 +9,10 @@ from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.incoming import Received, store_received
-from persistence.messages.states import OUTGOING, QUEUED
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, contact_urn
-from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.tables.messages import OUTGOING, QUEUED, message
+from persistence.workspaces.records import Workspace
 
 
 def add_channel(database: Database, workspace: Workspace, **values: Any) -> int:

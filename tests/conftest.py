@@ -24,8 +24,8 @@ from handlers.token_notes import THREAD as TOKEN_NOTES
 from persistence import statements as kept_statements
 from persistence.database import Database
 from persistence.migrations import upgrade
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.logs import OURS
 from relayboard.base.settings import Settings, load_settings
 from testbed.databases import open_database

@@ -8,7 +8,7 @@ import orjson
 from persistence.database import Database
 from persistence.definitions.importing import ImportReport, import_definitions
 from persistence.sql.columns import new_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 REGISTRATION = Path(__file__).parent / "flows" / "exports" / "registration.json"
 

@@ -10,12 +10,11 @@ from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.fields import create_field
 from persistence.messages.incoming import note_stored
-from persistence.messages.states import HANDLED, INCOMING
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key
 from persistence.tables.contacts import contact, field, group
-from persistence.tables.messages import label, message
-from persistence.workspaces import Workspace
+from persistence.tables.messages import HANDLED, INCOMING, label, message
+from persistence.workspaces.records import Workspace
 
 
 def make_contact(database: Database, workspace: Workspace, phone: str | None = None, name: str = "Amina") -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import insert, select, update
 
-from persistence.audience import Audience
+from persistence.contacts.audience import Audience
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import NewStart, create_start
 from persistence.runs.runs import ACTIVE, COMPLETED, WAITING, RunState, save_runs
@@ -14,10 +14,8 @@ from persistence.sessions.sessions import SessionState, save_sessions
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import API
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import API, flow, flow_run
+from persistence.workspaces.records import Workspace
 
 NODE = "4d5f4a0e-2f0b-4a4e-b1f3-2a1b6e9d8c77"
 

@@ -5,9 +5,9 @@ from typing import Any
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.tables.tickets import ticket
+from persistence.tables.contacts import ticket
 from persistence.tickets.actions import NewTicket, open_ticket
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 def add_ticket(database: Database, workspace: Workspace, contact_id: int, **values: Any) -> str:

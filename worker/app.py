@@ -17,7 +17,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from persistence.database import Wake
-from persistence.diagnosis import Heartbeat
+from persistence.service.diagnosis import Heartbeat
 from persistence.sql.engines import queue_dsn
 from relayboard.base.private_files import make_file
 from relayboard.base.settings import Settings, sqlite_file

@@ -11,7 +11,7 @@ from typing import Any
 
 from flows.engine.services import ServiceError
 from persistence.accounts.accounts import Ages, trim_accounts
-from persistence.accounts.mail import claim_letter, finish_letter, postpone_letter, read_letter
+from persistence.accounts.invitations import claim_letter, finish_letter, postpone_letter, read_letter
 from persistence.accounts.signing_in import Writing, write_letter
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
 from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
@@ -22,7 +22,6 @@ from persistence.data_jobs import Performer, list_data_workspaces, remove_old_fi
 from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
 from persistence.deliveries.records import trim_deliveries
-from persistence.diagnosis import trim_heartbeats
 from persistence.errors import DatabaseError, is_away, is_temporary, reason_of, took_too_long
 from persistence.flows.records import list_counting_workspaces, show_counts
 from persistence.groups.smart_groups import (
@@ -32,15 +31,14 @@ from persistence.groups.smart_groups import (
     leave_group,
     list_evaluated_workspaces,
 )
-from persistence.limits.rate_limits import forget_windows, trim_answers
-from persistence.media.media import finish_received
-from persistence.media.store import open_store
+from persistence.media.store import finish_received, open_store
 from persistence.messages.outgoing import fail_old_messages
 from persistence.relayers.relayers import trim_registrations
-from persistence.relayers.reports import trim_forgotten
-from persistence.relayers.sync import trim_syncs
-from persistence.resthooks.subscribers import trim_resthook_events
+from persistence.relayers.sync import trim_forgotten, trim_syncs
+from persistence.resthooks import trim_resthook_events
+from persistence.service.diagnosis import trim_heartbeats
 from persistence.sql.statistics import learn_filled_tables, refresh_statistics
+from persistence.tokens import forget_windows, trim_answers
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.channels.sending import begin_sending

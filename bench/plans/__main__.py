@@ -32,14 +32,11 @@ from persistence.migrations import upgrade
 from persistence.statements import PREPARED_AFTER
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
-from persistence.tables.contacts import contact, contact_note, contact_urn, group
+from persistence.tables.contacts import contact, contact_note, contact_urn, group, ticket, topic
 from persistence.tables.deliveries import delivery
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_run, flow_start
 from persistence.tables.messages import broadcast, label, message
-from persistence.tables.runs import flow_run
-from persistence.tables.tickets import ticket, topic
-from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
+from persistence.workspaces.records import WORKSPACE_COLUMNS, workspace_from_row
 from testbed.running import RunningService, running_service
 from testbed.servers import postgres_server
 from testbed.tokens import KEYS, make_token

@@ -14,8 +14,8 @@ from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.database import Database, Transaction
 from persistence.topics import create_topic
 from persistence.users import add_member
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 
 GROUP_SHARES = (0.5, 0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.025, 0.025, 0.025, 0.01, 0.01)
 GROUP_SIZES = (1000, 1000, 500, 100, 10)

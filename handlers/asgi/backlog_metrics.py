@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from persistence.backlog import Backlog, read_backlog
 from persistence.database import Database
-from persistence.diagnosis import Heartbeat, list_heartbeats
 from persistence.errors import DatabaseError
 from persistence.migrations import list_revisions, revision_on
+from persistence.service.backlog import Backlog, read_backlog
+from persistence.service.diagnosis import Heartbeat, list_heartbeats
 
 logger = logging.getLogger("relayboard.metrics")
 

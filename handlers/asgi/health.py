@@ -20,9 +20,9 @@ from handlers.asgi.plain_responses import PlainResponse, header, json_response, 
 from handlers.threads import Lane
 from openapi.bundle import GENERATIONS, bundle, matches
 from persistence.database import Database
-from persistence.diagnosis import Trouble, find_troubles
 from persistence.errors import DatabaseError, fault_of
 from persistence.migrations import MigrationError, check_schema
+from persistence.service.diagnosis import Trouble, find_troubles
 from relayboard.base.metrics import CONTENT_TYPE, PoolGauges, render
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, is_probe
 from relayboard.base.settings import Settings

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 from persistence.database import Database
 from persistence.errors import DatabaseError, fault_of
-from persistence.limits.rate_limits import read_allowance, take_allowance
 from persistence.sql.engines import Busy
+from persistence.tokens import read_allowance, take_allowance
 
 BATCHES_PER_LIMIT = 100
 

@@ -24,12 +24,12 @@ from handlers.contract.validation import read_json
 from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, actor_of, context_of
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
-from persistence.audit.witness import Witness
+from persistence.audit import Witness
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, Refused, has_broken
-from persistence.limits.rate_limits import claim_key, keep_answer
 from persistence.tables.service import KEY_LENGTH
-from persistence.workspaces import hold_workspace
+from persistence.tokens import claim_key, keep_answer
+from persistence.workspaces.records import hold_workspace
 
 SLOW_TIMEOUT_SECONDS = 15.0
 """For each statement of a request that is known to be slow."""

@@ -10,10 +10,10 @@ import orjson
 from handlers.answers import Answer, as_json
 from handlers.asgi.strict_json import StrictJsonError, check_nesting
 from handlers.request import RelayRequest
-from persistence.limits.rate_limits import Origin, TooManyRegistrations
 from persistence.relayers.commands import clean_text
 from persistence.relayers.relayers import PhoneIdentity, Registration
 from persistence.relayers.relayers import register_phone as register_in_database
+from persistence.tokens import Origin, TooManyRegistrations
 
 UNSUPPORTED = {"cmd": "reg", "relayer_id": -1, "relayer_secret": "0" * 64, "relayer_claim_code": "*" * 9}
 TEXT_LENGTH = 255

@@ -6,7 +6,7 @@ from typing import Any
 from flows.urns import Urn
 from handlers.answers import Answer, NumberedListAnswer, created_record, no_content
 from handlers.request import Request
-from persistence.contacts import actions as contact_actions
+from persistence.contacts import bulk as contact_actions
 from persistence.contacts import deletion
 from persistence.contacts import records as contacts
 from persistence.contacts import writes as contact_writes

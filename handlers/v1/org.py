@@ -2,7 +2,7 @@
 
 from handlers.answers import Answer, ok
 from handlers.request import Request
-from persistence.workspaces import read_workspace
+from persistence.workspaces.records import read_workspace
 
 
 def read_org(request: Request) -> Answer:

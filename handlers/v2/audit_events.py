@@ -1,6 +1,6 @@
 """`/api/v2/audit_events.json`."""
 
 from handlers.answers import ListAnswer
-from persistence.audit.events import AUDIT_EVENTS
+from persistence.audit import AUDIT_EVENTS
 
 list_audit_events = ListAnswer(AUDIT_EVENTS)

@@ -1,6 +1,6 @@
 """`/api/v2/boundaries.json`."""
 
 from handlers.answers import ListAnswer
-from persistence.boundaries.boundaries import BOUNDARIES
+from persistence.boundaries import BOUNDARIES
 
 list_boundaries = ListAnswer(BOUNDARIES)

@@ -25,7 +25,7 @@ from persistence.contact_imports.contact_imports import (
     start_import,
 )
 from persistence.contact_imports.taking_back import count_taking_back, take_back
-from persistence.contacts import actions as contact_actions
+from persistence.contacts import bulk as contact_actions
 from persistence.contacts import deletion, queries
 from persistence.contacts import writes as contact_writes
 from persistence.contacts.deletion import delete_contacts
@@ -39,7 +39,7 @@ from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.lists import read_record
-from persistence.media.media import place_of_import
+from persistence.media.store import place_of_import
 from persistence.messages.incoming import answer_again
 from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
 from persistence.tables.contacts import contact

@@ -3,8 +3,7 @@
 from handlers.answers import Answer, ListAnswer, no_content
 from handlers.request import Request
 from persistence.contacts.owners import find_contacts
-from persistence.conversations.records import CONVERSATIONS
-from persistence.conversations.writes import mark_read
+from persistence.conversations import CONVERSATIONS, mark_read
 
 list_conversations = ListAnswer(CONVERSATIONS)
 

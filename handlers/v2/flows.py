@@ -5,8 +5,7 @@ from handlers.answers import Answer, ListAnswer, as_json, created_record
 from handlers.request import Request
 from persistence import figures
 from persistence.errors import RecordMissing
-from persistence.flow_starts.flow_starts import create_start, read_form
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
 from persistence.flows.records import FLOWS, find_flow
 from persistence.flows.writes import list_revisions, read_revision
 

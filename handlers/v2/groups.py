@@ -3,7 +3,7 @@
 from handlers.answers import Answer, ListAnswer, changed_record, inserted_record, no_content
 from handlers.request import Request
 from persistence.groups import groups
-from persistence.groups.records import GROUPS
+from persistence.groups.groups import GROUPS
 
 list_groups = ListAnswer(GROUPS)
 

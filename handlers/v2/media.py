@@ -8,7 +8,7 @@ from handlers.answers import Answer, as_json
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
 from handlers.request import Request
 from persistence.errors import InvalidInput
-from persistence.media.media import add_media
+from persistence.media.store import add_media
 
 KIND = re.compile(
     r"image/(?:apng|avif|gif|hei[cf](?:-sequence)?|jpeg|png|webp)|(?:audio|video)/[a-z0-9+-]{1,64}|application/pdf"

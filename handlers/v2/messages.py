@@ -5,7 +5,7 @@ from handlers.request import Request
 from persistence import labels
 from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput
-from persistence.media.media import find_attachments
+from persistence.media.store import find_attachments
 from persistence.messages import actions as message_actions
 from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies
 from persistence.messages.records import MESSAGES

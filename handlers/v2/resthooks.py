@@ -2,9 +2,8 @@
 
 from handlers.answers import Answer, ListAnswer, created_record, no_content
 from handlers.request import Request
-from persistence.resthooks import subscribers as resthook_subscribers
-from persistence.resthooks.records import RESTHOOKS
-from persistence.resthooks.subscribers import RESTHOOK_EVENTS
+from persistence import resthooks as resthook_subscribers
+from persistence.resthooks import RESTHOOK_EVENTS, RESTHOOKS
 
 list_resthooks = ListAnswer(RESTHOOKS)
 

@@ -3,27 +3,28 @@
 from handlers.answers import Answer, as_json, ok
 from handlers.contract.operations import may_use
 from handlers.request import Request
-from persistence import figures, workspaces
+from persistence import figures
 from persistence.tokens import covers
-from persistence.workspace_writes import change_workspace, read_changes
+from persistence.workspaces import records
+from persistence.workspaces.writes import change_workspace, read_changes
 
 USUAL_DAYS = 30
 
 
 def read_workspace(request: Request) -> Answer:
     workspace = request.workspace
-    return ok(workspaces.read_workspace(request.tx, workspace.id))
+    return ok(records.read_workspace(request.tx, workspace.id))
 
 
 def read_org(request: Request) -> Answer:
     workspace = request.workspace
-    return ok(workspaces.read_workspace(request.tx, workspace.id))
+    return ok(records.read_workspace(request.tx, workspace.id))
 
 
 def change_workspace_settings(request: Request) -> Answer:
     tx, workspace = request.tx, request.workspace
     change_workspace(tx, workspace, read_changes(request.body))
-    return ok(workspaces.read_workspace(tx, workspace.id))
+    return ok(records.read_workspace(tx, workspace.id))
 
 
 def read_workspace_figures(request: Request, *, days: int = USUAL_DAYS) -> Answer:

@@ -27,10 +27,10 @@ from persistence.accounts.signing_in import (
     count_code,
     enter,
 )
-from persistence.audit.witness import BY_SESSION, Actor, Witness
+from persistence.audit import BY_SESSION, Actor, Witness
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, NotAllowed, Refused
-from persistence.tables.sign_ins import invitation
+from persistence.tables.accounts import invitation
 from persistence.users import add_member, read_role
 
 INVITATION_REFUSED = "This invitation was used or withdrawn, or is too old."

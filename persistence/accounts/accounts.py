@@ -24,18 +24,23 @@ from sqlalchemy import ColumnElement, Table, delete, func, select, update
 
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
-from persistence.limits.rate_limits import take_window
-from persistence.tables.accounts import EMAIL_LENGTH, PERSON_NAME_LENGTH, membership, token, user, workspace
-from persistence.tables.service import audit_event
-from persistence.tables.sign_ins import (
+from persistence.tables.accounts import (
     ADDRESS_LENGTH,
+    EMAIL_LENGTH,
+    PERSON_NAME_LENGTH,
     account,
     account_mail,
     invitation,
+    membership,
     sign_in,
     sign_in_link,
     sign_in_window,
+    token,
+    user,
+    workspace,
 )
+from persistence.tables.service import audit_event
+from persistence.tokens import take_window
 from relayboard.base.settings import RateLimit, Settings
 
 _COLUMNS = (

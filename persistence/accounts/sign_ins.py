@@ -21,10 +21,18 @@ from persistence.lists import Condition, ListQuery, ListSpec
 from persistence.pages import Order, Selection, read_all
 from persistence.records import SIGN_IN, Record
 from persistence.sql.columns import NO_ID, is_uuid
-from persistence.tables.accounts import membership, user, workspace
-from persistence.tables.sign_ins import ADDRESS_LENGTH, AGENT_LENGTH, SECRET_PUBLIC_LENGTH, account, sign_in
+from persistence.tables.accounts import (
+    ADDRESS_LENGTH,
+    AGENT_LENGTH,
+    SECRET_PUBLIC_LENGTH,
+    account,
+    membership,
+    sign_in,
+    user,
+    workspace,
+)
 from persistence.tokens import Credentials, keyed_hash
-from persistence.workspaces import WORKSPACE_COLUMNS, workspace_from_row
+from persistence.workspaces.records import WORKSPACE_COLUMNS, workspace_from_row
 
 PREFIX = "rbs_"
 SEEN_STEP = timedelta(minutes=1)

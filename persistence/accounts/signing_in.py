@@ -29,7 +29,7 @@ from persistence.accounts.accounts import (
     renew_password_hash,
     store_account,
 )
-from persistence.accounts.mail import SIGN_IN, Letter, post
+from persistence.accounts.invitations import SIGN_IN, Letter, post
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.sign_ins import (
     BY_LINK,
@@ -41,10 +41,10 @@ from persistence.accounts.sign_ins import (
     make_secret,
     public_of,
 )
-from persistence.audit.witness import BY_SESSION, Actor, Witness
+from persistence.audit import BY_SESSION, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, NotAllowed, Refused
-from persistence.tables.sign_ins import account, sign_in, sign_in_link
+from persistence.tables.accounts import account, sign_in, sign_in_link
 from persistence.tokens import keyed_hash
 from relayboard.base.settings import Settings
 

@@ -33,8 +33,8 @@ from persistence.runs.records import SOURCE as RUNS_WITH_NAMES
 from persistence.runs.runs import WAITING
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace
+from persistence.tables.flows import flow_run, flow_session
 from persistence.tables.messages import DELETED, message
-from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.service import archive
 
 logger = logging.getLogger("relayboard.worker")

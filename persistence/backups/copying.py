@@ -24,10 +24,10 @@ from sqlalchemy import Boolean, Column, Connection, CursorResult, Float, Table, 
 from sqlalchemy.engine import Dialect
 
 from persistence.backups import files
-from persistence.backups.errors import BackupError
 from persistence.backups.files import Reference, put_references_aside, restore_references, stored_columns
 from persistence.backups.writing import check_no_worker, check_unused, clear_own_rows
 from persistence.database import Database
+from persistence.errors import BackupError
 from persistence.migrations import check_schema, current_revision, upgrade
 from persistence.secrets.encryption import sealed_text
 from persistence.sql.columns import JsonIndexed, UtcDateTime, UuidText

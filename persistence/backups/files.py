@@ -20,7 +20,7 @@ from typing import IO, Any
 import orjson
 from sqlalchemy import Connection, Table, text
 
-from persistence.backups.errors import BackupError
+from persistence.errors import BackupError
 from persistence.media.store import MediaStore, StoredFile
 from persistence.tables.complete import metadata
 from persistence.workspace_files.writing import FORMAT as WORKSPACE_FORMAT

@@ -13,7 +13,6 @@ from pathlib import Path
 from sqlalchemy import Connection, Table, inspect, select, text
 
 from persistence.backups import files
-from persistence.backups.errors import BackupError
 from persistence.backups.files import (
     BackupReader,
     BackupWriter,
@@ -26,10 +25,11 @@ from persistence.backups.files import (
     writing_backup,
 )
 from persistence.database import Database, Transaction, utc_now
-from persistence.diagnosis import list_heartbeats
+from persistence.errors import BackupError
 from persistence.media.store import MediaStore, open_store
 from persistence.migrations import check_schema, current_revision, downgrade, list_revisions, newest_revision, upgrade
 from persistence.secrets.encryption import KeyRing, Sealed, SecretDamaged, SecretKeyChanged, sealed_text
+from persistence.service.diagnosis import list_heartbeats
 from persistence.sql.columns import time_text
 from persistence.sql.engines import create_patient_engine, database_name
 from persistence.tables.complete import metadata

@@ -14,7 +14,7 @@ from persistence.sql.names import find_id, free_name, is_called, require_id
 from persistence.tables.campaigns import CAMPAIGN_REF, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import FLOW_REF, flow
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 CAMPAIGN_RECORD = Record(
     {

@@ -1,20 +1,42 @@
 """Channels: phones that relay and gateways; the v2 record.
 
 The delivery URL of a channel: where its events are sent, which events, and the secret that signs them.
+
+What kind of channel a row is, when a phone counts as lost, and what it was when it left a workspace: conditions and
+limits that many modules need.
+
+The state of channels when they left a workspace, so that old records neither change nor show data of the new owner. A
+phone keeps its row when it moves. Lists that show records with their channels join them by `join_channels`, which finds
+nothing of other workspaces.
 """
 
 import base64
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from sqlalchemy import func, insert, select, true, update
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    FromClause,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    null,
+    select,
+    true,
+    update,
+)
 
 from persistence.changes import note_changed
 from persistence.channels.event_form import CHANNEL_EVENTS, EventChannel
-from persistence.channels.states import REFUSED
+from persistence.channels.types import GATEWAYS, RELAYERS
 from persistence.database import Transaction
 from persistence.deliveries.outbox import follow_channel
 from persistence.deliveries.settings import Endpoint, end_trouble, switch_on
@@ -25,11 +47,18 @@ from persistence.records import Record, optional
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import name_key
-from persistence.tables.channels import channel
+from persistence.tables.channels import channel, former_channel
 from persistence.tables.deliveries import webhook_trouble
 from relayboard.base.addresses import Network, may_be_called
 
 MOST_NAMED = 5
+
+_REFUSED_SINCE = channel.c.refused_on > func.coalesce(channel.c.last_seen, channel.c.created_on)
+REFUSED: tuple[ColumnElement[datetime | None], ColumnElement[str | None]] = (
+    case((_REFUSED_SINCE, channel.c.refused_on), else_=null()),
+    case((_REFUSED_SINCE, channel.c.refused_reason), else_=null()),
+)
+"""When a phone was refused last, and why, if no sync succeeded since."""
 
 CHANNEL_RECORD = Record(
     {
@@ -75,6 +104,21 @@ URL_LENGTH = 2048
 PRIVATE = "This address is on a private network. The operator can allow it: RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS."
 Networks = Sequence[Network] | None
 """The private networks that may be called; None where nobody asks, because a program sets the URL."""
+
+LOST_AFTER = timedelta(minutes=30)
+
+KEPT = (
+    *("uuid", "name", "address", "webhook_url", "webhook_events"),
+    *("webhook_secret", "webhook_previous_secret", "webhook_rotated_on"),
+)
+
+SEEN_ID: ColumnElement[Any] = func.coalesce(channel.c.id, former_channel.c.channel_id)
+SEEN_UUID: ColumnElement[Any] = func.coalesce(channel.c.uuid, former_channel.c.uuid)
+SEEN_NAME: ColumnElement[Any] = func.coalesce(channel.c.name, former_channel.c.name)
+SEEN_ADDRESS: ColumnElement[Any] = func.coalesce(channel.c.address, former_channel.c.address)
+SEEN_REF = {"uuid": SEEN_UUID, "name": SEEN_NAME}
+"""A channel as the workspace knows or knew it, in a source made by `join_channels`; a workspace has either the
+channel or its former state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +289,41 @@ def rotate_webhook_secret(tx: Transaction, workspace_id: int, channel_uuid: str)
     values = {"webhook_secret": secret, "webhook_previous_secret": former, "webhook_rotated_on": tx.now}
     tx.execute(update(channel).where(channel.c.id == channel_id).values(**values))
     return secret
+
+
+def _listed(types: Sequence[str]) -> ColumnElement[bool]:
+    listed: BindParameter[Any] = bindparam(None, list(types), expanding=True, literal_execute=True)
+    return channel.c.type.in_(listed)
+
+
+IS_RELAYER, IS_GATEWAY = _listed(RELAYERS), _listed(GATEWAYS)
+IS_REFUSED = IS_RELAYER & channel.c.is_active & _REFUSED_SINCE
+
+
+def join_channels(source: FromClause, records: FromClause) -> FromClause:
+    """The source, joined with the channel of each record, as the record's own workspace knows or knew it."""
+    is_mine = and_(channel.c.id == records.c.channel_id, channel.c.workspace_id == records.c.workspace_id)
+    was_mine = and_(
+        former_channel.c.channel_id == records.c.channel_id, former_channel.c.workspace_id == records.c.workspace_id
+    )
+    return source.outerjoin(channel, is_mine).outerjoin(former_channel, was_mine)
+
+
+def note_departure(tx: Transaction, channel_id: int, workspace_id: int) -> str:
+    """Store the state of a channel for the workspace that it is about to leave; returns its UUID."""
+    kept = tx.execute(select(*(channel.c[name] for name in KEPT)).where(channel.c.id == channel_id)).one()
+    values = dict(kept._mapping) | {"left_on": tx.now}
+    statement = tx.upsert(former_channel).values(channel_id=channel_id, workspace_id=workspace_id, **values)
+    keys = [former_channel.c.channel_id, former_channel.c.workspace_id]
+    tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
+    uuid: str = kept.uuid
+    return uuid
+
+
+def note_arrival(tx: Transaction, channel_id: int, workspace_id: int) -> None:
+    """Delete the former state of a channel for a workspace that has it again: from now on the channel's row counts."""
+    rows = former_channel.c
+    tx.execute(delete(former_channel).where(rows.channel_id == channel_id, rows.workspace_id == workspace_id))
 
 
 def _lock(tx: Transaction, workspace_id: int, channel_uuid: str) -> tuple[int, str | None]:

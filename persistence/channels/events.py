@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, case, exists, func, null, select, update
 
 from flows.phones import normalize_number
-from persistence.channels.states import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
+from persistence.channels.channels import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.contacts.records import refuse_addresses
 from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, one_of, within
@@ -19,9 +19,9 @@ from persistence.records import Record
 from persistence.relayers.relayers import as_e164
 from persistence.sessions.parking import find_free_contacts
 from persistence.sql.due_work import list_workspaces
+from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
-from persistence.tables.triggers import trigger
 from persistence.triggers.records import INCOMING_CALL, MISSED_CALL
 
 CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}

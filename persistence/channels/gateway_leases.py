@@ -25,19 +25,30 @@ from sqlalchemy import (
 )
 
 from persistence.changes import change_messages
+from persistence.channels.channels import IS_GATEWAY
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
 from persistence.channels.health import GatewayCall, record_calls
-from persistence.channels.states import IS_GATEWAY
 from persistence.database import Transaction
 from persistence.leases import Leases
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
-from persistence.messages.states import DELIVERED, ERRORED, IS_UNCERTAIN, QUEUED, READ, SENT, UNCERTAIN, WIRED
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.due_work import Share, has_row, is_in_share
 from persistence.stamps import changes_of
 from persistence.statements import Statement, among, param, statement
 from persistence.tables.channels import channel
-from persistence.tables.messages import VISIBLE, gateway_send, message
+from persistence.tables.messages import (
+    DELIVERED,
+    ERRORED,
+    IS_UNCERTAIN,
+    QUEUED,
+    READ,
+    SENT,
+    UNCERTAIN,
+    VISIBLE,
+    WIRED,
+    gateway_send,
+    message,
+)
 
 RETRY_STEP = timedelta(minutes=5)
 MOST_ERRORS = 3

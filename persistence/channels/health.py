@@ -15,15 +15,19 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, literal, not_, or_, select, true, update
 
+from persistence.channels.channels import IS_RELAYER, LOST_AFTER, REFUSED, SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
-from persistence.channels.states import IS_RELAYER, LOST_AFTER, REFUSED, SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
 from persistence.channels.types import GATEWAYS
 from persistence.database import Database, Transaction
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import HIDDEN
 from persistence.errors import RecordMissing
 from persistence.lists import ListSpec, belongs_to, equals
-from persistence.messages.states import (
+from persistence.pages import Order
+from persistence.records import Record, Shown, optional
+from persistence.sql.columns import columns_for, split, time_text
+from persistence.tables.channels import channel, channel_alarm, gateway_call, sync_record
+from persistence.tables.messages import (
     CIRCLE,
     DELIVERED,
     IS_UNCERTAIN,
@@ -32,13 +36,10 @@ from persistence.messages.states import (
     PENDING_COUNT,
     READ,
     SENT,
+    VISIBLE,
     WIRED,
+    message,
 )
-from persistence.pages import Order
-from persistence.records import Record, Shown, optional
-from persistence.sql.columns import columns_for, split, time_text
-from persistence.tables.channels import channel, channel_alarm, gateway_call, sync_record
-from persistence.tables.messages import VISIBLE, message
 
 TOLD_FOR = timedelta(days=7)
 MOST_REPORTS = 5000

@@ -16,11 +16,16 @@ from sqlalchemy import func, select, update
 from flows.header_values import is_header_value
 from flows.phones import is_country
 from flows.words import told
-from persistence.audit.witness import READ, tell_deed
-from persistence.channels.channels import CHANNELS, Networks, check_webhook_url, create_gateway, rename_channel
-from persistence.channels.states import IS_GATEWAY
-from persistence.channels.types import GATEWAYS, TYPES
-from persistence.channels.types.declaration import Setting
+from persistence.audit import READ, tell_deed
+from persistence.channels.channels import (
+    CHANNELS,
+    IS_GATEWAY,
+    Networks,
+    check_webhook_url,
+    create_gateway,
+    rename_channel,
+)
+from persistence.channels.types import GATEWAYS, TYPES, Setting
 from persistence.database import Transaction
 from persistence.deliveries.records import HIDDEN
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused
@@ -31,7 +36,7 @@ from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, time_text
 from persistence.sql.names import OBJECTS_PER_WORKSPACE, check_name
 from persistence.tables.channels import channel
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 SECRET_BYTES = 24
 OVERLAP = timedelta(hours=24)

@@ -12,12 +12,14 @@ from sqlalchemy import select
 
 from flows.typed import clean
 from flows.urn_schemes import SCHEMES
-from persistence.contact_imports.reading import CELL_LENGTH, COLUMNS_LIMIT, Row
-from persistence.contact_imports.survey import (
+from persistence.contact_imports.reading import (
+    CELL_LENGTH,
+    COLUMNS_LIMIT,
     EXAMPLE_LENGTH,
     EXAMPLES,
     SAMPLE,
     Formats,
+    Row,
     Survey,
     Values,
     give_examples,
@@ -26,11 +28,11 @@ from persistence.contact_imports.survey import (
 from persistence.contacts.bulk import REJECTED, ContactRow, Outcome
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
-from persistence.exports.sheets import CLEARED, unguard
+from persistence.exports.kinds import CLEARED, unguard
 from persistence.fields import TYPES, check_field_name, create_field
 from persistence.sql.names import JOINERS, find_ids, make_free_key, make_key, name_key
 from persistence.tables.contacts import FIELD_NAME_LENGTH, contact, field
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 UUID, NAME, FIRST, LAST, LANGUAGE, IGNORE = "uuid", "name", "first_name", "last_name", "language", "ignore"
 URN, FIELD, NEW = "urn", "field", "new"

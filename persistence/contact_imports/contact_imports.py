@@ -20,7 +20,7 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.names import check_room, must_exist
 from persistence.tables.contacts import group
 from persistence.tables.data_jobs import CANCELLED, COMPLETED, PENDING, READING, READY, contact_import
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
 rows = contact_import.c
 UNFINISHED_LIMIT = 20

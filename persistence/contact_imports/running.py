@@ -15,18 +15,28 @@ from sqlalchemy import delete, insert, select
 
 from persistence.contact_imports.columns import Column, add_unread, find_kinds, guess_columns, make_fields, read_rows
 from persistence.contact_imports.contact_imports import KEEP, REFUSE, REJECT, read_columns, show_columns
-from persistence.contact_imports.reading import COLUMNS_LIMIT, BadFile, Row, Rows, opened_rows
-from persistence.contact_imports.survey import EXAMPLES, Formats, Survey, formats_of, give_examples
+from persistence.contact_imports.reading import (
+    COLUMNS_LIMIT,
+    EXAMPLES,
+    BadFile,
+    Formats,
+    Row,
+    Rows,
+    Survey,
+    formats_of,
+    give_examples,
+    opened_rows,
+)
 from persistence.contacts.bulk import CREATED, REJECTED, UPDATED, Outcome, Reading, write_contacts
-from persistence.contacts.values import read_value
+from persistence.contacts.urns import read_value
 from persistence.data_jobs import Held, IsStopping, Stopped, finish, keep, kept
 from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput
-from persistence.exports.sheets import CLEARED, CsvSheet, defuse_cell
+from persistence.exports.kinds import CLEARED, CsvSheet, defuse_cell
 from persistence.groups.groups import find_manual_groups
 from persistence.media.store import MediaStore
 from persistence.tables.data_jobs import CANCELLED, COMPLETED, READY, imported_contact, rejected_row
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 CHUNK_ROWS = 500
 ROWS_LIMIT = 1_048_575

@@ -19,7 +19,6 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.groups.groups import lock_contacts, remove_members
 from persistence.groups.smart_groups import follow_contacts
-from persistence.policies import policy_of
 from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import beside_index
 from persistence.sql.names import must_exist
@@ -35,7 +34,8 @@ from persistence.tables.contacts import (
 from persistence.tables.contacts import field as contact_field
 from persistence.tables.data_jobs import COMPLETED, FAILED, contact_import, imported_contact
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.tables.policies import policy_of
+from persistence.workspaces.records import Workspace
 
 AT_ONCE = 200
 COUNTED_AT_ONCE = 1000

@@ -1,5 +1,7 @@
 """Creating and changing many contacts at once, with the rules of one contact: a constant number of statements for a
 chunk of rows. Rows that break a rule are rejected, each with its reason; the others are written.
+
+Finds contacts, and performs the bulk actions of v2 and v1 on them.
 """
 
 import re
@@ -7,24 +9,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, func, insert, literal, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
-from persistence.changes import change_contacts, change_each_contact
+from persistence.changes import change_contacts, change_each_contact, change_messages, differs, hold_messages
 from persistence.contacts.owners import explain_urn, find_urns, hold_owners, is_one_of
-from persistence.contacts.values import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
+from persistence.contacts.urns import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.fields import find_fields
-from persistence.groups.groups import add_members
-from persistence.groups.smart_groups import follow_contacts
+from persistence.groups.groups import add_members, hold_contacts, leave_all_groups, remove_members
+from persistence.groups.smart_groups import follow_contacts, refresh_contacts
+from persistence.messages.outgoing import fail_waiting
+from persistence.runs.runs import EXPIRED
+from persistence.sessions.sessions import interrupt_contacts as interrupt_sessions
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import find_ids, read_language
 from persistence.stamps import stamped
-from persistence.tables.contacts import ACTIVE, contact, contact_urn
-from persistence.workspaces import Workspace
+from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
+from persistence.tables.messages import ARCHIVED, INCOMING, VISIBLE, message
+from persistence.workspaces.records import Workspace, find_workspace
 
 CREATED, UPDATED, REJECTED = "created", "updated", "rejected"
 NAME_LENGTH, URNS_LIMIT = 64, 100
@@ -37,6 +43,8 @@ NOT_ACTIVE = "Only active contacts can be in groups."
 CELL_ERROR = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|DIV/0!|NULL!|NUM!|SPILL!|CALC!)\Z")
 """What a spreadsheet shows in place of a value."""
 BAD_TEXT = "The character with the code 0 is not allowed."
+
+_IS_NEW_STATUS, _IS_BLOCKED = differs(contact.c.status), contact.c.status == literal(BLOCKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,53 +116,6 @@ def write_contacts(
     return [outcomes[row.number] for row in rows]
 
 
-def _read_rows(
-    tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow], outcomes: dict[int, Outcome]
-) -> list[_Read]:
-    urns = find_urns(tx, workspace, sorted({text for row in rows for text in row.urns}))
-    found = []
-    for row in rows:
-        try:
-            found.append(_read_row(row, urns))
-        except ValueError as error:
-            outcomes[row.number] = Outcome(row.number, REJECTED, str(error))
-    return found
-
-
-def _read_row(row: ContactRow, urns: Mapping[str, Urn]) -> _Read:
-    """Raises ValueError with the reason for which a row is rejected."""
-    if row.uuid is None and not row.urns:
-        raise ValueError(UNNAMED)
-    if row.uuid is not None and not is_uuid(row.uuid):
-        raise ValueError(UNKNOWN_UUID)
-    if any("\x00" in text for text in (row.name or "", *row.urns, *(text or "" for text in row.fields.values()))):
-        raise ValueError(BAD_TEXT)
-    if len(row.name or "") > NAME_LENGTH:
-        raise ValueError(f"name: At most {NAME_LENGTH} characters.")
-    if len(row.urns) > URNS_LIMIT:
-        raise ValueError(f"urns: At most {URNS_LIMIT} URNs.")
-    bad = next((text for text in row.urns if text not in urns), None)
-    if bad is not None:
-        raise ValueError(f"{bad[:64]}: {explain_urn(bad)}")
-    try:
-        language = read_language(row.language) if row.language else row.language
-    except InvalidInput as error:
-        raise ValueError(str(error)) from error
-    mine = {urns[text].identity: urns[text] for text in row.urns}
-    return _Read(row, list(mine.values()), language)
-
-
-def _before_repeat(rows: list[_Read]) -> tuple[list[_Read], list[_Read]]:
-    """The rows before the first one with a UUID or URN of a row before it, and the rest."""
-    seen: set[str] = set()
-    for place, each in enumerate(rows):
-        names = {urn.identity for urn in each.urns} | ({each.row.uuid.lower()} if each.row.uuid else set())
-        if names & seen:
-            return rows[:place], rows[place:]
-        seen |= names
-    return rows, []
-
-
 @dataclass(frozen=True, slots=True)
 class _Values:
     """The fields that rows name, by key, and the boundaries if one of them holds places."""
@@ -204,6 +165,106 @@ class _Values:
             return True
         is_known = kind == "text" or (kind in LEVELS and self.places is None)
         return not is_known and kind not in value
+
+
+def join_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+    """Add contacts to a manual group. Raises InvalidInput if one of them is not active; then none is added."""
+    statuses = hold_contacts(tx, workspace_id, contact_ids)
+    if any(status != ACTIVE for status in statuses):
+        raise InvalidInput.across("Only active contacts can be in groups.")
+    add_members(tx, workspace_id, group_id, contact_ids)
+
+
+def leave_group(tx: Transaction, workspace_id: int, contact_ids: Sequence[int], group_id: int) -> None:
+    hold_contacts(tx, workspace_id, contact_ids)
+    remove_members(tx, workspace_id, group_id, contact_ids)
+
+
+def block_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Block contacts: they leave all groups and flows, their messages are dropped, and nothing is sent to them. Queued
+    messages to them fail.
+    """
+    interrupt_contacts(tx, workspace_id, contact_ids)
+    change_contacts(tx, workspace_id, contact_ids, {"status": BLOCKED}, only=_IS_NEW_STATUS)
+    fail_waiting(tx, workspace_id, contact_ids)
+    leave_all_groups(tx, workspace_id, contact_ids)
+
+
+def unblock_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Make blocked contacts active again and add them to their smart groups; manual groups are not restored."""
+    change_contacts(tx, workspace_id, contact_ids, {"status": ACTIVE}, only=_IS_BLOCKED)
+    workspace = find_workspace(tx, workspace_id)
+    if workspace is not None:
+        refresh_contacts(tx, workspace, contact_ids)
+
+
+def interrupt_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Interrupt the flow in which contacts wait; a running sprint of one of them is not recorded."""
+    interrupt_sessions(tx, workspace_id, contact_ids, ends_leases=True)
+
+
+def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """`interrupt_contacts` for v1, where the runs end as expired."""
+    interrupt_sessions(tx, workspace_id, contact_ids, status=EXPIRED, ends_leases=True)
+
+
+def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Archive all visible incoming messages of these contacts; labels no longer count them."""
+    theirs = (
+        (message.c.workspace_id == workspace_id)
+        & message.c.contact_id.in_(contact_ids)
+        & (message.c.direction == INCOMING)
+    )
+    # All of them, not only visible ones: others may become visible while this waits for locks.
+    hold_messages(tx, theirs)
+    change_messages(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), {"visibility": ARCHIVED})
+
+
+def _read_rows(
+    tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow], outcomes: dict[int, Outcome]
+) -> list[_Read]:
+    urns = find_urns(tx, workspace, sorted({text for row in rows for text in row.urns}))
+    found = []
+    for row in rows:
+        try:
+            found.append(_read_row(row, urns))
+        except ValueError as error:
+            outcomes[row.number] = Outcome(row.number, REJECTED, str(error))
+    return found
+
+
+def _read_row(row: ContactRow, urns: Mapping[str, Urn]) -> _Read:
+    """Raises ValueError with the reason for which a row is rejected."""
+    if row.uuid is None and not row.urns:
+        raise ValueError(UNNAMED)
+    if row.uuid is not None and not is_uuid(row.uuid):
+        raise ValueError(UNKNOWN_UUID)
+    if any("\x00" in text for text in (row.name or "", *row.urns, *(text or "" for text in row.fields.values()))):
+        raise ValueError(BAD_TEXT)
+    if len(row.name or "") > NAME_LENGTH:
+        raise ValueError(f"name: At most {NAME_LENGTH} characters.")
+    if len(row.urns) > URNS_LIMIT:
+        raise ValueError(f"urns: At most {URNS_LIMIT} URNs.")
+    bad = next((text for text in row.urns if text not in urns), None)
+    if bad is not None:
+        raise ValueError(f"{bad[:64]}: {explain_urn(bad)}")
+    try:
+        language = read_language(row.language) if row.language else row.language
+    except InvalidInput as error:
+        raise ValueError(str(error)) from error
+    mine = {urns[text].identity: urns[text] for text in row.urns}
+    return _Read(row, list(mine.values()), language)
+
+
+def _before_repeat(rows: list[_Read]) -> tuple[list[_Read], list[_Read]]:
+    """The rows before the first one with a UUID or URN of a row before it, and the rest."""
+    seen: set[str] = set()
+    for place, each in enumerate(rows):
+        names = {urn.identity for urn in each.urns} | ({each.row.uuid.lower()} if each.row.uuid else set())
+        if names & seen:
+            return rows[:place], rows[place:]
+        seen |= names
+    return rows, []
 
 
 def _write_some(

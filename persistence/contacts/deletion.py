@@ -13,15 +13,15 @@ from persistence.deletions import CONTACT, NOTE, note_deleted
 from persistence.errors import LostRace, RecordMissing, Refused
 from persistence.groups.groups import hold_contacts, leave_all_groups
 from persistence.lists import ListQuery
-from persistence.media.media import note_former_owners
+from persistence.media.store import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
-from persistence.policies import policy_of
-from persistence.relayers.reports import forget_calls_of
+from persistence.relayers.sync import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.sql.columns import split
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_note, contact_urn
 from persistence.tables.messages import DELETED, message
+from persistence.tables.policies import policy_of
 from persistence.tickets.actions import delete_tickets_of
 
 GOING = [table for table in metadata.sorted_tables if policy_of(table).erased == "deleted"]

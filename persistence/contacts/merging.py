@@ -27,9 +27,9 @@ from sqlalchemy import (
 )
 
 from flows.phones import MOBILE, OLD_FORMS, OldForm, country_of, is_possible
-from persistence.audit.witness import CHANGED, MERGED, tell_deed
+from persistence.audit import CHANGED, MERGED, tell_deed
 from persistence.changes import change_contacts, change_messages, hold_messages, note_changed
-from persistence.contacts.actions import interrupt_contacts
+from persistence.contacts.bulk import interrupt_contacts
 from persistence.contacts.records import MASKED_PATH
 from persistence.contacts.urns import Move, find_moves, hold_in_order, move_numbers
 from persistence.database import Database, Transaction
@@ -39,18 +39,17 @@ from persistence.groups.groups import add_members, hold_contacts, leave_all_grou
 from persistence.groups.smart_groups import find_dependents, follow_contacts, refresh_contacts
 from persistence.lists import ListQuery, ListSpec
 from persistence.pages import Order
-from persistence.policies import policy_of
 from persistence.records import Record
 from persistence.sql.columns import split
 from persistence.stamps import stamped
 from persistence.tables.changes import conversation
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, group, group_membership
 from persistence.tables.data_jobs import imported_contact
-from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import flow_run, flow_session, flow_start
 from persistence.tables.messages import broadcast, message
-from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.policies import policy_of
 from persistence.tickets.actions import move_tickets
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 OLD_NUMBER, TWO_SCHEMES = "old_number", "two_schemes"
 MOST_MERGED = 100

@@ -39,7 +39,7 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact, contact_urn
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 ONE: ColumnElement[int] = literal_column("1")
 

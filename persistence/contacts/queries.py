@@ -33,7 +33,7 @@ from flows.queries.evaluation import name_prefixes, read_day, read_number
 from flows.queries.resolver import ATTRIBUTES, COMPARABLE_TYPES, PLACE_TYPES, STATUSES, ValueType
 from flows.queries.tree import walk_conditions
 from flows.urns import SCHEMES, read_contact_reference
-from persistence.contacts.values import FixedClock, environment_of
+from persistence.contacts.urns import FixedClock, environment_of
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.sql.columns import NamedRecordColumns, is_uuid
@@ -48,9 +48,8 @@ from persistence.sql.query_functions import (
     make_name_match,
 )
 from persistence.tables.contacts import ACTIVE, contact, contact_urn, field, group, group_membership
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run
+from persistence.workspaces.records import Workspace
 
 ID_DIGITS_MAX = 10
 

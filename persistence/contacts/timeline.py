@@ -20,12 +20,10 @@ from persistence.sql.columns import time_text
 from persistence.sql.due_work import beside_index
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel_event
-from persistence.tables.contacts import CONTACT_REF, contact, contact_note
-from persistence.tables.flows import FLOW_REF, flow
+from persistence.tables.contacts import CONTACT_REF, TOPIC_REF, contact, contact_note, ticket, ticket_event, topic
+from persistence.tables.flows import FLOW_REF, flow, flow_run
 from persistence.tables.messages import DELETED, message
-from persistence.tables.runs import flow_run
-from persistence.tables.tickets import TOPIC_REF, ticket, ticket_event, topic
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 assignee = user.alias("assignee")
 

@@ -19,7 +19,7 @@ from persistence.sql.names import read_language
 from persistence.stamps import stamped
 from persistence.statements import insert_rows, statement
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 TAKEN_URN = "This URN belongs to another contact."
 
@@ -109,7 +109,7 @@ def _read_fields(
     """
     if not change.fields:
         return {}
-    from persistence.contacts.values import read_place_values, read_value  # noqa: PLC0415  # it loads all of dates
+    from persistence.contacts.urns import read_place_values, read_value  # noqa: PLC0415  # it loads all of dates
 
     known = find_fields(tx, workspace.id, list(change.fields))
     values: dict[str, dict[str, Any] | None] = {}

@@ -42,17 +42,15 @@ from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
 from persistence.data_requests.person import Person, redact
 from persistence.database import Database, Transaction
-from persistence.media.media import delete_media, named_in
-from persistence.media.store import MediaStore
-from persistence.policies import policy_of
+from persistence.media.store import MediaStore, delete_media, named_in
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.data_jobs import FAILED, contact_import, export, moved_record, rejected_row
-from persistence.tables.flow_starts import OF_BROADCAST, OF_START, AudienceTables, flow_start, flow_start_contact
+from persistence.tables.flows import OF_BROADCAST, OF_START, AudienceTables, flow_run, flow_start, flow_start_contact
 from persistence.tables.messages import broadcast, broadcast_contact, media, message
-from persistence.tables.runs import flow_run
+from persistence.tables.policies import policy_of
 from persistence.tables.service import archive
 
 Counts = dict[str, int]

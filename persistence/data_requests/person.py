@@ -20,7 +20,7 @@ from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
 from persistence.sql.query_functions import JoinedText
 from persistence.tables.contacts import contact, contact_urn
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 SHORTEST_PATH = 5
 """Shorter paths of URNs, such as short codes, are words that mean nothing by themselves."""

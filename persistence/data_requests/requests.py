@@ -30,10 +30,9 @@ from persistence.data_requests.person import Person, find_person
 from persistence.database import Database, Transaction
 from persistence.deliveries.records import DELIVERIES
 from persistence.exports.writing import read_records
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, ListSpec, equals
-from persistence.media.media import place_in_store
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, place_in_store
 from persistence.messages.records import MESSAGES
 from persistence.pages import Order
 from persistence.records import Record
@@ -42,11 +41,11 @@ from persistence.sql.columns import new_uuid
 from persistence.sql.names import check_room
 from persistence.tables.contacts import contact
 from persistence.tables.data_jobs import PENDING, data_request
-from persistence.tables.flow_starts import IS_BY_USER, OF_START, flow_start
+from persistence.tables.flows import IS_BY_USER, OF_START, flow_start
 from persistence.tables.messages import media
 from persistence.tables.service import archive
 from persistence.tickets.records import TICKETS
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
 COPY, ERASE = "copy", "erase"
 UNFINISHED_LIMIT = 100

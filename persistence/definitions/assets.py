@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Table, select, update
 
 from flows.asset_kinds import FLOW, KINDS, is_relinked
 from flows.definition.exports import ExportedTrigger, Named, SkippedTrigger, clean_name
-from persistence.channels.states import SEEN_NAME, SEEN_UUID, join_channels
+from persistence.channels.channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LimitReached
 from persistence.fields import create_field
@@ -23,6 +23,7 @@ from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import RESERVED_KEYS, check_room, name_key
 from persistence.stamps import stamped
 from persistence.tables.accounts import membership, user
+from persistence.tables.campaigns import FIRST_WORD, ONLY_WORD, trigger, trigger_group
 from persistence.tables.channels import channel
 from persistence.tables.contacts import FIELD_KEY as KEY
 from persistence.tables.contacts import FIELD_KEY_LENGTH as KEY_LENGTH
@@ -30,11 +31,21 @@ from persistence.tables.contacts import FIELD_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
 from persistence.tables.service import global_value
-from persistence.tables.triggers import FIRST_WORD, ONLY_WORD, trigger, trigger_group
-from persistence.triggers.form import find_flow_to_start, read_keywords
-from persistence.triggers.records import CATCH_ALL, INCOMING_CALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION, TICKET
-from persistence.triggers.writes import NewTrigger, create_trigger, find_rivals, find_same, set_archived
-from persistence.workspaces import Workspace
+from persistence.triggers.records import (
+    CATCH_ALL,
+    INCOMING_CALL,
+    KEYWORD,
+    MISSED_CALL,
+    NEW_CONVERSATION,
+    TICKET,
+    NewTrigger,
+    create_trigger,
+    find_rivals,
+    find_same,
+    set_archived,
+)
+from persistence.triggers.schedules import find_flow_to_start, read_keywords
+from persistence.workspaces.records import Workspace
 
 LOADED_OTHERWISE = ("channel", "resthook", "user")
 """Only active channels; users also by e-mail address; resthooks only if a flow needs one."""

@@ -29,7 +29,7 @@ from persistence.sql.columns import is_uuid
 from persistence.tables.campaigns import LIVING_EVENT, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import flow, flow_revision
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 @dataclass(frozen=True, slots=True)

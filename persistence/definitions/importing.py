@@ -26,7 +26,7 @@ from flows.definition.exports import (
 )
 from flows.definition.references import find_references
 from flows.languages import is_language
-from persistence.campaigns.events import (
+from persistence.campaigns.firing import (
     DATE_TYPE,
     UNIT_LETTERS,
     UNITS,
@@ -49,14 +49,14 @@ from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets, adopt_uuid, import_triggers, read_problem
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.flows.writes import create_flow, make_flow_uuid, save_definition
-from persistence.resthooks.records import ensure_resthook
+from persistence.resthooks import ensure_resthook
 from persistence.sql.names import find_id, name_key, require_id
 from persistence.tables.campaigns import campaign, campaign_event
 from persistence.tables.contacts import group
 from persistence.tables.flows import FLOW_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.flows import flow
 from persistence.tables.flows import flow as flow_table
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 from relayboard.base.addresses import Network, may_be_called
 from relayboard.base.progress import report
 

@@ -36,7 +36,7 @@ from persistence.deliveries.outbox import count_moved
 from persistence.deliveries.records import hide_in_text, hide_in_url
 from persistence.deliveries.settings import charge_paces, lock_paces, next_look, read_paced
 from persistence.leases import GIVEN_UP, Leases
-from persistence.resthooks.subscribers import end_subscriptions
+from persistence.resthooks import end_subscriptions
 from persistence.sql.columns import UtcDateTime, new_uuid
 from persistence.sql.due_work import list_receivers
 from persistence.statements import insert_rows, param, statement

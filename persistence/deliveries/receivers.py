@@ -27,8 +27,8 @@ from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import Condition, ListQuery, ListSpec, never, read_record
 from persistence.pages import Order
 from persistence.records import Record, Shown, optional
-from persistence.resthooks.subscribers import CONTENT_TYPE as JSON_TYPE
-from persistence.resthooks.subscribers import WITH_RESTHOOK, find_subscribers_at
+from persistence.resthooks import CONTENT_TYPE as JSON_TYPE
+from persistence.resthooks import WITH_RESTHOOK, find_subscribers_at
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import BigId, is_uuid, read_id, time_text
 from persistence.statements import Statement, among, statement
@@ -44,7 +44,7 @@ from persistence.tables.deliveries import (
     webhook_trouble,
 )
 from persistence.tokens import covers
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
 TEST_EVENT = "test"
 LONGEST_SERIES_SECONDS = 3 * 24 * 3600

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, and_, case, delete, func, null, or_, select, update
 
+from persistence.channels.channels import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.channels.event_form import CHANNEL_EVENTS
-from persistence.channels.states import SEEN_ID, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.deliveries.outbox import SENT_AGAIN, WAKE, count_moved
 from persistence.deliveries.settings import Endpoint, is_delivery_to, name_at
@@ -25,7 +25,7 @@ from persistence.tables.channels import channel, former_channel
 from persistence.tables.contacts import CONTACT_REF, contact
 from persistence.tables.deliveries import FAILED, PENDING, delivery, delivery_attempt, resthook_subscriber
 from persistence.tokens import Areas, covers
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
 NO_URL = "The receiver of this delivery has no URL any more."
 KEPT_FOR = timedelta(days=7)

@@ -16,7 +16,7 @@ from persistence.sql.names import check_room, require_id
 from persistence.tables.contacts import group
 from persistence.tables.data_jobs import PENDING, export
 from persistence.tables.flows import flow
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
 rows = export.c
 UNFINISHED_LIMIT = 20

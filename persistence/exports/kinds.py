@@ -1,17 +1,26 @@
-"""What can be exported: the list of each kind, its filters, and how its records become rows of a sheet."""
+"""What can be exported: the list of each kind, its filters, and how its records become rows of a sheet.
 
+Files that are written row by row: CSV, XLSX and JSON Lines. A text that a spreadsheet would take for a formula is
+written so that it is only a text (docs/decisions-data.md).
+"""
+
+import codecs
+import csv
+import io
+import re
+import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 from sqlalchemy import func, select
 
 from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
-from persistence.exports.sheets import Cells
+from persistence.errors import InvalidInput, RuleBroken
 from persistence.lists import ListQuery, ListSpec
 from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
@@ -19,13 +28,28 @@ from persistence.sql.columns import is_uuid
 from persistence.tables.contacts import contact_urn, field
 from persistence.tables.flows import flow
 from persistence.tickets.records import TICKETS
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 Record = Mapping[str, Any]
+
+Cells = Sequence[str | int | None]
 RowOf = Callable[[Record], Cells]
 TIMES = ("after", "before")
 FILTERS = ("query", "group", "folder", "flow", *TIMES)
 SEVERAL = "; "
+
+CSV, XLSX, JSONL = "csv", "xlsx", "jsonl"
+SIGNS = "=+-@"
+BLANK = re.compile(
+    r"[\s\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]*"
+)
+"""What spreadsheets and their imports may take away at the beginning of a cell: white space, control characters, and
+characters without width."""
+PLAIN_NUMBER = re.compile(r"[+\-]?[0-9]+(?:[.,][0-9]+)?\Z")
+CLEARED = "--"
+"""A cell with this text clears what a contact has when its file is imported; an empty cell changes nothing."""
+DASHES = re.compile(r"'*--")
+ROWS_OF_SHEET = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +87,6 @@ def query_of(tx: Transaction, workspace: Workspace, filters: Mapping[str, Any]) 
     return ListQuery(tx, workspace, values)
 
 
-def _text(value: Any) -> str | int | None:
-    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return orjson.dumps(value).decode()
-
-
-def _name(reference: Record | None) -> str | None:
-    return None if reference is None else reference.get("name") or reference.get("email") or ""
-
-
 def _contacts(tx: Transaction, workspace: Workspace, _filters: Mapping[str, Any]) -> Columns:
     """A column for each field, and as many for each scheme as the contact with most URNs of it needs: such a file
     can be imported again.
@@ -99,16 +111,6 @@ def _contacts(tx: Transaction, workspace: Workspace, _filters: Mapping[str, Any]
         return [*cells, *(record["fields"].get(key) for key, _ in fields)]
 
     return Columns(header, row_of)
-
-
-def _count_schemes(tx: Transaction, workspace_id: int) -> list[tuple[str, int]]:
-    """The schemes of a workspace, and how many URNs of it one contact has at most."""
-    rows = contact_urn.c
-    mine = (rows.workspace_id == workspace_id) & rows.contact_id.is_not(None)
-    counted = select(rows.scheme, func.count().label("number")).where(mine).group_by(rows.contact_id, rows.scheme)
-    each = counted.subquery()
-    most = select(each.c.scheme, func.max(each.c.number)).group_by(each.c.scheme).order_by(each.c.scheme)
-    return [(scheme, number) for scheme, number in tx.execute(most)]
 
 
 def _messages(_tx: Transaction, _workspace: Workspace, _filters: Mapping[str, Any]) -> Columns:
@@ -189,3 +191,133 @@ KINDS = {
     "runs": ExportKind("flows", RUNS, ("flow", *TIMES), _runs),
     "tickets": ExportKind("tickets", TICKETS, (), _tickets),
 }
+
+
+class SheetFull(RuleBroken):
+    """A workbook has no room for another row."""
+
+
+def defuse(text: str) -> str:
+    """A text for a CSV file: with an apostrophe before what a spreadsheet would calculate, and before one that
+    `restore` would take for ours. Numbers stay as they are."""
+    is_formula = _may_calculate(text) and not PLAIN_NUMBER.match(text)
+    return f"'{text}" if is_formula or _is_guarded(text) else text
+
+
+def restore(text: str) -> str:
+    """The text that `defuse` was given."""
+    return text[1:] if _is_guarded(text) else text
+
+
+def guard(text: str) -> str:
+    """A text for a workbook: with an apostrophe before dashes that would clear when they are imported."""
+    return f"'{text}" if DASHES.fullmatch(text) else text
+
+
+def unguard(text: str) -> str:
+    """The text that `guard` was given."""
+    return text[1:] if text.startswith("'") and DASHES.fullmatch(text) else text
+
+
+def restore_cell(text: str) -> str:
+    """A cell of a CSV file as that of a workbook: dashes that clear are told from the text by the apostrophe alone."""
+    return text if DASHES.fullmatch(text) else restore(text)
+
+
+def defuse_cell(text: str) -> str:
+    """The cell that `restore_cell` was given."""
+    return text if DASHES.fullmatch(text) else defuse(text)
+
+
+class Sheet(ABC):
+    """A file of rows, or of JSON records; `close` ends it."""
+
+    @abstractmethod
+    def write(self, cells: Cells) -> None: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class CsvSheet(Sheet):
+    """UTF-8 with a byte order mark, by which spreadsheets recognize it."""
+
+    def __init__(self, file: BinaryIO, escape: Callable[[str], str] = defuse) -> None:
+        self._file = file
+        self._escape = escape
+        self._line = io.StringIO(newline="")
+        self._writer = csv.writer(self._line)
+        file.write(codecs.BOM_UTF8)
+
+    def write(self, cells: Cells) -> None:
+        self._writer.writerow([self._escape(cell) if isinstance(cell, str) else cell for cell in cells])
+        self._file.write(self._line.getvalue().encode())
+        self._line.seek(0)
+        self._line.truncate()
+
+    def close(self) -> None:
+        self._file.flush()
+
+
+class XlsxSheet(Sheet):
+    """Rows go to a temporary file at once, so that memory stays flat. All texts are cells of type text, which nothing
+    calculates."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        import xlsxwriter  # noqa: PLC0415  # it loads much, and other formats need none of it
+
+        options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+        self._workbook = xlsxwriter.Workbook(file, options)
+        self._sheet = self._workbook.add_worksheet()
+        self._row = 0
+
+    def write(self, cells: Cells) -> None:
+        """Raises SheetFull."""
+        if self._row >= ROWS_OF_SHEET:
+            raise SheetFull(f"A sheet has {ROWS_OF_SHEET} rows: choose another format, or fewer records.")
+        for column, cell in enumerate(cells):
+            if isinstance(cell, int):
+                self._sheet.write_number(self._row, column, cell)
+            elif cell:
+                # XlsxWriter cuts a text to the 32,767 characters that a cell may have.
+                self._sheet.write_string(self._row, column, guard(cell))
+        self._row += 1
+
+    def close(self) -> None:
+        self._workbook.close()
+
+
+def _text(value: Any) -> str | int | None:
+    if value is None or (isinstance(value, (str, int)) and not isinstance(value, bool)):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return orjson.dumps(value).decode()
+
+
+def _name(reference: Record | None) -> str | None:
+    return None if reference is None else reference.get("name") or reference.get("email") or ""
+
+
+def _count_schemes(tx: Transaction, workspace_id: int) -> list[tuple[str, int]]:
+    """The schemes of a workspace, and how many URNs of it one contact has at most."""
+    rows = contact_urn.c
+    mine = (rows.workspace_id == workspace_id) & rows.contact_id.is_not(None)
+    counted = select(rows.scheme, func.count().label("number")).where(mine).group_by(rows.contact_id, rows.scheme)
+    each = counted.subquery()
+    most = select(each.c.scheme, func.max(each.c.number)).group_by(each.c.scheme).order_by(each.c.scheme)
+    return [(scheme, number) for scheme, number in tx.execute(most)]
+
+
+def _may_calculate(text: str) -> bool:
+    """Whether a spreadsheet may take a text for a formula: its first visible character is a sign, in whatever width, or
+    the text begins with a tab or a carriage return."""
+    if text[:1] in ("\t", "\r"):
+        return True
+    begin = BLANK.match(text)
+    first = text[begin.end() :][:1] if begin is not None else ""
+    return first == "\u2212" or unicodedata.normalize("NFKC", first)[:1] in (*SIGNS,)
+
+
+def _is_guarded(text: str) -> bool:
+    return text.startswith("'") and _may_calculate(text.lstrip("'"))

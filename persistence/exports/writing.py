@@ -19,12 +19,11 @@ from persistence.contacts.records import MASKED_PATH
 from persistence.data_jobs import Stopped
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
-from persistence.exports.kinds import KINDS, Columns, query_of
-from persistence.exports.sheets import CSV, JSONL, CsvSheet, Sheet, XlsxSheet
+from persistence.exports.kinds import CSV, JSONL, KINDS, Columns, CsvSheet, Sheet, XlsxSheet, query_of
 from persistence.lists import ListSpec
 from persistence.media.store import MediaStore
 from persistence.tables.service import archive
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 IDS_AT_ONCE = 100_000
 RECORDS_AT_ONCE = 1000

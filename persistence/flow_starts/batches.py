@@ -34,8 +34,7 @@ from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import IS_PENDING_BATCH, IS_UNFINISHED, flow_start, flow_start_batch
-from persistence.tables.runs import flow_run
+from persistence.tables.flows import IS_PENDING_BATCH, IS_UNFINISHED, flow_run, flow_start, flow_start_batch
 
 LEASE = timedelta(minutes=2)
 BUSY_DELAY = timedelta(seconds=1)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Executable, Select, insert, literal, literal_column, select, update
 
 from flows.queries import QueryError
-from persistence.audience import SavedAudience
+from persistence.contacts.audience import SavedAudience
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.flow_starts.batches import end_start, has_pending
@@ -23,18 +23,18 @@ from persistence.sql.due_work import list_due_workspaces
 from persistence.stamps import stamped
 from persistence.statements import statement
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import (
+from persistence.tables.flows import (
     IS_UNFINISHED,
     OF_START,
     PENDING,
     QUEUED,
     STARTED,
+    flow,
     flow_start,
     flow_start_batch,
     flow_start_contact,
 )
-from persistence.tables.flows import flow
-from persistence.workspaces import find_workspace
+from persistence.workspaces.records import find_workspace
 
 logger = logging.getLogger("relayboard.worker")
 

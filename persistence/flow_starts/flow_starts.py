@@ -10,22 +10,42 @@ import orjson
 from sqlalchemy import ColumnElement, Executable, exists, literal, select
 
 from flows.phones import PhoneError, parse_number
-from persistence.audience import Audience, check_audience, find_groups, read_audience, save_audience
+from persistence.contacts.audience import (
+    Audience,
+    check_audience,
+    find_groups,
+    list_contacts,
+    list_groups,
+    read_audience,
+    save_audience,
+)
 from persistence.contacts.owners import explain_phone, find_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.records import require_active_flow
+from persistence.lists import Condition, ListQuery, ListSpec, equals, reversible, within
+from persistence.records import Record
 from persistence.sessions.parking import IS_WAITING
-from persistence.sql.columns import columns_for, new_uuid
+from persistence.sql.columns import columns_for, is_uuid, new_uuid, read_id
 from persistence.sql.due_work import beside_index
 from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.channels import channel
-from persistence.tables.contacts import ACTIVE, contact
-from persistence.tables.flow_starts import API, API_V1, OF_START, PENDING, flow_start
-from persistence.tables.runs import flow_run, flow_session
-from persistence.workspaces import Workspace
+from persistence.tables.contacts import ACTIVE, CONTACT_REF, GROUP_REF, contact
+from persistence.tables.flows import (
+    API,
+    API_V1,
+    FLOW_REF,
+    IS_BY_USER,
+    OF_START,
+    PENDING,
+    flow,
+    flow_run,
+    flow_session,
+    flow_start,
+)
+from persistence.workspaces.records import Workspace
 
 COMPLETED, FAILED, INTERRUPTED = "completed", "failed", "interrupted"
 
@@ -35,6 +55,24 @@ WAKE = "starts"
 
 PARAMS_LENGTH = 10_000
 PHONE = "tel"
+
+_FIELDS: dict[str, Any] = {
+    "uuid": flow_start.c.uuid,
+    "id": flow_start.c.id,
+    "flow": Record(FLOW_REF),
+    "status": flow_start.c.status,
+    "progress": Record({"total": flow_start.c.total, "started": flow_start.c.started}),
+    "groups": list_groups(OF_START, Record(GROUP_REF)),
+    "contacts": list_contacts(OF_START, Record(CONTACT_REF)),
+    "params": flow_start.c.params,
+    "extra": flow_start.c.params,
+    "restart_participants": flow_start.c.restart_participants,
+    "exclude_active": flow_start.c.exclude_active,
+    "created_on": flow_start.c.created_on,
+    "modified_on": flow_start.c.modified_on,
+    "error": flow_start.c.error,
+}
+START_RECORD = Record(_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +151,6 @@ def take_contacts(tx: Transaction, start: StartRow, ids: Sequence[int]) -> Seque
     return tx.execute(statement.where(contact.c.id.in_(ids), *wishes)).scalars().all() if ids else []
 
 
-@statement
-def _find_active(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
-    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
-    active = (contact.c.status == literal(ACTIVE, literal_execute=True)) & ~contact.c.is_deleted
-    return select(contact.c.id).where(mine, active).order_by(contact.c.id)
-
-
 def list_wishes(start: StartRow) -> list[ColumnElement[bool]]:
     """The conditions of a start for contacts: to be in no flow, never to have been in this flow."""
     wishes: list[ColumnElement[bool]] = []
@@ -173,6 +204,30 @@ def read_phone_form(
         params=body.get("extra") or None,
         created_by_id=created_by_id,
     )
+
+
+def _named(_query: ListQuery, reference: str) -> Condition:
+    """The condition for a UUID or an id in digits."""
+    return flow_start.c.uuid == reference if is_uuid(reference) else flow_start.c.id == read_id(reference)
+
+
+STARTS = ListSpec(
+    flow_start,
+    START_RECORD,
+    reversible(flow_start.c.modified_on, flow_start.c.id),
+    source=flow_start.join(flow, flow.c.id == flow_start.c.flow_id),
+    standing=[IS_BY_USER],
+    options=frozenset({"reverse"}),
+    is_followed=True,
+    filters={"uuid": equals(flow_start.c.uuid), "id": _named, **within(flow_start.c.modified_on)},
+)
+
+
+@statement
+def _find_active(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
+    mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
+    active = (contact.c.status == literal(ACTIVE, literal_execute=True)) & ~contact.c.is_deleted
+    return select(contact.c.id).where(mine, active).order_by(contact.c.id)
 
 
 def _read_params(body: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -25,7 +25,7 @@ from flows.asset_kinds import (
 )
 from flows.engine import Assets
 from flows.places import read_places
-from persistence.boundaries.boundaries import read_place_tree
+from persistence.boundaries import read_place_tree
 from persistence.channels.types import TYPES
 from persistence.database import Transaction
 from persistence.deliveries.settings import IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PACED
@@ -35,15 +35,14 @@ from persistence.sql.columns import columns_for
 from persistence.statements import statement
 from persistence.tables.accounts import membership, user
 from persistence.tables.channels import channel
-from persistence.tables.contacts import field, group
+from persistence.tables.contacts import field, group, ticketer, topic
 from persistence.tables.deliveries import resthook, resthook_subscriber
 from persistence.tables.flows import flow
 from persistence.tables.messages import label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
-from persistence.tables.tickets import ticketer, topic
 from persistence.topics import create_topic
 from persistence.users import USER_NAME
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 APPROVED = "approved"
 _translation = template_translation.c

@@ -6,17 +6,21 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import Executable, case, delete, insert, null, select, update
 
-from persistence.database import Transaction
-from persistence.errors import InvalidInput, RecordMissing
+from persistence.campaigns.records import campaigns_with
+from persistence.database import Database, Transaction
+from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
 from persistence.pages import Order
 from persistence.records import Record, Related
+from persistence.sessions.sessions import interrupt_flow
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.names import check_name, check_room, must_exist, name_key
+from persistence.sql.names import check_name, check_room, must_exist, name_key, name_some
 from persistence.stamps import stamped
 from persistence.statements import among, statement
+from persistence.tables.campaigns import campaign_event
 from persistence.tables.flows import flow, flow_label, labeled_flow
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.triggers.records import archive_triggers_of_flow
+from persistence.workspaces.records import Workspace, hold_workspace
 
 MESSAGE, VOICE, BACKGROUND, SURVEY = "message", "voice", "background", "survey"
 
@@ -172,13 +176,6 @@ def find_archived(tx: Transaction, workspace_id: int, flow_ids: Collection[int])
     return {flow_id for flow_id, is_archived in rows if is_archived}
 
 
-@statement
-def _lock_flows(workspace_id: int, flow_ids: Sequence[int]) -> Executable:
-    mine = (flow.c.workspace_id == workspace_id) & among(flow.c.id, flow_ids)
-    held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
-    return held.with_for_update(read=True, key_share=True)
-
-
 def list_counting_workspaces(tx: Transaction) -> list[int]:
     """The workspaces with flows whose counts of runs changed."""
     return list(tx.execute(select(flow.c.workspace_id).where(flow.c.counted_on.is_not(None)).distinct()).scalars())
@@ -219,11 +216,6 @@ def find_flow(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     return tx.execute(select(flow.c.id).where(mine)).scalar_one_or_none()
 
 
-@statement
-def _select_flow(workspace_id: int, uuid: str) -> Executable:
-    return select(flow.c.id, flow.c.is_archived).where(flow.c.workspace_id == workspace_id, flow.c.uuid == uuid)
-
-
 def require_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field: str) -> int:
     """The id of a flow that is not archived. Raises InvalidInput about the field."""
     found = _select_flow.rows(tx, workspace_id, uuid) if is_uuid(uuid) else []
@@ -232,6 +224,27 @@ def require_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field:
     if is_archived:
         raise InvalidInput.on(field, "This flow is archived.")
     return flow_id
+
+
+def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:
+    """Archives a flow: its triggers are archived, nothing starts it any more, and contacts in it are interrupted. It
+    takes two units of work, because flows are locked after contacts; it can be repeated if it ends between them.
+    Importing the flow restores it. Raises InUse while campaign events start it.
+    """
+    database.write(lambda tx: _put_away(tx, workspace_id, flow_id))
+    database.write(lambda tx: interrupt_flow(tx, workspace_id, flow_id))
+
+
+@statement
+def _lock_flows(workspace_id: int, flow_ids: Sequence[int]) -> Executable:
+    mine = (flow.c.workspace_id == workspace_id) & among(flow.c.id, flow_ids)
+    held = select(flow.c.id, flow.c.is_archived).where(mine).order_by(flow.c.id)
+    return held.with_for_update(read=True, key_share=True)
+
+
+@statement
+def _select_flow(workspace_id: int, uuid: str) -> Executable:
+    return select(flow.c.id, flow.c.is_archived).where(flow.c.workspace_id == workspace_id, flow.c.uuid == uuid)
 
 
 def _read_names(tx: Transaction, workspace_id: int, texts: Sequence[str]) -> list[str]:
@@ -256,3 +269,19 @@ def _touch(tx: Transaction, workspace_id: int, flow_id: int) -> None:
 def _find(tx: Transaction, workspace_id: int, name: str) -> int | None:
     mine = (flow_label.c.workspace_id == workspace_id) & (flow_label.c.name_key == name_key(name.strip()))
     return tx.execute(select(flow_label.c.id).where(mine)).scalar_one_or_none()
+
+
+def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    hold_workspace(tx, workspace_id)
+    if users := campaigns_with(tx, workspace_id, campaign_event.c.flow_id == flow_id):
+        raise InUse(f"Events of {name_some(users)} start this flow: delete or change them first.")
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    # Waits for transactions that are bringing contacts into the flow; these contacts are then interrupted with the
+    # others.
+    tx.execute(select(flow.c.id).where(mine).with_for_update())
+    tx.execute(
+        update(flow)
+        .where(mine, ~flow.c.is_archived)
+        .values(is_archived=True, modified_on=stamped(tx, flow, workspace_id))
+    )
+    archive_triggers_of_flow(tx, workspace_id, flow_id)

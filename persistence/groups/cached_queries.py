@@ -19,7 +19,7 @@ from persistence.sql.columns import split
 from persistence.sql.due_work import beside_index
 from persistence.statements import Compiled, ListOf, among, param
 from persistence.tables.contacts import contact, field
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 CONTACTS_AT_ONCE = 500
 GROUPS_PER_STATEMENT = 100

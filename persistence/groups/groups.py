@@ -11,18 +11,16 @@ from persistence.changes import change_contacts, note_changed
 from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
 from persistence.errors import InUse, InvalidInput, LostRace
-from persistence.lists import ListSpec, NewRecord, contains, insert_new, one_of
+from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new, named, one_of
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.names import check_new, find_all_called, name_key, name_some, rename_record, require_editable
 from persistence.stamps import touch
-from persistence.tables.campaigns import campaign
+from persistence.tables.campaigns import campaign, trigger, trigger_group
 from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
-from persistence.tables.flow_starts import flow_start, flow_start_group
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_start, flow_start_group
 from persistence.tables.messages import broadcast, broadcast_group
-from persistence.tables.triggers import trigger, trigger_group
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 OPEN_TICKETS = "Open Tickets"
 FROM_BEGINNING: dict[str, Any] = {"evaluated_after_id": 0, "attempts": 0, "error": None}
@@ -32,6 +30,24 @@ GROUPS_V1 = ListSpec(
     Record({"group": group.c.id, "uuid": group.c.uuid, "name": group.c.name, "size": group.c.member_count}),
     Order(group.c.created_on, group.c.id),
     filters={"uuid": one_of(group.c.uuid), "name": contains(group.c.name_key)},
+)
+
+GROUP_RECORD = Record(
+    {
+        "uuid": group.c.uuid,
+        "name": group.c.name,
+        "query": group.c.query,
+        "status": group.c.status,
+        "system": group.c.is_system,
+        "count": group.c.member_count,
+        "error": group.c.error,
+    }
+)
+GROUPS = ListSpec(
+    group,
+    GROUP_RECORD,
+    Order(group.c.created_on, group.c.id),
+    filters={"uuid": equals(group.c.uuid), "name": named(group)},
 )
 
 

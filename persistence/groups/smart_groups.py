@@ -23,7 +23,7 @@ from persistence.sql.columns import split
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
-from persistence.workspaces import Workspace, find_workspace
+from persistence.workspaces.records import Workspace, find_workspace
 
 if TYPE_CHECKING:
     from persistence.groups.cached_queries import GroupQueries

@@ -21,13 +21,24 @@ from persistence.changes import (
 )
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
-from persistence.media.media import note_former_owners
+from persistence.media.store import note_former_owners
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.messages.states import FAILED, OUTGOING, RESENT, UNCERTAIN, WIRED
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.names import find_ids
 from persistence.statements import insert_rows, statement
-from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
+from persistence.tables.messages import (
+    ARCHIVED,
+    DELETED,
+    FAILED,
+    OUTGOING,
+    RESENT,
+    UNCERTAIN,
+    VISIBLE,
+    WIRED,
+    label,
+    message,
+    message_label,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,22 +24,31 @@ from sqlalchemy import (
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import change_messages
+from persistence.channels.channels import IS_RELAYER
 from persistence.channels.gateway_pace import BULK, CONVERSATION, queue_sends
 from persistence.channels.health import open_circle_alarms
-from persistence.channels.states import IS_RELAYER
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
-from persistence.messages.states import CIRCLE, ERRORED, FAILED, IS_UNSENT, OUTGOING, QUEUED, WIRED
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
 from persistence.statements import among, statement
 from persistence.tables.channels import channel
-from persistence.tables.contacts import ACTIVE, BLOCKED, contact, contact_urn
-from persistence.tables.messages import DELETED, VISIBLE, message
-from persistence.tables.tickets import OPEN, ticket
+from persistence.tables.contacts import ACTIVE, BLOCKED, OPEN, contact, contact_urn, ticket
+from persistence.tables.messages import (
+    CIRCLE,
+    DELETED,
+    ERRORED,
+    FAILED,
+    IS_UNSENT,
+    OUTGOING,
+    QUEUED,
+    VISIBLE,
+    WIRED,
+    message,
+)
 
 NO_ROUTE = "no_route"
 CONTACT_INACTIVE = "contact_inactive"

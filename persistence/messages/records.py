@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, Table, and_, case, func, literal_column, null, or_, select
 
-from persistence.channels.states import SEEN_ID, SEEN_REF, join_channels
+from persistence.channels.channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.contacts.records import in_groups, select_owners
 from persistence.database import Transaction
 from persistence.labels import find_label
@@ -31,7 +31,15 @@ from persistence.lists import (
     one_of,
     together,
 )
-from persistence.messages.states import (
+from persistence.pages import Order
+from persistence.records import Record, Related, Template, optional
+from persistence.sql.columns import UtcDateTime, is_uuid, read_id
+from persistence.sql.names import name_key
+from persistence.sql.query_functions import contains_folded
+from persistence.tables.contacts import contact
+from persistence.tables.flows import FLOW_REF, flow
+from persistence.tables.messages import (
+    ARCHIVED,
     DELIVERED,
     ERRORED,
     FAILED,
@@ -46,16 +54,14 @@ from persistence.messages.states import (
     RARE,
     READ,
     SENT,
+    SENT_APART,
+    VISIBLE,
     WIRED,
+    broadcast,
+    label,
+    message,
+    message_label,
 )
-from persistence.pages import Order
-from persistence.records import Record, Related, Template, optional
-from persistence.sql.columns import UtcDateTime, is_uuid, read_id
-from persistence.sql.names import name_key
-from persistence.sql.query_functions import contains_folded
-from persistence.tables.contacts import contact
-from persistence.tables.flows import FLOW_REF, flow
-from persistence.tables.messages import ARCHIVED, SENT_APART, VISIBLE, broadcast, label, message, message_label
 
 
 def labels_of_message(owner: ColumnElement[Any] | None = None) -> Related:

@@ -23,11 +23,10 @@ from persistence.contacts.records import CONTACTS
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused, SystemRecord
 from persistence.fields import FIELDS, delete_field
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS
 from persistence.flows.records import FLOWS
 from persistence.globals import GLOBALS, delete_global
-from persistence.groups.groups import delete_group
-from persistence.groups.records import GROUPS
+from persistence.groups.groups import GROUPS, delete_group
 from persistence.groups.smart_groups import check_group_query
 from persistence.labels import LABELS, delete_label
 from persistence.lists import ListQuery, ListSpec
@@ -52,8 +51,7 @@ from persistence.move.moves import (
     keep_moved,
 )
 from persistence.optins import OPTINS
-from persistence.resthooks.records import RESTHOOKS
-from persistence.resthooks.subscribers import SUBSCRIBERS, end_subscriptions
+from persistence.resthooks import RESTHOOKS, SUBSCRIBERS, end_subscriptions
 from persistence.runs.records import RUNS
 from persistence.sql.columns import split
 from persistence.tables.channels import channel

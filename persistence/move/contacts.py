@@ -11,8 +11,7 @@ from flows.urns import URN_LENGTH_MAX, Urn, UrnError, read_urn
 from persistence.campaigns.fires import schedule_contacts
 from persistence.changes import change_contacts, change_each_contact
 from persistence.contacts.owners import is_one_of
-from persistence.contacts.urns import FREED
-from persistence.contacts.values import LEVELS, read_place_values, read_value
+from persistence.contacts.urns import FREED, LEVELS, read_place_values, read_value
 from persistence.database import Transaction
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.move.moves import CONTACT, GROUP, Move, Moved, Record, are_moved, find_carried, keep_moved

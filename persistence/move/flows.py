@@ -29,7 +29,7 @@ from persistence.sql.names import find_ids, name_key
 from persistence.tables.campaigns import campaign, campaign_event
 from persistence.tables.flows import flow, flow_label, labeled_flow
 from persistence.tables.service import classifier
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 MADE = "is named by a flow, trigger or campaign and not listed there: made here, with nobody in it"
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, func, insert, select, update
 
 from persistence.changes import change_count, change_each_message, change_messages, note_changed
-from persistence.conversations.writes import mark_read
+from persistence.conversations import mark_read
 from persistence.database import Transaction
 from persistence.messages.incoming import note_stored
 from persistence.move.moves import (
@@ -33,7 +33,7 @@ from persistence.sql.columns import is_uuid, new_uuid, split
 from persistence.stamps import later, touch
 from persistence.tables.changes import conversation
 from persistence.tables.channels import channel_event
-from persistence.tables.flow_starts import flow_start, flow_start_contact, flow_start_group
+from persistence.tables.flows import flow_start, flow_start_contact, flow_start_group
 from persistence.tables.messages import (
     DELETED,
     VISIBLE,

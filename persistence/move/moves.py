@@ -10,7 +10,7 @@ from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.sql.columns import split
 from persistence.tables.data_jobs import moved_record, workspace_move
-from persistence.workspaces import Workspace, hold_workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
 CHANNEL, FIELD, GLOBAL, GROUP, LABEL, TOPIC = "channel", "field", "global", "group", "label", "topic"
 CONTACT, FLOW, CAMPAIGN, TRIGGER, RESTHOOK, SUBSCRIBER = (

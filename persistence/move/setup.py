@@ -38,21 +38,19 @@ from persistence.move.moves import (
     keep_moved,
 )
 from persistence.optins import create_optin
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.names import check_name, free_name, name_key
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
-from persistence.tables.contacts import READY, field, group
+from persistence.tables.contacts import READY, field, group, topic
 from persistence.tables.deliveries import resthook, resthook_subscriber
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
-from persistence.tables.tickets import topic
 from persistence.templates import LOCALE, STATUSES, VARIABLE
 from persistence.topics import create_topic
 from persistence.users import find_member
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 
 Make = Callable[[Record], int]
 

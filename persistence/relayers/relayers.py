@@ -12,26 +12,24 @@ from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select, u
 
 from flows.phones import PhoneError, country_of, parse_number
 from persistence.changes import change_messages, note_changed
-from persistence.channels.channels import Source, insert_channel
+from persistence.channels.channels import IS_RELAYER, Source, insert_channel, note_arrival, note_departure
 from persistence.channels.gateway_pace import drop_sends_of
 from persistence.channels.health import close_alarms
-from persistence.channels.states import IS_RELAYER, note_arrival, note_departure
 from persistence.channels.types import RELAYER, TYPES
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Transaction
 from persistence.deletions import CHANNEL, note_deleted
 from persistence.deliveries.settings import end_trouble
 from persistence.errors import InvalidInput, RecordMissing, Refused
-from persistence.limits.rate_limits import Origin, count_registration
 from persistence.lists import ListQuery, ListSpec, one_of, within
-from persistence.messages.states import FAILED, IS_UNSENT, PENDING_COUNT
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.columns import columns_for
 from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_registration
-from persistence.tables.messages import message
-from persistence.triggers.writes import archive_triggers_of_channels
-from persistence.workspaces import Workspace
+from persistence.tables.messages import FAILED, IS_UNSENT, PENDING_COUNT, message
+from persistence.tokens import Origin, count_registration
+from persistence.triggers.records import archive_triggers_of_channels
+from persistence.workspaces.records import Workspace
 
 CHANNEL_REMOVED = "channel_removed"
 LEFT_BEHIND: dict[str, Any] = dict.fromkeys(

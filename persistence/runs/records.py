@@ -41,10 +41,8 @@ from persistence.pages import Order
 from persistence.records import Parsed, Record, Shown, optional
 from persistence.runs.runs import COMPLETED, EXPIRED, FAILED, INTERRUPTED
 from persistence.tables.contacts import contact, contact_urn
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import FLOW_REF, flow
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import FLOW_REF, flow, flow_run, flow_start
+from persistence.workspaces.records import Workspace
 
 BY_CONTACT = Order(flow_run.c.contact_id, flow_run.c.id, descending=False)
 EXIT_TYPES = {COMPLETED: COMPLETED, EXPIRED: EXPIRED, INTERRUPTED: INTERRUPTED, FAILED: INTERRUPTED}

@@ -1,4 +1,8 @@
-"""Runs of contacts through flows, saved by workers after each sprint of the engine."""
+"""Runs of contacts through flows, saved by workers after each sprint of the engine.
+
+How new runs are inserted: at once, or with the clock of their workspace, so that no row is written a second time to
+give it its final time.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -10,16 +14,35 @@ from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, dele
 
 from persistence.database import Transaction
 from persistence.deletions import RUN, note_deleted
-from persistence.runs.storing import DOCUMENTS, insert_runs
 from persistence.sql.columns import split
 from persistence.stamps import Changes, changes_of, stamped
-from persistence.statements import among, json_text, statement
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.runs import flow_run
+from persistence.statements import among, insert_rows, json_text, statement
+from persistence.tables.flows import flow_run, flow_start
 
 ACTIVE, WAITING, COMPLETED = "active", "waiting", "completed"
 INTERRUPTED, EXPIRED, FAILED = "interrupted", "expired", "failed"
 OPEN = (ACTIVE, WAITING)
+
+DOCUMENTS = ("results", "path", "visits")
+"""Given as JSON texts."""
+insert_runs = insert_rows(
+    flow_run,
+    (
+        *("uuid", "workspace_id", "session_id", "flow_id", "contact_id", "start_id", "parent_uuid", "status"),
+        *("responded", "results", "path", "visits", "created_on", "modified_on", "expires_on", "exited_on"),
+    ),
+    (flow_run.c.id, flow_run.c.uuid),
+    as_text=DOCUMENTS,
+)
+WITH_CLOCK = """INSERT INTO flow_run (uuid, workspace_id, session_id, flow_id, contact_id, start_id, parent_uuid,
+status, responded, results, path, visits, created_on, modified_on, expires_on, exited_on)
+SELECT noted.uuid, CAST(:workspace_id AS integer), noted.session_id, noted.flow_id, noted.contact_id, noted.start_id,
+noted.parent_uuid, noted.status, noted.responded, CAST(noted.results AS json), CAST(noted.path AS json),
+CAST(noted.visits AS json), noted.created_on, moment.stamped_on, noted.expires_on, noted.exited_on
+FROM moment, json_to_recordset(CAST(:runs AS json)) AS noted (uuid uuid, session_id bigint, flow_id bigint,
+contact_id bigint, start_id bigint, parent_uuid uuid, status text, responded boolean, results text, path text,
+visits text, created_on timestamptz, expires_on timestamptz, exited_on timestamptz)"""
+"""On PostgreSQL; `moment` has the time, `:runs` are the rows as `rows_text` writes them."""
 
 
 def _listed(*statuses: str) -> ColumnElement[bool]:
@@ -68,25 +91,6 @@ class RunState(NamedTuple):
         }
 
 
-def _count(
-    tx: Transaction, workspace_id: int, flow_id: int, before: str | None, after: str | None, number: int = 1
-) -> None:
-    """Runs changed from one status to another, and their flow counts them; None means that a run does not exist before
-    or after. `active` counts all runs without an end.
-    """
-    counts = tx.before_commit(Changes).run_counts
-    if before is not None:
-        counts[workspace_id, flow_id, _column_of(before)] -= number
-    if after is not None:
-        counts[workspace_id, flow_id, _column_of(after)] += number
-
-
-def _column_of(status: str) -> str:
-    """The column of a flow that counts runs with a status; failed runs count as interrupted."""
-    word = {ACTIVE: "active", WAITING: "active", FAILED: "interrupted"}.get(status, status)
-    return f"{word}_run_count"
-
-
 def save_runs(
     tx: Transaction, workspace_id: int, runs: Collection[RunState], *, at_end: bool = False
 ) -> dict[str, int]:
@@ -125,6 +129,54 @@ def save_runs(
     return made | {run.uuid: known[run.uuid].id for run in changed}
 
 
+class _Known(NamedTuple):
+    """A run that is stored."""
+
+    id: int
+    status: str
+    visits: Sequence[Mapping[str, Any]]
+
+
+def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:
+    """Ends the open runs that meet a condition, as `interrupted` or `expired`."""
+    mine = (flow_run.c.workspace_id == workspace_id) & condition
+    for before in OPEN:
+        ending = update(flow_run).where(mine, _listed(before))
+        moment = stamped(tx, flow_run, workspace_id)
+        ended = ending.values(status=status, modified_on=moment, exited_on=tx.now).returning(flow_run.c.flow_id)
+        for flow_id, number in Counter(tx.execute(ended).scalars()).items():
+            _count(tx, workspace_id, flow_id, before, status, number)
+
+
+def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Deletes all runs of contacts, with their answers; flows no longer count these runs."""
+    theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
+    columns = (flow_run.c.uuid, flow_run.c.flow_id, flow_run.c.status)
+    gone = tx.execute(delete(flow_run).where(theirs).returning(*columns)).all()
+    note_deleted(tx, workspace_id, RUN, [row.uuid for row in gone])
+    for row in gone:
+        _count(tx, workspace_id, row.flow_id, row.status, None)
+
+
+def _count(
+    tx: Transaction, workspace_id: int, flow_id: int, before: str | None, after: str | None, number: int = 1
+) -> None:
+    """Runs changed from one status to another, and their flow counts them; None means that a run does not exist before
+    or after. `active` counts all runs without an end.
+    """
+    counts = tx.before_commit(Changes).run_counts
+    if before is not None:
+        counts[workspace_id, flow_id, _column_of(before)] -= number
+    if after is not None:
+        counts[workspace_id, flow_id, _column_of(after)] += number
+
+
+def _column_of(status: str) -> str:
+    """The column of a flow that counts runs with a status; failed runs count as interrupted."""
+    word = {ACTIVE: "active", WAITING: "active", FAILED: "interrupted"}.get(status, status)
+    return f"{word}_run_count"
+
+
 def _store_now(tx: Transaction, workspace_id: int, new: Sequence[RunState]) -> dict[str, int]:
     made: dict[str, int] = {}
     for some in split(new):
@@ -158,14 +210,6 @@ def _merge_visits(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str
         {**visit, "results": [*(old.get("results") or ()), *visit["results"]]}
         for old, visit in zip(known, now, strict=False)
     ]
-
-
-class _Known(NamedTuple):
-    """A run that is stored."""
-
-    id: int
-    status: str
-    visits: Sequence[Mapping[str, Any]]
 
 
 def _lock_known(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> dict[str, _Known]:
@@ -206,24 +250,3 @@ def _new_row(workspace_id: int, run: RunState, modified_on: datetime) -> dict[st
         "created_on": run.created_on,
         **{name: json_text(values[name]) for name in DOCUMENTS},
     }
-
-
-def close_runs(tx: Transaction, workspace_id: int, condition: ColumnElement[bool], status: str = INTERRUPTED) -> None:
-    """Ends the open runs that meet a condition, as `interrupted` or `expired`."""
-    mine = (flow_run.c.workspace_id == workspace_id) & condition
-    for before in OPEN:
-        ending = update(flow_run).where(mine, _listed(before))
-        moment = stamped(tx, flow_run, workspace_id)
-        ended = ending.values(status=status, modified_on=moment, exited_on=tx.now).returning(flow_run.c.flow_id)
-        for flow_id, number in Counter(tx.execute(ended).scalars()).items():
-            _count(tx, workspace_id, flow_id, before, status, number)
-
-
-def delete_runs_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
-    """Deletes all runs of contacts, with their answers; flows no longer count these runs."""
-    theirs = (flow_run.c.workspace_id == workspace_id) & flow_run.c.contact_id.in_(contact_ids)
-    columns = (flow_run.c.uuid, flow_run.c.flow_id, flow_run.c.status)
-    gone = tx.execute(delete(flow_run).where(theirs).returning(*columns)).all()
-    note_deleted(tx, workspace_id, RUN, [row.uuid for row in gone])
-    for row in gone:
-        _count(tx, workspace_id, row.flow_id, row.status, None)

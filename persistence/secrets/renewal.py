@@ -10,8 +10,8 @@ from sqlalchemy import Column, Table, Text, delete, insert, select, type_coerce,
 
 from persistence.database import Database, Transaction
 from persistence.secrets.encryption import KeyRing, Sealed, SecretDamaged, SecretKeyChanged
+from persistence.tables.accounts import account, account_mail
 from persistence.tables.service import secret_key_check
-from persistence.tables.sign_ins import account, account_mail
 
 BATCH = 500
 LOST_WITH = {account.name: ("totp_confirmed_on", "totp_step", "recovery_hashes")}

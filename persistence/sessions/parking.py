@@ -29,8 +29,7 @@ from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import has_row, list_receivers
 from persistence.statements import execute_kept, param
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import PENDING, flow_start_batch
-from persistence.tables.runs import flow_session, parked_sprint
+from persistence.tables.flows import PENDING, flow_session, flow_start_batch, parked_sprint
 
 WAKE = "parked"
 STARTS = "starts"

@@ -17,7 +17,6 @@ from sqlalchemy import Executable, bindparam, delete, select, update
 from persistence.changes import change_contacts, differs
 from persistence.contacts.leases import lock_rows
 from persistence.database import Transaction
-from persistence.messages.states import ERRORED, OUTGOING, QUEUED
 from persistence.runs.runs import EXPIRED, FAILED, INTERRUPTED, IS_OPEN, close_runs, delete_runs_of
 from persistence.sessions.parking import IS_WAITING, WAITING, find_free_contacts
 from persistence.sql.columns import BigId, split
@@ -25,9 +24,8 @@ from persistence.sql.due_work import beside_index, list_due_workspaces
 from persistence.stamps import changes_of, stamped
 from persistence.statements import among, insert_rows, json_text, statement
 from persistence.tables.contacts import contact
-from persistence.tables.flows import flow
-from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.flows import flow, flow_run, flow_session
+from persistence.tables.messages import ERRORED, OUTGOING, QUEUED, message
 
 _insert_sessions = insert_rows(
     flow_session,

@@ -13,7 +13,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.policies import TRIMMED, policy
 from persistence.sql.columns import (
     BigId,
     LinkColumns,
@@ -25,6 +24,7 @@ from persistence.sql.columns import (
     table_of,
 )
 from persistence.tables.messages import message
+from persistence.tables.policies import TRIMMED, policy
 
 
 class ConversationColumns(OwnedColumns):

@@ -15,7 +15,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.policies import TRIMMED, Audited, policy
 from persistence.secrets.encryption import sealed_column, sealed_json_column
 from persistence.sql.columns import (
     BigId,
@@ -30,6 +29,7 @@ from persistence.sql.columns import (
     partial_index,
     table_of,
 )
+from persistence.tables.policies import TRIMMED, Audited, policy
 
 
 class ChannelAlarmColumns(OwnedColumns):

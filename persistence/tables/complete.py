@@ -9,14 +9,9 @@ from persistence.tables import (
     contacts,
     data_jobs,
     deliveries,
-    flow_starts,
     flows,
     messages,
-    runs,
     service,
-    sign_ins,
-    tickets,
-    triggers,
 )
 
 __all__ = [
@@ -27,13 +22,8 @@ __all__ = [
     "contacts",
     "data_jobs",
     "deliveries",
-    "flow_starts",
     "flows",
     "messages",
     "metadata",
-    "runs",
     "service",
-    "sign_ins",
-    "tickets",
-    "triggers",
 ]

@@ -14,7 +14,6 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.policies import SET_UP, Audited, policy
 from persistence.sql.columns import (
     FOUND_BY,
     BigId,
@@ -24,12 +23,22 @@ from persistence.sql.columns import (
     OwnedColumns,
     RecordColumns,
     UtcDateTime,
+    UuidText,
     numbered_table,
     partial_index,
     table_of,
 )
+from persistence.tables.policies import SET_UP, Audited, policy
 
 ACTIVE, BLOCKED, STOPPED, ARCHIVED = "active", "blocked", "stopped", "archived"
+FIELD_NAME_LENGTH = FIELD_KEY_LENGTH = 36
+FIELD_KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
+
+INITIALIZING, EVALUATING, READY = "initializing", "evaluating", "ready"
+
+NOTE_LENGTH = 10_000
+
+OPEN, CLOSED = "open", "closed"
 
 
 class ContactColumns(RecordColumns):
@@ -95,8 +104,6 @@ contact_urn = numbered_table(
 it is found when the data of that person is asked for."""
 
 CONTACT_REF: dict[str, Any] = {"uuid": contact.c.uuid, "name": contact.c.name}
-FIELD_NAME_LENGTH = FIELD_KEY_LENGTH = 36
-FIELD_KEY = re.compile(r"[a-z][a-z0-9_]*\Z")
 
 
 class FieldColumns(RecordColumns):
@@ -120,8 +127,6 @@ field = numbered_table(
 )
 """`agent_access`: `none` hides the field from agents, `view` lets them read it, `edit` also write it."""
 
-INITIALIZING, EVALUATING, READY = "initializing", "evaluating", "ready"
-
 
 class GroupColumns(NamedRecordColumns):
     query: Named[str | None] = Column(Text)
@@ -144,7 +149,6 @@ group = numbered_table(
     Index("ix_contact_group_page", "workspace_id", "created_on", "id"),
     info=policy(SET_UP, audited=Audited("groups", "name", ("name",)), refers={"evaluated_after_id": "contact"}),
 )
-
 """`evaluated_until` is the end of the lease with which a worker finds the members of a smart group, in the order of
 contact ids; `evaluated_after_id` is the last contact checked, and `attempts` how often one began since it got on. One
 with an `error` was given up."""
@@ -161,8 +165,6 @@ group_membership = table_of(
     Index("ix_group_membership_contact", "contact_id", "group_id"),
     info=policy("who is in which group", erased="apart", merged="apart"),
 )
-
-NOTE_LENGTH = 10_000
 
 
 class ContactNoteColumns(RecordColumns):
@@ -184,3 +186,88 @@ contact_note = numbered_table(
 """What people of the workspace wrote about a contact."""
 
 GROUP_REF: dict[str, Any] = {"uuid": group.c.uuid, "name": group.c.name}
+
+
+class TicketerColumns(NamedRecordColumns):
+    type: Named[str] = Column(String(32))
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+ticketer = numbered_table(
+    "ticketer",
+    TicketerColumns,
+    Index("uq_ticketer_name", "workspace_id", "name_key", unique=True),
+    Index("ix_ticketer_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("ticketers", "name", ("name",))),
+)
+
+
+class TicketColumns(RecordColumns):
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    status: Named[str] = Column(String(6), default=OPEN)
+    topic_id: Named[int] = Column(BigId, ForeignKey("topic.id"))
+    assignee_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    opened_by_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    flow_uuid: Named[str | None] = Column(UuidText)
+    flow_name: Named[str | None] = Column(String(255))
+    opened_on: Named[datetime] = Column(UtcDateTime)
+    modified_on: Named[datetime] = Column(UtcDateTime)
+    closed_on: Named[datetime | None] = Column(UtcDateTime)
+    replied_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+ticket = numbered_table(
+    "ticket",
+    TicketColumns,
+    Index("ix_ticket_page", "workspace_id", "modified_on", "id"),
+    Index("ix_ticket_contact", "contact_id", "modified_on", "id"),
+    Index("ix_ticket_status", "workspace_id", "status", "modified_on", "id"),
+    Index("ix_ticket_topic", "workspace_id", "topic_id", "modified_on", "id"),
+    Index("ix_ticket_desk", "workspace_id", "assignee_id", "modified_on", "id"),
+    Index("ix_ticket_opened", "workspace_id", "opened_on", "id"),
+    partial_index("ix_ticket_closed", "workspace_id", "closed_on", "id", where="closed_on IS NOT NULL"),
+    partial_index("ix_ticket_assignee", "assignee_id", where="assignee_id IS NOT NULL"),
+    partial_index("ix_ticket_opener", "opened_by_id", where="opened_by_id IS NOT NULL"),
+    partial_index("uq_ticket_open", "contact_id", "workspace_id", where="status = 'open'", unique=True),
+    info=policy("the work of a help desk, in the lists of v2", erased="apart", copied="tickets", merged="apart"),
+)
+"""A contact has at most one open ticket. `flow_uuid` and `flow_name` are those of the flow that opened it, at that
+time. `replied_on` is when a person first wrote to the contact after that."""
+
+
+class TicketEventColumns(OwnedColumns):
+    ticket_id: Named[int] = Column(BigId, ForeignKey("ticket.id", ondelete="CASCADE"))
+    type: Named[str] = Column(String(13))
+    user_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    assignee_id: Named[int | None] = Column(Integer, ForeignKey("app_user.id"))
+    topic_id: Named[int | None] = Column(BigId, ForeignKey("topic.id"))
+    note: Named[str | None] = Column(Text)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+ticket_event = numbered_table(
+    "ticket_event",
+    TicketEventColumns,
+    Index("ix_ticket_event_ticket", "ticket_id", "created_on", "id"),
+    info=policy("what happened to a ticket", erased="apart"),
+)
+"""The history of tickets: who did what, with the new value."""
+
+
+class TopicColumns(NamedRecordColumns):
+    is_system: Named[bool] = Column(Boolean, default=False)
+    open_count: Named[int] = Column(Integer, default=0)
+    closed_count: Named[int] = Column(Integer, default=0)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+topic = numbered_table(
+    "topic",
+    TopicColumns,
+    Index("uq_topic_name", "workspace_id", "name_key", unique=True),
+    Index("ix_topic_page", "workspace_id", "created_on", "id"),
+    info=policy(SET_UP, audited=Audited("topics", "name", ("name",))),
+)
+"""The counts change in the transaction that opens, closes or moves tickets."""
+
+TOPIC_REF = {"uuid": topic.c.uuid, "name": topic.c.name}

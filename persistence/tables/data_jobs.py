@@ -3,7 +3,6 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, UniqueConstraint
 
-from persistence.policies import TRIMMED, Audited, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -16,6 +15,7 @@ from persistence.sql.columns import (
     partial_index,
     table_of,
 )
+from persistence.tables.policies import TRIMMED, Audited, policy
 
 READING, READY, PENDING, RUNNING, COMPLETED, FAILED = "reading", "ready", "pending", "running", "completed", "failed"
 CANCELLED = "cancelled"

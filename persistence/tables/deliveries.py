@@ -14,9 +14,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from persistence.policies import SET_UP, TRIMMED, Audited, policy
 from persistence.secrets.encryption import sealed_column
 from persistence.sql.columns import BigId, Json, OwnedColumns, RecordColumns, UtcDateTime, numbered_table, partial_index
+from persistence.tables.policies import SET_UP, TRIMMED, Audited, policy
 
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 

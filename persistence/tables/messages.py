@@ -1,11 +1,15 @@
+"""The statuses of messages in both directions."""
+
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
     BigInteger,
+    BindParameter,
     Boolean,
     CheckConstraint,
     Column,
+    ColumnElement,
     Computed,
     ForeignKey,
     Index,
@@ -15,9 +19,13 @@ from sqlalchemy import (
     Text,
     TypedColumns,
     UniqueConstraint,
+    bindparam,
+    func,
+    literal,
+    literal_column,
+    select,
 )
 
-from persistence.policies import SET_UP, TO_ARCHIVE, Audited, policy
 from persistence.sql.columns import (
     BigId,
     Json,
@@ -30,8 +38,38 @@ from persistence.sql.columns import (
     partial_index,
     table_of,
 )
+from persistence.tables.channels import channel
+from persistence.tables.policies import SET_UP, TO_ARCHIVE, Audited, policy
 
 HAS_BEGUN = "(scheduled_on IS NULL OR scheduled_on <= created_on)"
+VISIBLE, ARCHIVED, DELETED = "visible", "archived", "deleted"
+
+FOLDER_RULE = """CASE
+ WHEN direction = 'in' AND visibility = 'visible' AND status = 'handled' AND flow_id IS NULL THEN 'inbox'
+ WHEN direction = 'in' AND visibility = 'visible' AND status = 'handled' THEN 'flows'
+ WHEN direction = 'in' AND visibility = 'archived' AND status = 'handled' THEN 'archived'
+ WHEN direction = 'out' AND visibility = 'visible' AND status IN ('queued', 'errored') THEN 'outbox'
+ WHEN direction = 'out' AND visibility = 'visible' AND status IN ('wired', 'sent', 'delivered', 'read') THEN 'sent'
+ WHEN direction = 'out' AND visibility = 'visible' AND status = 'failed' THEN 'failed'
+ END"""
+
+SENT_APART = {
+    "sqlite": "({0} < {1} OR julianday({0}) - julianday({1}) > 1)",
+    "postgresql": "({0} < {1} OR {0} - {1} > interval '1 day')",
+}
+"""Whether the time of sending is more than a day after that of creation, or before it. Of other messages one time tells
+the other well enough to find them by it."""
+
+TEMPLATE_NAME_LENGTH = 512
+
+INCOMING, OUTGOING = "in", "out"
+QUEUED, HANDLED, WIRED, SENT = "queued", "handled", "wired", "sent"
+DELIVERED, READ, ERRORED, FAILED = "delivered", "read", "errored", "failed"
+UNCERTAIN, RESENT, CIRCLE = "uncertain", "resent", "circle"
+"""Reasons of messages: nobody knows whether the gateway has it, because the worker that sent it died; a person has sent
+it again as another message; it and others were automatic answers in a circle."""
+STATUSES = (QUEUED, HANDLED, WIRED, SENT, DELIVERED, READ, ERRORED, FAILED)
+RARE = (QUEUED, WIRED, ERRORED, FAILED)
 
 
 class BroadcastColumns(RecordColumns):
@@ -204,24 +242,6 @@ media_usage = table_of(
     MediaUsageColumns,
     info=policy("a row for each workspace"),
 )
-VISIBLE, ARCHIVED, DELETED = "visible", "archived", "deleted"
-
-FOLDER_RULE = """CASE
- WHEN direction = 'in' AND visibility = 'visible' AND status = 'handled' AND flow_id IS NULL THEN 'inbox'
- WHEN direction = 'in' AND visibility = 'visible' AND status = 'handled' THEN 'flows'
- WHEN direction = 'in' AND visibility = 'archived' AND status = 'handled' THEN 'archived'
- WHEN direction = 'out' AND visibility = 'visible' AND status IN ('queued', 'errored') THEN 'outbox'
- WHEN direction = 'out' AND visibility = 'visible' AND status IN ('wired', 'sent', 'delivered', 'read') THEN 'sent'
- WHEN direction = 'out' AND visibility = 'visible' AND status = 'failed' THEN 'failed'
- END"""
-
-
-SENT_APART = {
-    "sqlite": "({0} < {1} OR julianday({0}) - julianday({1}) > 1)",
-    "postgresql": "({0} < {1} OR {0} - {1} > interval '1 day')",
-}
-"""Whether the time of sending is more than a day after that of creation, or before it. Of other messages one time tells
-the other well enough to find them by it."""
 
 
 class MessageColumns(RecordColumns):
@@ -348,8 +368,6 @@ optin = numbered_table(
     info=policy(SET_UP, audited=Audited("optins", "name", ("name",))),
 )
 
-TEMPLATE_NAME_LENGTH = 512
-
 
 class TemplateColumns(RecordColumns):
     name: Named[str] = Column(String(TEMPLATE_NAME_LENGTH))
@@ -385,3 +403,34 @@ template_translation = numbered_table(
     info=policy(SET_UP),
 )
 """`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""
+
+
+def _listed(*statuses: str) -> ColumnElement[bool]:
+    listed: BindParameter[Any] = bindparam(None, statuses, expanding=True, literal_execute=True)
+    return message.c.status.in_(listed)
+
+
+IS_UNSENT = (message.c.direction == literal(OUTGOING, literal_execute=True)) & _listed(QUEUED, WIRED, ERRORED)
+IS_UNHANDLED = (message.c.direction == literal(INCOMING, literal_execute=True)) & (
+    message.c.status == literal(QUEUED, literal_execute=True)
+)
+IS_RARE = _listed(*RARE)
+IS_WATCHED = message.c.failed_reason.in_([literal_column(f"'{reason}'") for reason in (UNCERTAIN, CIRCLE)])
+IS_UNCERTAIN = IS_WATCHED & (message.c.failed_reason == literal_column(f"'{UNCERTAIN}'"))
+IS_ARCHIVED = message.c.visibility == literal_column(f"'{ARCHIVED}'")
+IS_VOICE = message.c.type == literal_column("'voice'")
+IS_UNDELIVERED = message.c.status.not_in([literal_column(f"'{status}'") for status in (DELIVERED, READ)])
+"""Conditions of partial indexes, repeated in statements: SQLite uses such an index only if the statement contains
+its condition."""
+NOT_DELETED = message.c.visibility != literal_column(f"'{DELETED}'")
+"""As part of the text: of a parameter PostgreSQL expects that nothing is left, or plans each time anew."""
+
+PENDING_COUNT = (
+    select(func.count())
+    .select_from(message)
+    .where(message.c.channel_id == channel.c.id, message.c.workspace_id == channel.c.workspace_id)
+    .where(IS_UNSENT, message.c.visibility == VISIBLE)
+    .correlate(channel)
+    .scalar_subquery()
+)
+"""The visible outgoing messages of a channel that are queued, wired or errored in the database."""

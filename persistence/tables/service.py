@@ -15,7 +15,6 @@ from sqlalchemy import (
     TypedColumns,
 )
 
-from persistence.policies import SET_UP, TRIMMED, Audited, policy
 from persistence.secrets.encryption import sealed_column
 from persistence.sql.columns import (
     BigId,
@@ -31,8 +30,8 @@ from persistence.sql.columns import (
     partial_index,
     table_of,
 )
-from persistence.tables.accounts import EMAIL_LENGTH
-from persistence.tables.sign_ins import ADDRESS_LENGTH
+from persistence.tables.accounts import ADDRESS_LENGTH, EMAIL_LENGTH
+from persistence.tables.policies import SET_UP, TRIMMED, Audited, policy
 
 BOUNDARY_NAME_LENGTH = 128
 

@@ -18,8 +18,7 @@ from persistence.groups.groups import lock_contacts
 from persistence.groups.smart_groups import refresh_contacts
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.stamps import stamped
-from persistence.tables.contacts import contact
-from persistence.tables.tickets import CLOSED, OPEN, ticket, ticket_event
+from persistence.tables.contacts import CLOSED, OPEN, contact, ticket, ticket_event
 from persistence.tickets.records import (
     ASSIGNED,
     NOTE_ADDED,
@@ -31,7 +30,7 @@ from persistence.tickets.records import (
 )
 from persistence.topics import count_tickets, find_default_topic
 from persistence.triggers.schedules import start_for_closed
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 @dataclass(frozen=True, slots=True)

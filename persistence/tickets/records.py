@@ -19,8 +19,7 @@ from persistence.lists import ListQuery, ListSpec, belongs_to, equals, reversibl
 from persistence.records import Record, optional
 from persistence.stamps import stamped
 from persistence.tables.accounts import membership, user
-from persistence.tables.contacts import CONTACT_REF, contact
-from persistence.tables.tickets import OPEN, TOPIC_REF, ticket, ticket_event, topic
+from persistence.tables.contacts import CONTACT_REF, OPEN, TOPIC_REF, contact, ticket, ticket_event, topic
 
 OPENED, ASSIGNED, NOTE_ADDED, TOPIC_CHANGED = "opened", "assigned", "note_added", "topic_changed"
 REOPENED = "reopened"

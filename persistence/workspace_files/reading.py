@@ -21,8 +21,8 @@ from persistence.database import Database, Transaction
 from persistence.errors import Refused
 from persistence.media.store import MediaStore
 from persistence.migrations import current_revision
-from persistence.policies import policy_of
 from persistence.tables.accounts import membership, user, workspace
+from persistence.tables.policies import policy_of
 from persistence.tables.service import boundary
 from persistence.tickets.records import unassign_stranded
 from persistence.workspace_files.writing import (

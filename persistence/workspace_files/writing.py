@@ -14,18 +14,17 @@ import orjson
 from sqlalchemy import Column, Connection, Date, ForeignKey, Table, Time, select
 
 from persistence.database import Database
-from persistence.media.media import place_in_store
-from persistence.media.store import MediaStore
+from persistence.media.store import MediaStore, place_in_store
 from persistence.migrations import current_revision
-from persistence.policies import policy_of
 from persistence.secrets.encryption import KeyRing, give_keys
 from persistence.sql.columns import UtcDateTime, time_text
 from persistence.sql.engines import create_patient_engine
 from persistence.tables.accounts import membership, user, workspace
 from persistence.tables.complete import metadata
 from persistence.tables.messages import media
+from persistence.tables.policies import policy_of
 from persistence.tables.service import archive, boundary
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.private_files import open_new
 
 ROWS_AT_ONCE = 1000

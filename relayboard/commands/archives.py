@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from persistence.database import Database
-from persistence.move.archives import Archived, write_archived
 from persistence.move.moves import MESSAGE, RUN
-from persistence.workspaces import Workspace
+from persistence.move.runs import Archived, write_archived
+from persistence.workspaces.records import Workspace
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.commands.progress import Note, show_progress
 from relayboard.move import reading

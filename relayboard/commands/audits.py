@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from persistence.audit.events import AUDIT_EVENTS
+from persistence.audit import AUDIT_EVENTS
 from persistence.lists import ListQuery, fetch_list
 from relayboard.commands.output import print_records, reading_in
 from relayboard.usage.parts import Options

@@ -1,6 +1,6 @@
 """`relayboard boundaries import|alias`."""
 
-from persistence.boundaries.boundaries import add_alias, read_aliases, read_features, remove_alias, store_boundaries
+from persistence.boundaries import add_alias, read_aliases, read_features, remove_alias, store_boundaries
 from relayboard.commands.output import opened_database, print_json, writing_in
 from relayboard.commands.progress import show_progress
 from relayboard.usage.parts import Options

@@ -14,7 +14,7 @@ def run_list(options: Options) -> None:
 
 
 def run_stop(options: Options) -> None:
-    from persistence.broadcasts.writes import stop_broadcasts  # lists need none of it
+    from persistence.broadcasts.records import stop_broadcasts  # lists need none of it
 
     with writing_in(options) as (tx, workspace):
         query = ListQuery(tx, workspace)

@@ -2,7 +2,7 @@
 
 from persistence.campaigns.records import CAMPAIGNS, archive_campaign, find_campaign_workspace
 from persistence.lists import ListQuery, read_list, read_record
-from persistence.workspaces import find_workspace
+from persistence.workspaces.records import find_workspace
 from relayboard.commands.output import CommandFailed, opened_database, print_record, print_records, reading_in
 from relayboard.usage.parts import Options
 

@@ -26,8 +26,7 @@ from persistence.channels.settings import (
     set_international,
     set_limit,
 )
-from persistence.channels.types import GATEWAYS, TYPES
-from persistence.channels.types.declaration import Setting
+from persistence.channels.types import GATEWAYS, TYPES, Setting
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list

@@ -37,11 +37,10 @@ from persistence.contacts.bulk import REJECTED, Outcome
 from persistence.data_jobs import Held, Performer, take
 from persistence.database import Database
 from persistence.lists import ListQuery, fetch_list, read_record
-from persistence.media.media import place_of_import
-from persistence.media.store import MediaStore, open_store
+from persistence.media.store import MediaStore, open_store, place_of_import
 from persistence.sql.columns import new_uuid
 from persistence.tables.data_jobs import contact_import
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.private_files import writing_private
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import (

@@ -15,7 +15,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import RecordMissing
 from persistence.fields import FIELDS, require_field, set_agent_access
 from persistence.lists import ListQuery, fetch_list, read_record
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.private_files import writing_private
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import (

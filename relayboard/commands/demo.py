@@ -30,14 +30,14 @@ from persistence.definitions.importing import import_definitions
 from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
-from persistence.sample import FLOW as EXAMPLE_FLOW
-from persistence.sample import fill_sample, name_examples
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import new_uuid
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace, list_workspaces
+from persistence.workspaces.records import Workspace, list_workspaces
+from persistence.workspaces.sample import FLOW as EXAMPLE_FLOW
+from persistence.workspaces.sample import fill_sample, name_examples
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed

@@ -3,8 +3,7 @@
 from datetime import datetime
 
 from persistence.exports.exports import check_filters
-from persistence.exports.kinds import FILTERS
-from persistence.exports.sheets import CSV, JSONL, XLSX, SheetFull
+from persistence.exports.kinds import CSV, FILTERS, JSONL, XLSX, SheetFull
 from persistence.exports.writing import ArchivesChanged, write_records
 from persistence.media.store import open_store
 from relayboard.base.private_files import writing_private

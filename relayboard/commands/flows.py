@@ -18,7 +18,7 @@ from persistence.flows.records import (
 )
 from persistence.lists import read_record
 from persistence.sql.columns import is_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import (
     opened_database,
@@ -78,8 +78,7 @@ def flow_named(tx: Transaction, workspace: Workspace, uuid: str) -> int:
 
 
 def run_archive(options: Options) -> None:
-    from persistence.flows.archiving import archive_flow
-    from persistence.flows.records import FLOWS
+    from persistence.flows.records import FLOWS, archive_flow
 
     with opened_database() as database:
         with database.reading() as tx:

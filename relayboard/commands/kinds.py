@@ -12,7 +12,7 @@ import orjson
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, find_record
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
 
@@ -154,7 +154,7 @@ def _create_ticketer(tx: Transaction, workspace: Workspace, given: Options) -> i
 
 def _change_ticket(tx: Transaction, workspace: Workspace, given: Options) -> int:
     from persistence.sql.columns import is_uuid
-    from persistence.tables.tickets import CLOSED, OPEN
+    from persistence.tables.contacts import CLOSED, OPEN
     from persistence.tickets import actions
     from persistence.tickets.records import find_assignee
     from persistence.topics import find_topic
@@ -193,7 +193,7 @@ KINDS = {
         delete=_deleted("persistence.globals.delete_global"),
     ),
     "group": Kind(
-        "persistence.groups.records.GROUPS",
+        "persistence.groups.groups.GROUPS",
         create=_create_group,
         change=_renamed("persistence.groups.groups.rename_group"),
         delete=_deleted("persistence.groups.groups.delete_group"),
@@ -210,8 +210,8 @@ KINDS = {
         create=_created("persistence.optins.create_optin"),
         change=_renamed("persistence.optins.rename_optin"),
     ),
-    "resthook": Kind("persistence.resthooks.records.RESTHOOKS", "slug"),
-    "start": Kind("persistence.flow_starts.records.STARTS"),
+    "resthook": Kind("persistence.resthooks.RESTHOOKS", "slug"),
+    "start": Kind("persistence.flow_starts.flow_starts.STARTS"),
     "template": Kind("persistence.templates.TEMPLATES", create=_create_template),
     "ticketer": Kind(
         "persistence.ticketers.TICKETERS",

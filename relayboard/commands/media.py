@@ -1,7 +1,6 @@
 """`relayboard media list|delete`."""
 
-from persistence.media.media import delete_media, list_media, read_usage
-from persistence.media.store import open_store
+from persistence.media.store import delete_media, list_media, open_store, read_usage
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import CommandFailed, opened_database, print_json, workspace_named
 from relayboard.usage.parts import Options

@@ -11,7 +11,7 @@ from persistence.media.store import open_store
 from persistence.move.moves import Move, find_move, open_move, save_state
 from persistence.sql.columns import time_text
 from persistence.tokens import find_credentials
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.private_files import writing_private
 from relayboard.base.settings import Settings, load_settings, read_environment
 from relayboard.commands.output import opened_database, print_json, workspace_named

@@ -5,10 +5,10 @@ from persistence.channels.channels import find_channel_workspace, find_channels_
 from persistence.contacts.owners import find_contacts_called
 from persistence.database import Transaction
 from persistence.lists import ListQuery, find_named, find_record
-from persistence.resthooks.subscribers import SUBSCRIBERS
+from persistence.resthooks import SUBSCRIBERS
 from persistence.sql.columns import is_uuid
 from persistence.users import find_members_called
-from persistence.workspaces import Workspace, list_workspaces
+from persistence.workspaces.records import Workspace, list_workspaces
 from relayboard.commands.kinds import KINDS
 from relayboard.commands.output import CommandFailed, opened_database, workspace_named
 from relayboard.usage.parts import LISTS, Options

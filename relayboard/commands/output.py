@@ -5,13 +5,13 @@ from contextlib import contextmanager
 
 import click
 
-from persistence.audit.witness import BY_COMMAND, Actor, Witness
+from persistence.audit import BY_COMMAND, Actor, Witness
 from persistence.database import Database, Transaction
 from persistence.migrations import check_schema
 from persistence.secrets.encryption import KeyRing
 from persistence.secrets.renewal import confirm_secret_key
 from persistence.sql.columns import is_uuid
-from persistence.workspaces import Workspace, find_workspace_by_uuid, list_workspaces
+from persistence.workspaces.records import Workspace, find_workspace_by_uuid, list_workspaces
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.printing import print_json as print_json
 from relayboard.commands.printing import print_record as print_record

@@ -8,7 +8,7 @@ from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_list, find_named, find_record, read_record
 from persistence.sql.columns import is_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.commands.kinds import KINDS, Kind, Write
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in
 from relayboard.commands.printing import print_json

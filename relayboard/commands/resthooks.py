@@ -2,8 +2,7 @@
 
 from persistence.deliveries.receivers import read_subscriber_secret, rotate_subscriber_secret
 from persistence.lists import read_record
-from persistence.resthooks.records import RESTHOOKS, ensure_resthook
-from persistence.resthooks.subscribers import list_subscriber_states, switch_on_subscriber
+from persistence.resthooks import RESTHOOKS, ensure_resthook, list_subscriber_states, switch_on_subscriber
 from relayboard.commands.output import print_json, print_record, reading_in, writing_in
 from relayboard.usage.parts import Options
 

@@ -6,18 +6,17 @@ from typing import Any
 
 import orjson
 
-from persistence.broadcasts.records import BROADCASTS, COMPLETED, FAILED
-from persistence.broadcasts.writes import create_broadcast
+from persistence.broadcasts.records import BROADCASTS, COMPLETED, FAILED, create_broadcast
 from persistence.contacts.owners import find_contacts
 from persistence.contacts.records import CONTACTS
 from persistence.database import Database
 from persistence.errors import InvalidInput
 from persistence.lists import ListQuery, fetch_list, find_record, read_record
-from persistence.media.media import find_attachments
+from persistence.media.store import find_attachments
 from persistence.messages.actions import resend_messages
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.records import MESSAGES
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.commands.output import (
     CommandFailed,
     opened_database,
@@ -56,7 +55,7 @@ def run_broadcast(options: Options) -> int:
         raise CommandFailed("give --at or --wait: what waits for its time creates no messages before")
     given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
     body = {name: value for name, value in given.items() if value}
-    from persistence.broadcasts.form import read_form  # it loads the expressions of flows
+    from persistence.broadcasts.expansion import read_form  # it loads the expressions of flows
 
     with opened_database() as database:
         with database.writing() as tx:

@@ -1,6 +1,6 @@
 """`relayboard start create|list|interrupt`."""
 
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS
 from persistence.lists import ListQuery, fetch_list, read_record
 from persistence.sql.columns import is_uuid
 from relayboard.commands.output import CommandFailed, print_record, print_records, reading_in, writing_in

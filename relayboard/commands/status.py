@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from persistence.backlog import MOST, Backlog, Waiting, read_backlog
-from persistence.diagnosis import Heartbeat, list_heartbeats
 from persistence.migrations import revision_on
+from persistence.service.backlog import MOST, Backlog, Waiting, read_backlog
+from persistence.service.diagnosis import Heartbeat, list_heartbeats
 from persistence.sql.columns import time_text
 from relayboard.base.version import program_version
 from relayboard.commands.output import opened_database, print_json

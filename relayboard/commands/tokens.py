@@ -5,7 +5,7 @@ from datetime import timedelta
 from persistence.database import Transaction
 from persistence.tokens import PREFIX, TokenLimits, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import (
     CommandFailed,

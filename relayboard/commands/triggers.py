@@ -7,8 +7,8 @@ from relayboard.usage.parts import Options
 
 
 def run_create(options: Options) -> None:
-    from persistence.triggers.form import TriggerForm, read_trigger_form  # only it needs schedules
-    from persistence.triggers.writes import create_trigger  # see above
+    from persistence.triggers.records import create_trigger  # see above
+    from persistence.triggers.schedules import TriggerForm, read_trigger_form  # only it needs schedules
 
     form = TriggerForm(
         type=options.type,
@@ -36,7 +36,7 @@ def run_list(options: Options) -> None:
 
 
 def run_archive(options: Options) -> None:
-    from persistence.triggers.writes import archive_trigger  # lists need none of it
+    from persistence.triggers.records import archive_trigger  # lists need none of it
 
     with writing_in(options) as (tx, workspace):
         trigger_id = archive_trigger(tx, workspace.id, options.trigger)

@@ -9,7 +9,7 @@ import orjson
 from persistence.database import Transaction
 from persistence.lists import ListQuery, read_list
 from persistence.sql.columns import is_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.commands.output import (
     opened_database,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from zoneinfo import available_timezones
 
-from persistence.workspaces import BY_COUNTRY, Workspace, list_workspaces, show_workspace
+from persistence.workspaces.records import BY_COUNTRY, Workspace, list_workspaces, show_workspace
 from relayboard.commands.countries import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.usage.parts import Options
@@ -17,7 +17,7 @@ def show(workspace: Workspace) -> dict[str, Any]:
 
 
 def run_create(options: Options) -> None:
-    from persistence.workspace_writes import create_workspace  # the other commands need none of it
+    from persistence.workspaces.writes import create_workspace  # the other commands need none of it
 
     country = read_country(options.country)
     timezone, languages = _read_timezone(options.timezone), _read_languages(options.language)
@@ -46,7 +46,7 @@ def run_show(options: Options) -> None:
 
 
 def run_change(options: Options) -> None:
-    from persistence.workspace_writes import change_workspace  # see above
+    from persistence.workspaces.writes import change_workspace  # see above
 
     given = {
         "name": options.name,

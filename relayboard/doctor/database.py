@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
-from persistence.accounts.mail import read_given_up
+from persistence.accounts.invitations import read_given_up
 from persistence.archives.writing import list_given_up
-from persistence.backlog import count_phones, list_refused_phones
 from persistence.database import Database
-from persistence.diagnosis import (
+from persistence.errors import DatabaseError, fault_of, reason_of
+from persistence.migrations import MigrationError, check_schema, current_revision
+from persistence.migrations.part_indexes import finds_parts
+from persistence.secrets.encryption import KeyRing
+from persistence.service.backlog import count_phones, list_refused_phones
+from persistence.service.diagnosis import (
     DatabaseFacts,
     Heartbeat,
     find_stored_key_fault,
@@ -17,10 +21,6 @@ from persistence.diagnosis import (
     list_heartbeats,
     read_facts,
 )
-from persistence.errors import DatabaseError, fault_of, reason_of
-from persistence.migrations import MigrationError, check_schema, current_revision
-from persistence.migrations.part_indexes import finds_parts
-from persistence.secrets.encryption import KeyRing
 from persistence.sql.standby import Standby
 from relayboard.base.settings import Settings, is_postgres, sqlite_file
 from relayboard.base.version import program_version

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import requests
 
 from flows.engine.services import ServiceError
-from persistence.channels.states import LOST_AFTER
-from persistence.diagnosis import Heartbeat
+from persistence.channels.channels import LOST_AFTER
+from persistence.service.diagnosis import Heartbeat
 from relayboard.base.certificates import explain_tls
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
 from relayboard.base.settings import Settings

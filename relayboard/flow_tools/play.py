@@ -14,10 +14,10 @@ from flows.definition.exports import ExportFile, Named, list_needs
 from flows.engine import ContactEditor, EventLog, apply_modifier
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event
-from persistence.contacts.values import environment_of
+from persistence.contacts.urns import environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_asset_rows
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 PHONE = "tel:+12065550123"
 COUNTRY = "US"

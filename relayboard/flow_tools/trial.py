@@ -17,8 +17,8 @@ from persistence.definitions.assets import read_problem
 from persistence.definitions.importing import ImportReport, import_definitions
 from persistence.errors import InvalidInput, RuleBroken
 from persistence.tables.complete import metadata
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 
 REFUSED, SKIPPED_TRIGGER = "refused", "skipped_trigger"
 

@@ -8,14 +8,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any, BinaryIO
 
-from persistence.boundaries.boundaries import count_places
+from persistence.boundaries import count_places
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import ImportRefused
 from persistence.errors import LimitReached, Refused
-from persistence.flows.archiving import archive_flow
+from persistence.flows.records import archive_flow
 from persistence.groups.smart_groups import LeasedGroup, evaluate_some, lease_group
 from persistence.media.store import MediaStore
-from persistence.move.archives import find_new_archives, lose_archive, write_archive
 from persistence.move.comparison import (
     delete_messages_between,
     delete_people,
@@ -27,6 +26,7 @@ from persistence.move.comparison import (
 from persistence.move.contacts import forget_missing, write_contacts
 from persistence.move.flows import lose_definition, put_away_campaigns, write_definitions, write_flows
 from persistence.move.moves import CAMPAIGN, CONTACT, FLOW, MESSAGE, Move, find_moved, save_state
+from persistence.move.runs import find_new_archives, lose_archive, write_archive
 from persistence.move.setup import evaluate_groups
 from persistence.sql.columns import new_uuid, time_text
 from relayboard.move.kinds import BY_NAME, KINDS, Kind, people_of, writing

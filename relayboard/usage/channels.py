@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
-from persistence.channels.types.declaration import Setting
+from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES, Setting
 from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, this, workspace
 from relayboard.usage.people import IN
 from relayboard.usage.values import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY, Number, WholeNumber

@@ -15,12 +15,12 @@ import pytest
 import requests
 from sqlalchemy import func, insert, select
 
-from persistence.audit.witness import BY_COMMAND
+from persistence.audit import BY_COMMAND
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
 from persistence.tables.service import audit_event
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import Settings
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until

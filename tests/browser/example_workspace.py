@@ -7,15 +7,15 @@ from typing import Any
 from sqlalchemy import insert, update
 
 from persistence.database import Database
-from persistence.limits.rate_limits import Origin
 from persistence.relayers.relayers import PhoneIdentity, register_phone
 from persistence.sql.names import name_key
 from persistence.tables.channels import channel
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import group
 from persistence.tables.messages import message
+from persistence.tokens import Origin
 from persistence.users import add_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.contract.filled_workspace import Filled, fill_workspace
 from tests.factories import make_field, make_named
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.running import RunningService, forked_service
 from testbed.tokens import make_token
 

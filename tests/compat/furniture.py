@@ -5,13 +5,12 @@ from typing import Any
 
 from sqlalchemy import insert, select
 
-from persistence.boundaries.boundaries import read_features, store_boundaries
+from persistence.boundaries import read_features, store_boundaries
 from persistence.broadcasts.records import IS_UNFINISHED
 from persistence.classifiers import create_classifier
-from persistence.resthooks.subscribers import create_subscriber, record_resthook_event
+from persistence.resthooks import create_subscriber, record_resthook_event
 from persistence.tables.contacts import contact, group
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_start
 from persistence.tables.messages import broadcast, label, message
 from persistence.tables.service import archive
 from testbed.flow_rows import definition, node, say, store_flow

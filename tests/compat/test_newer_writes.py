@@ -8,7 +8,7 @@ import requests
 from temba_client.exceptions import TembaBadRequestError, TembaNoSuchObjectError
 from temba_client.v2 import TembaClient
 
-from persistence.resthooks.subscribers import record_resthook_event
+from persistence.resthooks import record_resthook_event
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until

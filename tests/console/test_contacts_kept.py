@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from persistence.contacts.actions import block_contacts
+from persistence.contacts.bulk import block_contacts
 from persistence.definitions.importing import import_definitions
 from testbed.running import wait_until
 from tests.console.clinic import Clinic

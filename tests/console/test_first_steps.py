@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
 from persistence.users import add_member, find_member
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.phone.phone import HttpTransport, Phone, PhoneState
 from tests.console.clinic import PASSWORD, Clinic
 from tests.console.pages import NARROW, findings, open_page, sign_in

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import requests
 
-from persistence.resthooks.records import ensure_resthook
+from persistence.resthooks import ensure_resthook
 from tests.console.clinic import Clinic
 from tests.console.pages import NARROW, WIDE, open_page, sign_in
 

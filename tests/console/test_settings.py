@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
-from persistence.resthooks.records import ensure_resthook
+from persistence.resthooks import ensure_resthook
 from persistence.users import add_member, find_member
 from tests.console.clinic import PASSWORD, Clinic
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in

@@ -3,7 +3,7 @@
 from playwright.sync_api import BrowserContext, ViewportSize, expect
 
 from persistence.users import add_member
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from tests.console.clinic import Clinic
 from tests.console.pages import findings, open_page, sign_in
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from playwright.sync_api import BrowserContext, expect
 from sqlalchemy import update
 
-from persistence.tables.tickets import ticket
+from persistence.tables.contacts import ticket
 from tests.console.clinic import Clinic
 from tests.console.pages import findings, sign_in
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from persistence.database import Database, Transaction
 from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
 from persistence.tables.complete import metadata
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 SHARED = {
     *("workspace", "boundary", "boundary_alias", "registration_window", "waiting_registration"),

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from handlers.app import create_app
 from persistence.database import Database
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import load_settings
 from testbed.databases import open_database
 from testbed.servers import postgres_database

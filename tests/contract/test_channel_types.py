@@ -43,7 +43,7 @@ def test_nothing_outside_the_folders_of_a_type_names_it(name: str) -> None:
 def test_the_usual_gateway_is_the_first_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme" / "__init__.py").write_text(
-        "from persistence.channels.types.declaration import ChannelType\nTYPE = ChannelType('acme', ('tel',))\n"
+        "from persistence.channels.types import ChannelType\nTYPE = ChannelType('acme', ('tel',))\n"
     )
     monkeypatch.setattr(types, "__path__", [*types.__path__, str(tmp_path)])
     monkeypatch.setitem(sys.modules, f"{types.__name__}.acme", None)

@@ -5,9 +5,9 @@ import pytest
 from persistence.channels.channels import set_channel_webhook
 from persistence.database import Database
 from persistence.fields import create_field
-from persistence.sample import CHANNEL
 from persistence.users import add_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.sample import CHANNEL
 from relayboard.commands.demo import fill_workspace
 from tests.api import Api
 from tests.channel_rows import add_channel

@@ -10,7 +10,7 @@ import pytest
 
 from openapi.table import follow
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.contract.documents import all_operations, document, rules_out
 from tests.contract.filled_workspace import Filled, fill_workspace

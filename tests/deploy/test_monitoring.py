@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from handlers.asgi import health as of_api
 from openapi.bundle import YAML_LOADER
-from persistence.messages.states import UNCERTAIN, WIRED
+from persistence.tables.messages import UNCERTAIN, WIRED
 from relayboard.base.metrics import deliveries, store_calls
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import forked_service, wait_until

@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from persistence.database import Database
-from persistence.diagnosis import list_heartbeats
+from persistence.service.diagnosis import list_heartbeats
 from relayboard.processes import listen
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until

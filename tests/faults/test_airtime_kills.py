@@ -10,12 +10,10 @@ from sqlalchemy import select, update
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
 from persistence.messages.incoming import Received, store_received
-from persistence.messages.states import OUTGOING
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start_batch
-from persistence.tables.messages import message
-from persistence.tables.runs import flow_run
+from persistence.tables.flows import flow_run, flow_start_batch
+from persistence.tables.messages import OUTGOING, message
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until

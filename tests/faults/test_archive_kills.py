@@ -15,10 +15,10 @@ from persistence.database import Database, Transaction
 from persistence.media.store import FolderStore
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.flows import flow_run, flow_session
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session
 from persistence.tables.service import archive
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.forked import ForkedProcess, fork
 from testbed.running import wait_until
 from testbed.tokens import SECRET_KEY

@@ -12,10 +12,9 @@ from sqlalchemy import func, insert, select
 
 from persistence.broadcasts.records import COMPLETED
 from persistence.database import Database
-from persistence.messages.states import QUEUED
 from persistence.tables.contacts import contact, contact_urn, group, group_membership
-from persistence.tables.messages import broadcast, message
-from persistence.workspaces import Workspace
+from persistence.tables.messages import QUEUED, broadcast, message
+from persistence.workspaces.records import Workspace
 from testbed.running import RunningService, forked_service, wait_until
 from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named

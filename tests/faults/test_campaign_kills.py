@@ -14,7 +14,7 @@ from persistence.database import Database
 from persistence.tables.campaigns import IS_UNFIRED, campaign_event, campaign_fire
 from persistence.tables.contacts import contact, field, group_membership
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.running import RunningService, forked_service, wait_until
 from tests.campaign_rows import make_campaign, make_event, make_group
 from tests.factories import make_contacts, make_field

@@ -7,8 +7,7 @@ import requests
 from sqlalchemy import select
 
 from persistence.tables.flows import flow
-from persistence.triggers.records import CATCH_ALL
-from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
 from relayboard.phone.phone import HttpTransport, Phone, PhoneState
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.patience import PATIENCE_SECONDS

@@ -19,7 +19,7 @@ from persistence.exports.exports import create_export
 from persistence.media.store import FolderStore
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tables.data_jobs import READY, contact_import, export
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard import cli
 from testbed.forked import ForkedProcess, fork, run_worker
 from testbed.running import wait_until

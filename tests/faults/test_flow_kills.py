@@ -13,13 +13,11 @@ from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.groups.groups import add_members, create_group
-from persistence.messages.states import INCOMING, OUTGOING
 from persistence.relayers.relayers import claim_phone
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.flows import flow_run, flow_session, flow_start
+from persistence.tables.messages import INCOMING, OUTGOING, message
 from relayboard.phone.phone import HttpTransport, Phone
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from testbed.patience import PATIENCE_SECONDS

@@ -13,10 +13,9 @@ from sqlalchemy import select
 
 from persistence.channels.channels import set_channel_webhook
 from persistence.deliveries.outbox import count_deliveries
-from persistence.messages.states import INCOMING, OUTGOING
 from persistence.relayers.relayers import claim_phone
 from persistence.tables.channels import channel
-from persistence.tables.messages import message
+from persistence.tables.messages import INCOMING, OUTGOING, message
 from relayboard.phone.phone import HttpTransport, NoReply, Phone
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import Receiver, RunningService, forked_service, wait_until

@@ -31,14 +31,11 @@ from persistence.media.store import FolderStore
 from persistence.messages.incoming import Received, store_received
 from persistence.tables.campaigns import campaign_event
 from persistence.tables.contacts import contact, field, group_membership
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_run, flow_start
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run
 from persistence.tables.service import archive
-from persistence.triggers.records import CATCH_ALL, SCHEDULE, TRIGGERS
-from persistence.triggers.writes import NewTrigger, create_trigger
-from persistence.workspaces import Workspace
+from persistence.triggers.records import CATCH_ALL, SCHEDULE, TRIGGERS, NewTrigger, create_trigger
+from persistence.workspaces.records import Workspace
 from relayboard.base.mail_server import read_mail_server
 from relayboard.base.settings import Settings
 from relayboard.doctor.database import DatabaseDoctor

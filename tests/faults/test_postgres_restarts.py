@@ -14,7 +14,7 @@ import pytest
 from persistence.database import Database
 from persistence.deliveries.outbox import Ledger, count_deliveries, record_channel_event
 from persistence.errors import DatabaseError
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.gateways import add_gateway, queue_messages, states_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until

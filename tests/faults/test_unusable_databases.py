@@ -17,8 +17,8 @@ import pytest
 import requests
 from sqlalchemy.engine import make_url
 
-import persistence.diagnosis
 import persistence.migrations
+import persistence.service.diagnosis
 from persistence.labels import create_label
 from persistence.sql.engines import queue_dsn
 from testbed.forked import run_api
@@ -109,7 +109,7 @@ def setting_of_server(url: str) -> Iterator[None]:
 
 
 def run_api_that_looks_again(listener: socket.socket) -> int:
-    persistence.diagnosis.FAULT_SECONDS = 1.0
+    persistence.service.diagnosis.FAULT_SECONDS = 1.0
     return run_api(listener)
 
 

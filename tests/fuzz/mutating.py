@@ -26,7 +26,7 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.tokens import create_token
 from persistence.users import add_member, find_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import load_settings
 from relayboard.phone.phone import sign_body
 from testbed.running import RunningService

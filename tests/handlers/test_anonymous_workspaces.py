@@ -8,7 +8,7 @@ from flows.urns import read_urn
 from persistence.contacts.owners import find_owners
 from persistence.database import Database
 from persistence.groups.smart_groups import create_query_group
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.tokens import make_token
 from tests.api import Api
 from tests.factories import make_contact, make_field

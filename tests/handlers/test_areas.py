@@ -10,15 +10,13 @@ from handlers.v2.stream import kinds_of
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel_event, gateway_call
-from persistence.tables.contacts import contact, contact_note
+from persistence.tables.contacts import contact, contact_note, ticket_event
 from persistence.tables.deliveries import delivery
-from persistence.tables.flows import flow_revision
+from persistence.tables.flows import flow_revision, flow_run
 from persistence.tables.messages import broadcast, message, saved_reply
-from persistence.tables.runs import flow_run
 from persistence.tables.service import archive, global_value
-from persistence.tables.tickets import ticket_event
 from persistence.tokens import AREAS, Credentials
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.contract.bodies import own_query
 from tests.contract.documents import Operation, token_operations

@@ -14,7 +14,7 @@ from persistence.errors import InvalidInput
 from persistence.tables.accounts import token, user
 from persistence.tokens import TokenLimits, create_token, list_tokens, public_part, revoke_token
 from persistence.users import find_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import RateLimit
 from testbed.running import wait_until
 from testbed.tokens import SECRET_KEY, make_token

@@ -20,7 +20,7 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.relayers.relayers import release_channels
 from persistence.sql.columns import time_text
 from persistence.tables.channels import channel
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact, make_messages

@@ -14,7 +14,7 @@ from persistence.database import Database
 from persistence.stream import kind_right
 from persistence.tokens import Credentials, find_credentials
 from persistence.users import ROLES
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.tokens import SECRET_KEY
 from tests.api import Api
 from tests.contract.bodies import fields_of

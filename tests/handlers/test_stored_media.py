@@ -10,9 +10,8 @@ from sqlalchemy import event, select
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.media import media as media_records
-from persistence.media.media import finish_received
-from persistence.media.store import FolderStore, MediaStore, open_store
+from persistence.media import store as media_records
+from persistence.media.store import FolderStore, MediaStore, finish_received, open_store
 from persistence.tables.messages import media
 from relayboard.base.settings import Settings
 from testbed.set_by_name import by_name

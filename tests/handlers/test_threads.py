@@ -20,7 +20,7 @@ from handlers.asgi.plain_responses import Refusal
 from handlers.threads import PHONES_KEPT, WAITING_SLOW, Lane, ReadLanes, Threads, WriteLanes
 from persistence.tables.channels import channel
 from persistence.tables.service import workspace_clock
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.gateways import SECRET, add_gateway
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until

@@ -8,7 +8,7 @@ from sqlalchemy import select
 from handlers.app import create_app
 from persistence.database import Database
 from persistence.tables.channels import channel
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from testbed.gateways import add_gateway
 from testbed.tokens import make_token

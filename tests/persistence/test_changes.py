@@ -12,17 +12,16 @@ from flows.urns import Urn
 from persistence.changes import change_messages
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.urns import ensure_owners
-from persistence.conversations.writes import COUNTED, mark_read
+from persistence.conversations import COUNTED, mark_read
 from persistence.database import Database, Transaction
 from persistence.follow_ups import forget_messages
 from persistence.messages.actions import archive_messages, delete_messages, restore_messages
-from persistence.messages.handling import finish_messages
-from persistence.messages.incoming import Received, store_received
+from persistence.messages.incoming import Received, finish_messages, store_received
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.stamps import INBOX, NewMessage, Unread, WorkspaceChanges
 from persistence.tables.changes import conversation, day_count, record_stamp
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact
 

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from persistence.data_jobs import LeaseLost, keep, take, take_next
 from persistence.database import Database
 from persistence.tables.data_jobs import export
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 def add_exports(database: Database, workspace: Workspace, number: int) -> list[int]:

@@ -31,7 +31,7 @@ from persistence.tables.deliveries import DELIVERED, delivery
 from persistence.tables.messages import broadcast
 from persistence.triggers import schedules
 from persistence.triggers.records import SCHEDULE
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 from tests.contract.filled_workspace import fill_workspace
 

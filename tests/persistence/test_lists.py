@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.tokens import make_token
 from tests.api import Api
 

@@ -7,7 +7,7 @@ from sqlalchemy.exc import DBAPIError
 from persistence.database import Database, Transaction
 from persistence.errors import waited_too_long
 from persistence.tables.accounts import workspace as workspace_rows
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 pytestmark = pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 SHOW = text("SELECT current_setting('lock_timeout')")

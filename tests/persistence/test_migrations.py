@@ -26,12 +26,12 @@ from persistence.migrations import (
 from persistence.migrations.__main__ import main
 from persistence.migrations.keys import OWNER, SHARED
 from persistence.migrations.part_indexes import PART_INDEX_NAMES
-from persistence.policies import policy
 from persistence.sql.columns import BigId
 from persistence.tables import conditions
 from persistence.tables.conditions import metadata
 from persistence.tables.data_jobs import FAILED, PENDING, RUNNING, contact_import
-from persistence.workspace_writes import create_workspace
+from persistence.tables.policies import policy
+from persistence.workspaces.writes import create_workspace
 from testbed.servers import postgres_database
 
 GLOBAL = {

@@ -15,7 +15,7 @@ from persistence.database import Database
 from persistence.tables.changes import record_stamp
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.factories import id_of, make_contact, make_messages
 
 HERE = Path(persistence.__file__).parent

@@ -17,8 +17,8 @@ from persistence.database import Database
 from persistence.migrations import upgrade
 from persistence.migrations.part_indexes import PART_INDEX_NAMES, finds_parts
 from persistence.tables.contacts import contact, contact_urn
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.servers import postgres_database
 from tests.partitions import partitioning
 

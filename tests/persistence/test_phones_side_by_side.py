@@ -10,11 +10,11 @@ from persistence.channels.channels import Source
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database, Transaction
 from persistence.relayers.commands import SmsReport
-from persistence.relayers.reports import record_sms
+from persistence.relayers.sync import record_sms
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_channel
 

@@ -5,8 +5,8 @@ import pytest
 from sqlalchemy import Table
 
 from persistence.data_requests.requests import LISTS
-from persistence.policies import POLICY, policy_of
 from persistence.tables.complete import metadata
+from persistence.tables.policies import POLICY, policy_of
 from persistence.workspace_files.writing import OWNER
 
 NOT_COPIED = {
@@ -20,7 +20,7 @@ TABLES = metadata.sorted_tables
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_each_table_says_what_becomes_of_its_rows(table: Table) -> None:
-    assert POLICY in table.info, f"{table.name}: give it `info=policy(...)` (persistence/policies.py)"
+    assert POLICY in table.info, f"{table.name}: give it `info=policy(...)` (persistence/tables/policies.py)"
     rule, names = policy_of(table), {column.key for column in table.c}
 
     assert rule.stays

@@ -15,15 +15,14 @@ from persistence.contacts.owners import hold_owners
 from persistence.contacts.urns import ensure_owners
 from persistence.deliveries.leases import lease_deliveries, list_due_receivers
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
-from persistence.messages.handling import find_senders, finish_plain_messages
-from persistence.messages.states import HANDLED, INCOMING, QUEUED
+from persistence.messages.incoming import find_senders, finish_plain_messages
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import MUCH, Share
 from persistence.statements import PREPARED_AFTER
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, delivery
-from persistence.tables.messages import gateway_send, message
-from persistence.workspace_writes import create_workspace
+from persistence.tables.messages import HANDLED, INCOMING, QUEUED, gateway_send, message
+from persistence.workspaces.writes import create_workspace
 from testbed.gateways import add_gateway, queue_messages
 
 pytestmark = [pytest.mark.plans, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]

@@ -12,7 +12,7 @@ from persistence.follow_ups import QUICK
 from persistence.stamps import later
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_messages
 

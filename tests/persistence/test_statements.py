@@ -15,20 +15,20 @@ from sqlalchemy.sql.dml import UpdateBase
 
 import persistence
 from persistence import pages, statements
-from persistence.audit.witness import _can_tell, _concerns, _set
+from persistence.audit import _can_tell, _concerns, _set
 from persistence.database import Database, Transaction
 from persistence.errors import lost_a_race, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, ListSpec, fetch_list
 from persistence.pages import Page, Position
-from persistence.policies import policy_of
 from persistence.secrets.encryption import Sealed
 from persistence.sql.columns import BigId, new_uuid
 from persistence.statements import Compiled, Statement, among, execute_kept, insert_rows, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import label
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.tables.policies import policy_of
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from tests.conftest import Clock
 from tests.factories import make_contact, make_contacts
 

@@ -5,13 +5,13 @@ from datetime import timedelta
 
 import orjson
 
-from persistence.contacts.actions import block_contacts
+from persistence.contacts.bulk import block_contacts
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.stream import read_changes, read_clocks
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow_run
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
 from tests.factories import id_of, make_contact
 from tests.run_rows import add_flow, add_run, uuid_of

@@ -9,9 +9,8 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from persistence.messages.states import OUTGOING
 from persistence.tables.channels import channel_event, sync_record
-from persistence.tables.messages import message
+from persistence.tables.messages import OUTGOING, message
 from testbed.databases import open_database
 from testbed.running import forked_service
 from tests.contract.documents import all_operations, document

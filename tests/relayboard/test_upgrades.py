@@ -15,8 +15,8 @@ from persistence.migrations import current_revision, newest_revision
 from persistence.migrations.part_indexes import taking_turns
 from persistence.tables.channels import channel
 from persistence.tables.service import worker_heartbeat
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.gateways import SECRET, add_gateway
 from testbed.running import wait_until
 from testbed.tokens import KEYS, SECRET_KEY, make_token

@@ -10,10 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from handlers.asgi import store_responses
-from persistence.media import media as media_records
 from persistence.media import s3
-from persistence.media.media import finish_received, read_usage
-from persistence.media.store import StoreUnavailable, open_store
+from persistence.media import store as media_records
+from persistence.media.store import StoreUnavailable, finish_received, open_store, read_usage
 from persistence.tables.messages import media
 from relayboard.base.settings import Settings
 from tests.api import Api

@@ -11,9 +11,9 @@ from boto3.s3.transfer import TransferConfig
 from prometheus_client import generate_latest
 
 from handlers.asgi.store_responses import MediaFiles
-from persistence.backups.errors import BackupError
 from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
+from persistence.errors import BackupError
 from persistence.media import s3, store
 from persistence.media.s3 import S3Store, client_of
 from persistence.media.store import MediaStore, StoreUnavailable, open_store

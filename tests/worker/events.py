@@ -2,7 +2,7 @@ import threading
 import time
 
 from persistence.deliveries.outbox import count_deliveries, record_channel_event
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_channel
 

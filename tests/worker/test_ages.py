@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import ColumnElement, func, insert, select, update
 
-from persistence.accounts.mail import post
-from persistence.diagnosis import Worker, record_heartbeat
-from persistence.limits.rate_limits import Origin, claim_key
-from persistence.policies import TRIMMED as OLD_ROWS_GO
-from persistence.policies import policy_of
+from persistence.accounts.invitations import post
 from persistence.relayers.relayers import PhoneIdentity, register_phone
+from persistence.service.diagnosis import Worker, record_heartbeat
+from persistence.tables.accounts import account_mail, invitation, sign_in, sign_in_link, sign_in_window
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.changes import deletion
 from persistence.tables.channels import (
@@ -28,8 +26,10 @@ from persistence.tables.channels import (
 from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import contact_import, export
 from persistence.tables.deliveries import delivery, resthook_event
+from persistence.tables.policies import TRIMMED as OLD_ROWS_GO
+from persistence.tables.policies import policy_of
 from persistence.tables.service import audit_event, kept_answer, worker_heartbeat
-from persistence.tables.sign_ins import account_mail, invitation, sign_in, sign_in_link, sign_in_window
+from persistence.tokens import Origin, claim_key
 from tests.contract.filled_workspace import fill_workspace
 from worker.jobs import begin_trimming
 

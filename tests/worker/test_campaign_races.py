@@ -16,7 +16,7 @@ from persistence.groups.groups import add_members, remove_members
 from persistence.tables.campaigns import campaign_fire
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.campaign_rows import fired, make_campaign, make_event, make_group, make_members
 from tests.conftest import Clock
 from tests.factories import make_field

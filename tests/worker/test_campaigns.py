@@ -10,17 +10,16 @@ import pytest
 from sqlalchemy import select, update
 
 from persistence.campaigns import firing as campaign_firing
-from persistence.campaigns.events import delete_campaign_events
+from persistence.campaigns.firing import delete_campaign_events
 from persistence.campaigns.records import archive_campaign
 from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Database, Transaction
 from persistence.leases import PAUSES
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact, field, group_membership
-from persistence.tables.flow_starts import flow_start, flow_start_contact
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_start, flow_start_contact
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.campaign_rows import fired, make_campaign, make_event, make_flow, make_group, make_members, scheduled
 from tests.conftest import Clock
 from tests.factories import make_field

@@ -5,12 +5,11 @@ from dataclasses import replace
 from sqlalchemy import func, select
 
 from persistence.database import Database
-from persistence.messages.states import HANDLED
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import MUCH, Share
-from persistence.tables.messages import broadcast, message
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.tables.messages import HANDLED, broadcast, message
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from tests.channel_rows import receive_messages
 from worker.flows.incoming import PLAIN_BATCH, begin_incoming
 from worker.jobs import begin_broadcasts

@@ -4,7 +4,7 @@ from functools import partial
 
 from sqlalchemy import select
 
-from persistence.contacts.actions import block_contacts, unblock_contacts
+from persistence.contacts.bulk import block_contacts, unblock_contacts
 from persistence.groups import smart_groups
 from persistence.groups.smart_groups import (
     create_query_group,
@@ -14,7 +14,7 @@ from persistence.groups.smart_groups import (
     renew_groups_about,
 )
 from persistence.tables.contacts import group, group_membership
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
 from worker import jobs

@@ -13,10 +13,10 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
-from persistence.accounts.mail import finish_letter
+from persistence.accounts.invitations import finish_letter
 from persistence.database import Database, Transaction
-from persistence.tables.sign_ins import account_mail, sign_in_link
-from persistence.workspaces import Workspace
+from persistence.tables.accounts import account_mail, sign_in_link
+from persistence.workspaces.records import Workspace
 from relayboard.base.mail_server import read_mail_server
 from relayboard.base.settings import RateLimit, Settings
 from testbed.tokens import make_token

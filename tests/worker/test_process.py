@@ -13,7 +13,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.deliveries.outbox import Ledger
-from persistence.diagnosis import list_heartbeats
+from persistence.service.diagnosis import list_heartbeats
 from relayboard.base.settings import load_settings
 from relayboard.base.version import program_version
 from testbed.forked import fork, run_worker

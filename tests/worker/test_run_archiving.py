@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from persistence.media.store import MediaStore, open_store
 from persistence.tables.accounts import workspace as workspaces
-from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.flows import flow_run, flow_session
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.run_rows import NODE, add_flow, add_people, add_run, add_start, add_waiting, status_counts
 from worker.jobs import begin_archiving

@@ -10,13 +10,12 @@ from sqlalchemy import select
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.flow_starts.expansion import expand_start
-from persistence.flows.archiving import archive_flow
+from persistence.flows.records import archive_flow
 from persistence.groups.groups import create_group
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.triggers import trigger
-from persistence.triggers.records import SCHEDULE
-from persistence.triggers.writes import NewTrigger, create_trigger, set_archived
-from persistence.workspaces import Workspace
+from persistence.tables.campaigns import trigger
+from persistence.tables.flows import flow_start
+from persistence.triggers.records import SCHEDULE, NewTrigger, create_trigger, set_archived
+from persistence.workspaces.records import Workspace
 from tests.conftest import Clock
 from tests.run_rows import add_flow, add_people
 from worker.jobs import begin_schedules

@@ -12,9 +12,9 @@ import pytest
 import requests
 
 from persistence.deliveries.outbox import Ledger
-from persistence.messages.states import WIRED
 from persistence.sql.due_work import MUCH
-from persistence.workspace_writes import create_workspace
+from persistence.tables.messages import WIRED
+from persistence.workspaces.writes import create_workspace
 from relayboard import cli
 from relayboard.worker_processes import choose_senders
 from testbed.databases import open_database

@@ -24,7 +24,7 @@ from persistence.accounts.passwords import Passwords
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
 from persistence.channels.types import DEFAULT_GATEWAY
-from persistence.conversations.writes import write_conversations
+from persistence.conversations import write_conversations
 from persistence.sql.columns import split
 from persistence.stamps import Unread
 from persistence.tables.contacts import contact, contact_urn

@@ -10,11 +10,11 @@ from flows.definition import DefinitionError, Flow, load
 from flows.definition.action_types import action_types
 from flows.engine import Assets
 from flows.places import Place, read_places
-from persistence.boundaries.boundaries import read_place_tree
+from persistence.boundaries import read_place_tree
 from persistence.database import Database, Transaction
 from persistence.flows.assets import AssetRows, StoredFlow, load_asset_rows
 from persistence.flows.writes import read_revision
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 WORKSPACES_KEPT = 64
 FLOWS_KEPT = 1024

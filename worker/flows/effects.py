@@ -9,8 +9,8 @@ from typing import Any
 from flows.clock import parse_moment
 from flows.engine import Event
 from flows.urns import parse
-from persistence.audience import find_audience
-from persistence.broadcasts.writes import NewBroadcast, create_broadcast
+from persistence.broadcasts.records import NewBroadcast, create_broadcast
+from persistence.contacts.audience import find_audience
 from persistence.contacts.leases import LeasedContact
 from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Transaction
@@ -19,8 +19,7 @@ from persistence.flow_starts.flow_starts import FLOW_ACTION, NewStart, create_st
 from persistence.groups.smart_groups import follow_contacts
 from persistence.messages.actions import label_incoming
 from persistence.messages.outgoing import fail_waiting, send_event_reply
-from persistence.resthooks.subscribers import end_subscriptions, find_subscribers_at, record_resthook_event
-from persistence.sessions.contacts import write_value
+from persistence.resthooks import end_subscriptions, find_subscribers_at, record_resthook_event
 from persistence.sessions.replies import (
     ContactDelta,
     FlowMessage,
@@ -29,12 +28,13 @@ from persistence.sessions.replies import (
     read_attachments,
     read_quick_replies,
     send_replies,
+    write_value,
 )
 from persistence.tables.contacts import BLOCKED
 from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.tickets.records import find_assignee_of_flow
 from persistence.topics import find_topic
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from worker.flows.sprints import SprintEvent
 from worker.webhooks.dispatcher import interpret_reply
 

@@ -16,7 +16,7 @@ from persistence.channels.events import (
     load_first_calls,
 )
 from persistence.database import Transaction
-from persistence.messages.handling import (
+from persistence.messages.incoming import (
     UnhandledMessage,
     find_newcomers,
     find_senders,
@@ -26,7 +26,7 @@ from persistence.messages.handling import (
     may_need_flows,
 )
 from persistence.sessions.sessions import WaitingSession, load_waiting
-from persistence.tables.triggers import FIRST_WORD
+from persistence.tables.campaigns import FIRST_WORD
 from persistence.triggers.records import (
     CATCH_ALL,
     KEYWORD,

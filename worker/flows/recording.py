@@ -7,10 +7,10 @@ from flows.clock import parse_moment
 from flows.engine import Session, interrupt
 from flows.engine.state import FAILED, WAITING, Run
 from persistence.contacts.leases import Claim, lock_claimed, release_claimed
-from persistence.contacts.values import FixedClock
+from persistence.contacts.urns import FixedClock
 from persistence.database import Transaction
 from persistence.flows.records import find_archived
-from persistence.messages.handling import finish_messages, give_up_messages
+from persistence.messages.incoming import finish_messages, give_up_messages
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run
 from persistence.sessions.sessions import (
@@ -26,7 +26,7 @@ from persistence.sessions.sessions import (
     save_sessions,
 )
 from persistence.sql.columns import new_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from worker.flows.asset_cache import DatabaseAssets
 from worker.flows.effects import TYPES, Recording, carry_out, has_messages_alone, read_ends
 from worker.flows.sprints import Outcome, SprintEvent, first_flow, flows_of_events

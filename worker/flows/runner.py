@@ -22,12 +22,12 @@ from persistence.contacts.leases import (
     put_back,
     renew_leases,
 )
-from persistence.contacts.values import environment_of
+from persistence.contacts.urns import environment_of
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, is_away
-from persistence.sessions.contacts import load_contacts
 from persistence.sessions.parking import park_leased
-from persistence.workspaces import Workspace, find_workspace
+from persistence.sessions.replies import load_contacts
+from persistence.workspaces.records import Workspace, find_workspace
 from worker.flows.asset_cache import AssetCache, DatabaseAssets
 from worker.flows.recording import FindDone, record_outcomes
 from worker.flows.services.services import open_outside

@@ -35,7 +35,7 @@ from persistence.sessions.sessions import (
     load_waiting,
     put_off,
 )
-from persistence.tables.flow_starts import IS_PASSIVE
+from persistence.tables.flows import IS_PASSIVE
 from persistence.users import find_user_reference
 from worker.fairness import begin_turns
 from worker.flows.asset_cache import DatabaseAssets

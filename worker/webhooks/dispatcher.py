@@ -31,7 +31,7 @@ from persistence.deliveries.settings import Endpoint, GivenUp, SwitchedOff, note
 from persistence.messages.outgoing import send_event_reply
 from persistence.sql.columns import is_uuid
 from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
-from persistence.workspaces import find_workspace
+from persistence.workspaces.records import find_workspace
 from worker.callers import Callers, Finished, LoopCallers
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, CalledQueue, Leased, ReceiverSlots, begin_dispatching
 from worker.http.responses import SendFailed

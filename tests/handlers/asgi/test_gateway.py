@@ -16,7 +16,7 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from testbed.databases import open_database
 from testbed.gateways import SECRET, add_gateway

@@ -3,12 +3,10 @@
 from typing import Any
 
 from persistence.errors import RuleBroken
-from persistence.flows.archiving import archive_flow
-from persistence.flows.records import add_flow_label, find_flow, remove_flow_label
-from persistence.resthooks.records import ensure_resthook
+from persistence.flows.records import add_flow_label, archive_flow, find_flow, remove_flow_label
+from persistence.resthooks import ensure_resthook
 from persistence.tokens import create_token, public_part
-from persistence.triggers.records import KEYWORD
-from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.triggers.records import KEYWORD, NewTrigger, create_trigger
 from persistence.users import add_member, find_member
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow, make_group

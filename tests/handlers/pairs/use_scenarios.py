@@ -4,15 +4,14 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from persistence.limits.rate_limits import Origin
 from persistence.lists import ListQuery, read_list
 from persistence.relayers.relayers import PhoneIdentity, register_phone, release_channels
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.templates import Translation, set_translation
-from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.records import MISSED_CALL, SCHEDULE, TRIGGERS
-from persistence.triggers.writes import create_trigger
+from persistence.tokens import Origin
+from persistence.triggers.records import MISSED_CALL, SCHEDULE, TRIGGERS, create_trigger
+from persistence.triggers.schedules import TriggerForm, read_trigger_form
 from tests.api import Api
 from tests.campaign_rows import make_flow
 from tests.channel_rows import add_channel

@@ -7,9 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.messages.states import DELIVERED, INCOMING, OUTGOING
 from persistence.tables.contacts import contact
-from persistence.tables.messages import message
+from persistence.tables.messages import DELIVERED, INCOMING, OUTGOING, message
 from relayboard.phone.phone import NoReply, Phone
 from tests.api import Api
 from tests.conftest import Clock

@@ -8,12 +8,11 @@ from sqlalchemy import insert, select
 from persistence.channels.channels import set_channel_webhook
 from persistence.deliveries.leases import DueDelivery
 from persistence.deliveries.receivers import Signer, find_signers, send_test
+from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel_alarm
 from persistence.tables.deliveries import delivery, webhook_trouble
 from persistence.tables.flows import flow
-from persistence.tables.triggers import trigger
-from persistence.triggers.records import CATCH_ALL
-from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
 from relayboard.phone.phone import NoReply, Phone
 from testbed.flow_rows import definition, store_flow
 from tests.api import Api

@@ -6,7 +6,7 @@ from persistence.channels.channels import set_channel_webhook
 from persistence.channels.health import check_alarms
 from persistence.tables.channels import channel, sync_record
 from persistence.tables.deliveries import delivery
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.phone.phone import sign_body, write_body
 from tests.api import Api
 from tests.conftest import Clock

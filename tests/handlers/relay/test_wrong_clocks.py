@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from persistence.backlog import list_refused_phones
+from persistence.service.backlog import list_refused_phones
 from relayboard.phone.phone import Phone, sign_body, write_body
 from tests.api import Api
 from tests.conftest import Clock

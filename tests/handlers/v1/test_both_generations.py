@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from persistence.boundaries.boundaries import read_features, store_boundaries
+from persistence.boundaries import read_features, store_boundaries
 from tests.api import Api
 from tests.boundary_files import RWANDA
 from tests.channel_rows import add_channel, add_contact, add_outgoing

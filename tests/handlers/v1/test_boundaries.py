@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import update
 
-from persistence.boundaries.boundaries import read_features, store_boundaries
+from persistence.boundaries import read_features, store_boundaries
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspace_table
 from tests.api import Api

@@ -11,7 +11,7 @@ from persistence.database import Database
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import group
 from persistence.tables.messages import broadcast, message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.running import wait_until
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from persistence.campaigns.records import archive_campaign
 from persistence.database import Database
 from persistence.tables.contacts import group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.set_by_name import by_name
 from tests.api import Api
 from tests.conftest import Clock

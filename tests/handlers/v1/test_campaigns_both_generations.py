@@ -6,7 +6,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.tables.contacts import group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.campaign_rows import make_flow
 from tests.factories import make_field, make_named

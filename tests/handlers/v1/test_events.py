@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow
 from tests.conftest import Clock

@@ -8,7 +8,7 @@ from sqlalchemy import update
 from persistence.database import Database
 from persistence.flows.records import add_flow_label
 from persistence.tables.flows import flow
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.run_rows import add_flow, add_people, add_run, uuid_of
 

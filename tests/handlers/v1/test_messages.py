@@ -10,7 +10,7 @@ from sqlalchemy import insert, update
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.conftest import Clock

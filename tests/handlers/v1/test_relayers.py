@@ -2,7 +2,7 @@
 
 import pytest
 
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing, change_channel
 from tests.conftest import Clock

@@ -10,10 +10,8 @@ from persistence.groups.groups import add_members
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact, group
-from persistence.tables.flow_starts import flow_start, flow_start_batch
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run, flow_start, flow_start_batch
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, change_channel
 from tests.factories import make_named

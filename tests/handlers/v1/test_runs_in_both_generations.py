@@ -7,9 +7,8 @@ from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.tables.contacts import contact
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run, flow_session
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run, flow_session
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from tests.run_rows import NODE, add_flow, add_run, add_waiting, status_counts, uuid_of

@@ -7,7 +7,7 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.users import change_role, remove_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from testbed.tokens import make_token
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, SESSIONS, Browser, add_person, serving

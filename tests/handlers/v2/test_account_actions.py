@@ -10,7 +10,7 @@ from sqlalchemy import text
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import RateLimit, Settings
 from tests.accounts import ACCOUNT, EMAIL, PASSWORD, Browser, add_person, serving
 from tests.conftest import Clock

@@ -10,7 +10,7 @@ from sqlalchemy import insert
 from persistence.database import Database
 from persistence.media.store import open_store
 from persistence.tables.service import archive
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from testbed.tokens import SECRET_KEY
 from tests.api import Api

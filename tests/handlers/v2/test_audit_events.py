@@ -10,21 +10,21 @@ from starlette.testclient import TestClient
 
 from persistence.accounts.invitations import invite
 from persistence.accounts.signing_in import clear_two_factor
-from persistence.audit.witness import BY_COMMAND, Actor, Witness
+from persistence.audit import BY_COMMAND, Actor, Witness
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret, read_gateway_secret
 from persistence.database import Database, Transaction
 from persistence.errors import Refused
-from persistence.media.media import delete_media
-from persistence.policies import policy_of
-from persistence.resthooks.records import ensure_resthook
+from persistence.media.store import delete_media
+from persistence.resthooks import ensure_resthook
 from persistence.tables.complete import metadata
 from persistence.tables.flows import flow
 from persistence.tables.messages import label, message
+from persistence.tables.policies import policy_of
 from persistence.tables.service import audit_event
 from persistence.tokens import create_token, revoke_token
 from persistence.users import add_member, change_role, find_member, remove_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from testbed.tokens import SECRET_KEY, make_token
 from tests.accounts import ACCOUNT, EMAIL, LABELS, PASSWORD, SESSIONS, Browser, add_person, serving

@@ -6,10 +6,10 @@ from contextlib import AbstractContextManager
 import pytest
 from starlette.testclient import TestClient
 
-from persistence.boundaries.boundaries import add_alias, read_features, store_boundaries
+from persistence.boundaries import add_alias, read_features, store_boundaries
 from persistence.database import Database
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.tokens import make_token
 from tests.api import Api
 from tests.boundary_files import KENYA, RWANDA, SQUARE

@@ -12,7 +12,7 @@ from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import group
 from persistence.tables.messages import broadcast, message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import make_contact, make_field, make_named

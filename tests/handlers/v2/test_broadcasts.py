@@ -11,7 +11,7 @@ from persistence.database import Database
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.contacts import group
 from persistence.tables.messages import broadcast
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.running import wait_until
 from tests.api import Api
 from tests.factories import make_contact, make_field, make_named

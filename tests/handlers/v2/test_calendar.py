@@ -7,10 +7,9 @@ import pytest
 
 from persistence.database import Database
 from persistence.tables.contacts import group as contact_group
-from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.records import SCHEDULE
-from persistence.triggers.writes import create_trigger
-from persistence.workspaces import Workspace
+from persistence.triggers.records import SCHEDULE, create_trigger
+from persistence.triggers.schedules import TriggerForm, read_trigger_form
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow, make_group
 from tests.factories import make_contact, make_field

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 
 from persistence.campaigns.records import archive_campaign
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow
 from tests.factories import make_field

@@ -11,7 +11,7 @@ from persistence.campaigns.records import archive_campaign
 from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.conftest import Clock
 from tests.factories import make_named

@@ -9,7 +9,7 @@ from sqlalchemy import insert, select
 from persistence.database import Database
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact
 

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, update
 
-from persistence.backlog import read_backlog
 from persistence.channels import health
 from persistence.channels.channels import Source
 from persistence.channels.health import GatewayCall, check_alarms, record_calls, trim_calls
 from persistence.database import Database
 from persistence.relayers.commands import DeliveryReport
-from persistence.relayers.reports import record_delivery_reports
+from persistence.relayers.sync import record_delivery_reports
+from persistence.service.backlog import read_backlog
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.channels import channel, gateway_call, sync_record
 from persistence.tables.messages import gateway_send, message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing, change_channel
 from tests.conftest import Clock

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.tables.channels import channel
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel
 

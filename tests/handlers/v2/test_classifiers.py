@@ -8,7 +8,7 @@ import pytest
 from persistence.classifiers import CLASSIFIERS, create_classifier
 from persistence.database import Database
 from persistence.lists import read_record
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/classifiers.json"

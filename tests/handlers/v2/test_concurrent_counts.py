@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from persistence.database import Database
 from persistence.tables.contacts import group, group_membership
 from persistence.tables.messages import VISIBLE, label, message, message_label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages, make_named
 

@@ -7,7 +7,7 @@ import pytest
 from persistence.database import Database
 from persistence.tables.contacts import group
 from persistence.tables.messages import label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages, make_named
 

@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from persistence.database import Database
 from persistence.tables.flows import flow as flow_table
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact
 from tests.run_rows import add_flow, uuid_of

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact, field
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_field
 

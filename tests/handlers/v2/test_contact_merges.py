@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import func, select
 
 from persistence.database import Database
-from persistence.policies import policy_of
 from persistence.sql.columns import metadata
-from persistence.workspaces import Workspace
+from persistence.tables.policies import policy_of
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.contract.filled_workspace import fill_workspace
 from tests.factories import id_of, make_contact, make_field, make_messages

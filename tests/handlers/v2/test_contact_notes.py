@@ -3,7 +3,7 @@
 import pytest
 
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact
 

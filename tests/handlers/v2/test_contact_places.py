@@ -2,9 +2,9 @@
 
 import pytest
 
-from persistence.boundaries.boundaries import read_features, store_boundaries
+from persistence.boundaries import read_features, store_boundaries
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.boundary_files import RWANDA
 from tests.factories import make_field

@@ -10,7 +10,7 @@ from persistence.database import Database
 from persistence.errors import Refused
 from persistence.groups.smart_groups import create_query_group, evaluate_some, lease_group
 from persistence.tables.contacts import group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from tests.api import Api
 from tests.clients import running_client

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import event
 
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.contract.filled_workspace import fill_workspace
 from tests.factories import make_contact, make_messages

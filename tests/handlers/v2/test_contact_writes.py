@@ -7,7 +7,7 @@ import pytest
 from persistence.contacts.urns import prefer_channel
 from persistence.database import Database
 from persistence.tables.contacts import contact_urn, group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import make_contact, make_field, make_messages, make_named

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.contacts import contact, group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_contacts, make_field, make_named
 

@@ -7,7 +7,7 @@ import pytest
 from persistence.changes import change_messages
 from persistence.database import Database
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from persistence.contact_imports.reading import opened_rows
-from persistence.workspaces import hold_workspace
+from persistence.workspaces.records import hold_workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages
 from worker.jobs import begin_data

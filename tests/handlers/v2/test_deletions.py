@@ -10,11 +10,11 @@ from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.groups.groups import delete_group as delete_group_of
 from persistence.relayers.relayers import release_channels
-from persistence.resthooks.records import ensure_resthook
+from persistence.resthooks import ensure_resthook
 from persistence.tables.accounts import token
 from persistence.tables.channels import channel
 from persistence.tokens import public_part
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact, make_field, make_messages

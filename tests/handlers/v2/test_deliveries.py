@@ -8,8 +8,7 @@ from sqlalchemy import update
 
 from persistence.deliveries.leases import AttemptOutcome, lease_deliveries, list_due_receivers, record_attempts
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber, record_resthook_event
+from persistence.resthooks import create_subscriber, ensure_resthook, record_resthook_event
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import DELIVERED, FAILED

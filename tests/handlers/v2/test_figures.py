@@ -6,11 +6,11 @@ import pytest
 from sqlalchemy import update
 
 from persistence.database import Database
-from persistence.resthooks.records import ensure_resthook
+from persistence.resthooks import ensure_resthook
 from persistence.runs.runs import RunState, save_runs
 from persistence.tables.deliveries import webhook_trouble
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow_run
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel, change_channel
 from tests.contract.filled_workspace import fill_workspace

@@ -11,9 +11,8 @@ from starlette.testclient import TestClient
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact, contact_urn, group
-from persistence.tables.flow_starts import flow_start, flow_start_contact
-from persistence.tables.flows import flow
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_start, flow_start_contact
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_contact
 from tests.factories import make_named

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from persistence.database import Database
 from persistence.flows.records import add_flow_label, remove_flow_label
 from persistence.tables.flows import flow
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.run_rows import add_flow, add_people, add_run, uuid_of
 

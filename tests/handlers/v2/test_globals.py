@@ -8,7 +8,7 @@ from sqlalchemy import select
 from persistence.database import Database
 from persistence.globals import create_global
 from persistence.tables.service import global_value
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/globals.json"

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.tables.contacts import group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_named
 

@@ -7,11 +7,10 @@ from sqlalchemy import insert
 
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
-from persistence.tables.campaigns import campaign
+from persistence.tables.campaigns import campaign, trigger, trigger_group
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
-from persistence.tables.triggers import trigger, trigger_group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_named
 

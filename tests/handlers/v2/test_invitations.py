@@ -12,7 +12,7 @@ from persistence.accounts.invitations import invite as invite_by_command
 from persistence.accounts.signing_in import make_link
 from persistence.database import Database
 from persistence.users import add_member, remove_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.mail_server import MailServer
 from relayboard.base.settings import Settings
 from testbed.running import wait_until

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.labels import create_label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/labels.json"

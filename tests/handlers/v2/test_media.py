@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/media.json"

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.messages import label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import make_contact, make_messages, make_named

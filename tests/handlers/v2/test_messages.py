@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import make_contact, make_messages

@@ -4,7 +4,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.optins import create_optin
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/optins.json"

@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 from persistence.channels.channels import PRIVATE
 from persistence.database import Database
 from persistence.definitions.importing import import_definitions
-from persistence.resthooks.records import ensure_resthook
+from persistence.resthooks import ensure_resthook
 from persistence.tables.channels import channel
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from tests.api import Api
 from tests.channel_rows import add_channel

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import func, select
 
 from persistence.database import Database
-from persistence.resthooks.subscribers import record_resthook_event, trim_resthook_events
+from persistence.resthooks import record_resthook_event, trim_resthook_events
 from persistence.tables.deliveries import delivery, resthook_event
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/resthook_events.json"

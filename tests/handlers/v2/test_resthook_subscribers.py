@@ -9,10 +9,9 @@ from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.deliveries.outbox import count_deliveries
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import record_resthook_event
+from persistence.resthooks import ensure_resthook, record_resthook_event
 from persistence.tables.deliveries import FAILED, PENDING
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/resthook_subscribers.json"

@@ -4,8 +4,8 @@ import pytest
 
 from persistence.database import Database
 from persistence.errors import InvalidInput
-from persistence.resthooks.records import ensure_resthook
-from persistence.workspaces import Workspace
+from persistence.resthooks import ensure_resthook
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/resthooks.json"

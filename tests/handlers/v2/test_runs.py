@@ -12,10 +12,8 @@ from persistence.database import Database
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run, flow_start
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_contact
 from tests.run_rows import NODE, add_flow, add_people, add_run, add_start, moment, uuid_of

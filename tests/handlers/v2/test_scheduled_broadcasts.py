@@ -10,7 +10,7 @@ from persistence.broadcasts.expansion import begin_next, expand_next
 from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.messages import broadcast
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.conftest import Clock

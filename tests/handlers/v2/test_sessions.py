@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 
 from persistence.accounts.accounts import forgive_account
 from persistence.database import Database
-from persistence.tables.sign_ins import sign_in
+from persistence.tables.accounts import sign_in
 from persistence.users import remove_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from testbed.running import wait_until
 from testbed.set_by_name import by_name

@@ -4,7 +4,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.templates import Translation, set_translation
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 

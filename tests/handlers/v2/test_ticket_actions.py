@@ -6,9 +6,8 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.tables.contacts import contact
-from persistence.tables.tickets import ticket_event
-from persistence.workspaces import Workspace
+from persistence.tables.contacts import contact, ticket_event
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_contact
 from tests.ticket_rows import add_ticket

@@ -8,7 +8,7 @@ import pytest
 from persistence.database import Database
 from persistence.lists import read_record
 from persistence.ticketers import TICKETERS, create_ticketer
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/ticketers.json"

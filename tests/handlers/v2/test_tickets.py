@@ -7,7 +7,7 @@ from persistence.database import Database
 from persistence.tables.contacts import contact
 from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.users import find_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_contact
 from tests.ticket_rows import add_ticket

@@ -12,7 +12,7 @@ from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.accounts import token as tokens
 from persistence.tokens import TOKENS_PER_USER
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import Settings
 from tests.accounts import EMAIL, LABELS, Browser, add_person, serving
 from tests.api import Api

@@ -4,7 +4,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.topics import create_topic
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/topics.json"

@@ -6,10 +6,9 @@ import pytest
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.tables.contacts import contact
-from persistence.tables.tickets import ticket, ticket_event
+from persistence.tables.contacts import contact, ticket, ticket_event
 from persistence.users import add_member, find_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.tokens import make_token
 from tests.api import Api
 from tests.channel_rows import add_contact

@@ -6,7 +6,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.users import add_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/users.json"

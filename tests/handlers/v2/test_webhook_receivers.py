@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from persistence.deliveries.outbox import record_channel_event
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from tests.api import Api
 from tests.channel_rows import add_channel
 

@@ -5,7 +5,7 @@ from sqlalchemy import update
 
 from persistence.database import Database
 from persistence.tables.accounts import workspace as workspaces
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATHS = ["/api/v2/workspace.json", "/api/v2/org.json"]

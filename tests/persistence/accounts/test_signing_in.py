@@ -26,7 +26,7 @@ from persistence.accounts.signing_in import (
 )
 from persistence.database import Database
 from persistence.errors import NotAllowed
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.settings import load_settings
 from tests.accounts import EMAIL, PASSWORD, QUICK, add_person
 

@@ -16,13 +16,13 @@ import pytest
 from sqlalchemy import create_engine, func, inspect, select
 
 from persistence.database import Database
-from persistence.diagnosis import Worker, record_heartbeat
 from persistence.media.store import FolderStore
 from persistence.migrations import newest_revision
+from persistence.service.diagnosis import Worker, record_heartbeat
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact, contact_urn
 from persistence.tokens import public_part
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard import cli
 from testbed.forked import fork
 from testbed.patience import PATIENCE_SECONDS

@@ -31,7 +31,7 @@ from sqlalchemy import (
 from persistence.backups.copying import Checksum, _sum
 from persistence.backups.files import stored_columns
 from persistence.database import Database
-from persistence.diagnosis import Worker, record_heartbeat
+from persistence.service.diagnosis import Worker, record_heartbeat
 from persistence.sql.columns import JsonIndexed
 from persistence.tables.complete import metadata
 from persistence.tables.contacts import contact

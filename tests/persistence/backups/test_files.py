@@ -16,12 +16,12 @@ from sqlalchemy import create_engine, text
 
 from persistence.backups import copying, files
 from persistence.backups.copying import _batches, copy_database
-from persistence.backups.errors import BackupError
 from persistence.backups.files import Manifest, reading_backup, writing_backup
 from persistence.backups.files import copy_in_sqlite as copy_in
 from persistence.backups.files import copy_out_sqlite as copy_out
 from persistence.backups.writing import write_backup
 from persistence.database import Database
+from persistence.errors import BackupError
 from persistence.media.store import FolderStore
 from relayboard.base.private_files import ABANDONED_SECONDS
 

@@ -14,7 +14,7 @@ from persistence.media.store import open_store
 from persistence.migrations import upgrade
 from persistence.secrets.encryption import KeyRing
 from persistence.tables.complete import metadata
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import Settings, load_settings
 from testbed.servers import postgres_database
 from testbed.tokens import SECRET_KEY

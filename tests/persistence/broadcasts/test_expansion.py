@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from persistence.audience import AudiencePage, SavedAudience
 from persistence.broadcasts import expansion as broadcast_expansion
-from persistence.contacts.actions import block_contacts, join_group
+from persistence.contacts.audience import AudiencePage, SavedAudience
+from persistence.contacts.bulk import block_contacts, join_group
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.owners import find_contacts
 from persistence.database import Database, Transaction
 from persistence.groups.groups import find_manual_groups
 from persistence.tables.contacts import contact, group
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_contact, make_named

@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import select, update
 
 from flows.urns import write_contact_reference
-from persistence.boundaries.boundaries import read_features, store_boundaries
+from persistence.boundaries import read_features, store_boundaries
 from persistence.broadcasts.expansion import Wording, Writer
 from persistence.database import Database
 from persistence.globals import create_global
-from persistence.sessions.contacts import CONTACT_COLUMNS, ContactRow
+from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow
 from persistence.tables.contacts import contact
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.boundary_files import RWANDA
 from tests.campaign_rows import make_group

@@ -14,7 +14,7 @@ from persistence.broadcasts.records import HAS_BEGUN, IS_SCHEDULED
 from persistence.database import Database, Transaction
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import broadcast
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.poolers import without_settings
 from tests.api import Api
 from tests.contract.test_plans import plan_nodes

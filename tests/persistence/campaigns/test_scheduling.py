@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from flows.urns import Urn
-from persistence.campaigns.events import delete_campaign_events
 from persistence.campaigns.fires import BATCH, run_next_pass
+from persistence.campaigns.firing import delete_campaign_events
 from persistence.campaigns.records import archive_campaign
 from persistence.channels.channels import Source
 from persistence.channels.gateway_reports import Gateway, stop_contact
@@ -19,7 +19,7 @@ from persistence.contacts.writes import ContactChange, create_contact
 from persistence.database import Database
 from persistence.groups.smart_groups import create_query_group, evaluate_some, lease_group
 from persistence.tables.channels import channel
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.campaign_rows import MOTHERS, make_campaign, make_event, make_group, scheduled
 from tests.channel_rows import add_channel

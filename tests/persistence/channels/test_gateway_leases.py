@@ -18,7 +18,7 @@ from persistence.database import Database
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import gateway_send, message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.gateways import add_gateway, queue_messages, states_of
 from tests.conftest import Clock
 

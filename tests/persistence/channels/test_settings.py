@@ -23,7 +23,7 @@ from persistence.channels.settings import (
 from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS
 from persistence.database import Database
 from persistence.errors import InvalidInput, LimitReached, RecordMissing
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 def test_a_secret_of_a_gateway_has_192_bits_and_fits_into_a_path() -> None:

@@ -20,17 +20,16 @@ from persistence.contacts.writes import ContactChange, create_contact
 from persistence.data_jobs import LEASE, Performer, take_next
 from persistence.database import Database
 from persistence.errors import InvalidInput
-from persistence.exports.sheets import CSV, XLSX
+from persistence.exports.kinds import CSV, XLSX
 from persistence.exports.writing import write_records
 from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.groups.smart_groups import create_query_group
 from persistence.lists import ListQuery, read_list, read_record
-from persistence.media.media import place_of_import
-from persistence.media.store import FolderStore
+from persistence.media.store import FolderStore, place_of_import
 from persistence.sql.columns import new_uuid
 from persistence.tables.accounts import workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 HEADER = ["Phone", "Name", "Age", "Lang"]
 

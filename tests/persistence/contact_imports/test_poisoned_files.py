@@ -19,7 +19,7 @@ from persistence.database import Database
 from persistence.leases import MOST_ATTEMPTS
 from persistence.media.store import FolderStore
 from persistence.tables.data_jobs import contact_import
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 SHEET = "xl/worksheets/sheet1.xml"
 TEXTS = "xl/sharedStrings.xml"

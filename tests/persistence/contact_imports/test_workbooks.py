@@ -19,11 +19,11 @@ from persistence.contact_imports.columns import Choice
 from persistence.contact_imports.contact_imports import read_again, start_import
 from persistence.contact_imports.reading import ENCODINGS
 from persistence.database import Database
-from persistence.exports.sheets import CSV, XLSX
+from persistence.exports.kinds import CSV, XLSX
 from persistence.media.store import FolderStore
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.contacts import contact
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.usage.data import ENCODINGS as OFFERED
 from tests.persistence.contact_imports.test_contact_imports import Desk, csv_of
 

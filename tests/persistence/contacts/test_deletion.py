@@ -5,7 +5,7 @@ from sqlalchemy import select
 from persistence.contacts.deletion import delete_contacts
 from persistence.database import Database
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.factories import id_of, make_contact, make_messages
 
 

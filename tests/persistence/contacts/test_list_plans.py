@@ -12,7 +12,7 @@ from persistence.database import Database
 from persistence.lists import ListQuery, ListSpec, fetch_list, fetch_numbered_list
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.poolers import without_settings
 
 MANY = 4_000

@@ -26,7 +26,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import LostRace
 from persistence.lists import ListQuery, read_list
 from persistence.tables.contacts import contact_urn
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.factories import id_of, make_contact
 
 PAIRS = [

@@ -1,15 +1,20 @@
-"""Contacts that are made for URNs without an owner, and contacts who are seen."""
+"""Contacts that are made for URNs without an owner, and contacts who are seen.
+
+Values of fields that may name boundaries.
+"""
 
 from datetime import timedelta
+from typing import Any
 
+import pytest
 from sqlalchemy import select, update
 
 from flows.urns import Urn
-from persistence.contacts.urns import ensure_owners, hold_in_order, note_seen
+from persistence.contacts.urns import ensure_owners, hold_in_order, note_seen, read_place_values
 from persistence.database import Database
 from persistence.stamps import stamped
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, contact_urn
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 
 def test_a_new_urn_keeps_how_it_is_shown_and_only_who_wrote_was_seen(database: Database, workspace: Workspace) -> None:
@@ -53,3 +58,16 @@ def test_who_is_changed_and_seen_in_one_unit_of_work_gets_both_and_one_time(
         (only_seen, None, STOPPED, seen_on),
     ]
     assert len({row.modified_on for row in rows}) == 1 and rows[0].modified_on >= seen_on
+
+
+KINDS = {"note": "text", "state": "state"}
+
+
+@pytest.mark.parametrize("values", [{"note": {"text": "Kigali"}}, {"state": None}, {"note": None, "state": None}, {}])
+def test_boundaries_are_read_only_for_a_value_that_may_name_one(
+    database: Database, workspace: Workspace, statements: list[str], values: dict[str, Any]
+) -> None:
+    with database.reading() as tx:
+        assert read_place_values(tx, workspace, {}, values, KINDS) == values
+
+    assert statements == []

@@ -14,8 +14,7 @@ from persistence.data_requests.person import find_contact_of_person
 from persistence.data_requests.requests import DATA_REQUESTS, create_request
 from persistence.database import Database
 from persistence.lists import ListQuery, read_list
-from persistence.media.media import add_media
-from persistence.media.store import FolderStore
+from persistence.media.store import FolderStore, add_media
 from persistence.sql.columns import new_uuid
 from persistence.tables.data_jobs import (
     contact_import,
@@ -27,9 +26,9 @@ from persistence.tables.data_jobs import (
 )
 from persistence.tables.deliveries import delivery, delivery_attempt, resthook, resthook_event
 from persistence.tables.flows import flow as flow_table
-from persistence.tables.runs import flow_session
+from persistence.tables.flows import flow_session
 from persistence.tables.service import audit_event
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.factories import id_of, make_messages

@@ -41,10 +41,10 @@ from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.data_jobs import export, moved_record, workspace_move
 from persistence.tables.deliveries import delivery
+from persistence.tables.flows import flow_session
 from persistence.tables.messages import media
-from persistence.tables.runs import flow_session
 from persistence.tables.service import archive
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.factories import id_of, make_contact
 from tests.partitions import partitioning
 from tests.persistence.data_requests.clinic import HEARD, MARKS, NAME, NOTED, NUMBER, Clinic

@@ -10,7 +10,7 @@ import pytest
 from persistence.database import Database
 from persistence.definitions.importing import import_definitions
 from persistence.errors import RuleBroken
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.definition_files import read_registration
 
 ANYTHING: list[Any] = [None, 0, -1, 1.5, True, "", "x" * 700, "@(", [], {}, [None], {"uuid": None}, '"\\', "😀", ["a"]]

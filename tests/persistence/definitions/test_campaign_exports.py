@@ -11,7 +11,7 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_event, make_flow
 from tests.definition_files import bring_in as bring_in_file

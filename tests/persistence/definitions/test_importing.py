@@ -9,21 +9,18 @@ from persistence.database import Database
 from persistence.definitions.importing import ImportRefused
 from persistence.errors import LimitReached
 from persistence.fields import create_field
-from persistence.flows.archiving import archive_flow
-from persistence.flows.records import find_flow
+from persistence.flows.records import archive_flow, find_flow
 from persistence.flows.writes import read_revision
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
-from persistence.resthooks.records import find_resthook
+from persistence.resthooks import find_resthook
 from persistence.sql.columns import new_uuid
-from persistence.tables.campaigns import campaign_event
-from persistence.tables.contacts import field, group
+from persistence.tables.campaigns import campaign_event, trigger
+from persistence.tables.contacts import field, group, topic
 from persistence.tables.flows import flow, flow_revision
 from persistence.tables.messages import label
 from persistence.tables.service import global_value
-from persistence.tables.tickets import topic
-from persistence.tables.triggers import trigger
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.definition_files import bring_in, make_definition, make_file, read_registration, say
 
 CHANGES = ("flows", "campaigns", "triggers")

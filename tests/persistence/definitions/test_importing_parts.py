@@ -9,14 +9,12 @@ from persistence.database import Database
 from persistence.definitions.importing import ImportRefused
 from persistence.fields import create_field
 from persistence.sql.columns import new_uuid
-from persistence.tables.campaigns import campaign, campaign_event
+from persistence.tables.campaigns import campaign, campaign_event, trigger, trigger_group
 from persistence.tables.channels import channel
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
-from persistence.tables.triggers import trigger, trigger_group
-from persistence.triggers.records import CATCH_ALL, load_triggers
-from persistence.triggers.writes import NewTrigger, create_trigger
-from persistence.workspaces import Workspace
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger, load_triggers
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 from tests.definition_files import bring_in, make_definition, make_file, read_registration
 from tests.run_rows import add_flow

@@ -13,7 +13,7 @@ from persistence.deliveries.outbox import (
 )
 from persistence.deliveries.settings import name_receiver
 from persistence.tables.deliveries import PENDING, delivery
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from tests.channel_rows import add_channel, add_contact
 
 URL = "https://hooks.example.org:8443/in?key=1"

@@ -6,7 +6,7 @@ from persistence.database import Database
 from persistence.deliveries.receivers import OVERLAP, find_receiver
 from persistence.errors import RecordMissing
 from persistence.tables.channels import channel
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 from tests.run_rows import uuid_of
 from worker.webhooks.signing import ROTATION_OVERLAP

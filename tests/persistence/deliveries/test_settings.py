@@ -17,10 +17,10 @@ from persistence.deliveries.settings import (
 )
 from persistence.errors import RecordMissing
 from persistence.flows.assets import load_asset_rows
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import (
+from persistence.resthooks import (
     create_subscriber,
     delete_subscriber,
+    ensure_resthook,
     list_subscriber_states,
     record_resthook_event,
     switch_on_subscriber,

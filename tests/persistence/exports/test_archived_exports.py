@@ -19,10 +19,9 @@ from persistence.errors import Refused
 from persistence.exports.writing import ArchivesChanged, write_records
 from persistence.media.store import FolderStore
 from persistence.messages.records import FOLDERS
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
+from persistence.tables.flows import flow, flow_run
 from persistence.tables.service import archive
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.factories import id_of, make_contact, make_messages
 from tests.run_rows import add_flow, add_run, uuid_of
 

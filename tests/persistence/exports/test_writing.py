@@ -6,7 +6,7 @@ from persistence.database import Database
 from persistence.exports import writing
 from persistence.exports.kinds import KINDS
 from persistence.exports.writing import find_ids
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.factories import id_of, make_contact
 
 

@@ -25,10 +25,8 @@ from persistence.flow_starts.batches import (
 from persistence.flow_starts.expansion import expand_start, lease_start, list_expanding_workspaces
 from persistence.groups.groups import add_members
 from persistence.tables.contacts import contact, group
-from persistence.tables.flow_starts import flow_start, flow_start_batch
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run, flow_start, flow_start_batch
+from persistence.workspaces.records import Workspace
 from tests.factories import make_named
 from tests.run_rows import add_flow, add_people, add_run, add_start, add_waiting, status_counts, uuid_of
 

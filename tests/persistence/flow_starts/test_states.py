@@ -3,7 +3,7 @@
 from sqlalchemy import select
 
 from persistence.database import Database
-from persistence.tables.flow_starts import IS_BY_USER, IS_PENDING_BATCH, IS_UNFINISHED, flow_start, flow_start_batch
+from persistence.tables.flows import IS_BY_USER, IS_PENDING_BATCH, IS_UNFINISHED, flow_start, flow_start_batch
 
 
 def test_statements_contain_the_words_themselves_as_partial_indexes_need_it(

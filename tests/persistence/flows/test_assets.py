@@ -15,7 +15,7 @@ from persistence.flows.assets import STORED, StoredKind, load_asset_rows, load_p
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import name_key
 from persistence.tables.flows import flow_label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 MINE = new_uuid()
 

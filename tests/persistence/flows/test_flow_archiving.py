@@ -5,14 +5,11 @@ from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.errors import Refused
-from persistence.flows.archiving import archive_flow
-from persistence.flows.records import find_flow
+from persistence.flows.records import archive_flow, find_flow
 from persistence.tables.campaigns import campaign
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run, flow_session
-from persistence.triggers.records import CATCH_ALL, load_triggers
-from persistence.triggers.writes import NewTrigger, create_trigger
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run, flow_session
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger, load_triggers
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.definition_files import bring_in, make_definition, make_file, read_registration
 from tests.run_rows import add_flow, add_people, add_waiting

@@ -5,7 +5,7 @@ from sqlalchemy import select
 from persistence.database import Database
 from persistence.flows.records import add_flow_label, remove_flow_label
 from persistence.tables.flows import flow_label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.run_rows import add_flow
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.definition_files import bring_in, make_definition, make_file, read_registration
 

@@ -12,7 +12,7 @@ from persistence.errors import InvalidInput, Refused
 from persistence.groups.groups import delete_group
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.factories import make_named
 
 

@@ -16,7 +16,7 @@ from persistence.groups.smart_groups import (
 )
 from persistence.leases import GIVEN_UP, MOST_ATTEMPTS
 from persistence.tables.contacts import INITIALIZING, contact, field, group, group_membership
-from persistence.workspace_writes import change_workspace
+from persistence.workspaces.writes import change_workspace
 from tests.channel_rows import add_contact
 
 AGE = "6b6a43fa-a26d-4017-bede-328bcdd5c93b"

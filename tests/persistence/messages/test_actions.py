@@ -17,7 +17,7 @@ from persistence.messages.actions import (
 )
 from persistence.tables.changes import record_stamp
 from persistence.tables.messages import ARCHIVED, DELETED, VISIBLE, label, message, message_label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.running import wait_until
 from tests.factories import make_contact, make_messages, make_named
 

@@ -14,7 +14,7 @@ from persistence.messages.records import APART, MESSAGES, MESSAGES_V1
 from persistence.sql.columns import new_uuid
 from persistence.statements import PREPARED_AFTER
 from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.poolers import without_settings
 from tests.channel_rows import add_channel, add_contact
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.channels.states import IS_GATEWAY
+from persistence.channels.channels import IS_GATEWAY
 from persistence.database import Database
 from persistence.flows.records import add_flow_label
 from persistence.move.contacts import write_contacts
@@ -29,10 +29,9 @@ from persistence.move.runs import write_runs, write_tickets
 from persistence.move.setup import write_channels, write_resthooks, write_subscribers, write_users
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import contact, group, group_membership
-from persistence.tables.flows import flow, flow_label, labeled_flow
+from persistence.tables.flows import flow, flow_label, flow_run, labeled_flow
 from persistence.tables.messages import broadcast
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.move.reading import (
     read_broadcast,
     read_contact,

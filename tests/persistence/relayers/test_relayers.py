@@ -7,7 +7,7 @@ from persistence.database import Database
 from persistence.relayers.relayers import claim_phone, lock_phones
 from persistence.relayers.sync import note_unclaimed_sync
 from persistence.tables.channels import channel
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 
 UNCLAIMED = {"workspace_id": None, "address": None}

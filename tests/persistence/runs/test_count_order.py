@@ -10,7 +10,7 @@ from persistence.database import Database, Transaction
 from persistence.runs.runs import ACTIVE, RunState, save_runs
 from persistence.sessions.sessions import interrupt_contacts
 from persistence.sql.columns import new_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.run_rows import add_flow, add_people, add_waiting, status_counts
 
 MEETING_SECONDS = 1.0

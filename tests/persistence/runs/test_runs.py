@@ -9,10 +9,9 @@ from persistence.database import Database
 from persistence.runs.runs import RunState, save_runs
 from persistence.runs.states import describe_run, read_moment
 from persistence.sql.columns import new_uuid
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.runs import flow_run
+from persistence.tables.flows import flow_run, flow_start
 from persistence.tables.service import workspace_clock
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
 from tests.run_rows import NODE, add_flow, add_run, add_start, status_counts
 

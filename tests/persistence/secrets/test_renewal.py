@@ -4,14 +4,14 @@ import pytest
 from sqlalchemy import Text, select, type_coerce
 
 from persistence.accounts.accounts import read_account, store_account
-from persistence.accounts.mail import SIGN_IN, post
-from persistence.audit.witness import BY_COMMAND, Actor, Witness
+from persistence.accounts.invitations import SIGN_IN, post
+from persistence.audit import BY_COMMAND, Actor, Witness
 from persistence.database import Database
 from persistence.secrets.encryption import KeyRing, SecretKeyChanged
 from persistence.secrets.renewal import BATCH, Renewal, confirm_secret_key, renew_secrets
+from persistence.tables.accounts import account, account_mail
 from persistence.tables.channels import channel
 from persistence.tables.service import audit_event, secret_key_check
-from persistence.tables.sign_ins import account, account_mail
 from testbed.tokens import KEYS, SECRET_KEY
 from tests.accounts import EMAIL, add_person
 from tests.channel_rows import add_channel

@@ -4,8 +4,8 @@ from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.sessions.parking import IS_WAITING
-from persistence.tables.runs import flow_session
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow_session
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
 from tests.run_rows import add_flow, add_waiting
 

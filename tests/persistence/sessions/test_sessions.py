@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import event, select, text, update
 from sqlalchemy.exc import IntegrityError
 
-from persistence.contacts.actions import block_contacts
-from persistence.contacts.actions import interrupt_contacts as interrupt_by_request
+from persistence.contacts.bulk import block_contacts
+from persistence.contacts.bulk import interrupt_contacts as interrupt_by_request
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
@@ -23,9 +23,9 @@ from persistence.sessions.sessions import (
 from persistence.sql.columns import new_uuid
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact
-from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.flows import flow_run, flow_session
 from persistence.tables.service import workspace_clock
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
 from tests.run_rows import add_flow, add_people, add_run, add_waiting, status_counts
 

@@ -15,7 +15,7 @@ from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, fetch_numbered_list
 from persistence.messages.records import MESSAGES_V1
 from persistence.tables.messages import DELETED, message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.conftest import Clock
 from tests.factories import make_contact, make_messages
 

@@ -16,7 +16,7 @@ from persistence.errors import LostRace, RecordMissing, took_too_long
 from persistence.labels import LABELS, create_label
 from persistence.lists import ListQuery, fetch_list
 from persistence.statements import PREPARED_AFTER
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import load_settings
 from testbed.kept_databases import KeptDatabases
 from testbed.poolers import transaction_pooler

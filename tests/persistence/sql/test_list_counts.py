@@ -10,7 +10,7 @@ from persistence.labels import LABELS_V1, create_label
 from persistence.lists import ListQuery, fetch_numbered_list
 from persistence.pages import Page
 from persistence.tables.messages import label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.conftest import Clock
 
 Fetch = Callable[[int], Page]

@@ -8,7 +8,7 @@ from persistence.labels import create_label
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import find_called, find_id
 from persistence.tables.messages import label
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 
 USES = 8
 """Statements that are used more often are prepared on PostgreSQL."""

@@ -15,8 +15,8 @@ from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid
 from persistence.sql.standby import _end_of
 from persistence.tables.service import write_mark
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.metrics import AWAY, BEHIND, FOLLOWER, STANDBY, WRITER, standby_reads
 from relayboard.base.settings import load_settings
 from testbed.databases import open_database

@@ -8,8 +8,7 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import OperationalError
 
 from persistence.groups.groups import OPEN_TICKETS
-from persistence.tables.contacts import contact, group
-from persistence.tables.tickets import ticket, ticket_event, topic
+from persistence.tables.contacts import contact, group, ticket, ticket_event, topic
 from persistence.tickets.actions import NewTicket, choose_tickets, close_tickets, open_ticket, reopen_tickets
 from tests.channel_rows import add_contact
 from tests.ticket_rows import add_ticket

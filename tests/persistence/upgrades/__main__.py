@@ -12,7 +12,7 @@ from persistence.database import Database, Transaction
 from persistence.migrations import newest_revision, upgrade
 from persistence.sql.columns import UtcDateTime, UuidText, new_uuid
 from persistence.tables.complete import metadata
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.tokens import KEYS
 from tests.contract.filled_workspace import fill_workspace
 from tests.persistence.upgrades.rows import read_rows, write_release

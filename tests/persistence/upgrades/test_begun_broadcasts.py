@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from persistence.database import Database
 from persistence.migrations import downgrade, upgrade
 from persistence.tables.messages import broadcast
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.contract.filled_workspace import fill_workspace
 
 HOUR = timedelta(hours=1)

@@ -6,9 +6,9 @@ from sqlalchemy import delete, select, update
 from persistence.database import Database
 from persistence.migrations import downgrade, upgrade
 from persistence.tables.accounts import membership, user
-from persistence.tables.tickets import ticket, ticket_event
+from persistence.tables.contacts import ticket, ticket_event
 from persistence.users import add_member, find_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_contact
 from tests.ticket_rows import add_ticket
 

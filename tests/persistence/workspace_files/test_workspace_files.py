@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.backups.errors import BackupError
 from persistence.backups.writing import restore_backup, write_backup
 from persistence.database import Database
+from persistence.errors import BackupError
 from persistence.media.store import FolderStore
 from persistence.migrations import current_revision, upgrade
 from persistence.tables.channels import channel
 from persistence.tables.service import archive
 from persistence.workspace_files.reading import BadWorkspaceFile, _Reading, read_workspace
 from persistence.workspace_files.writing import write_workspace
-from persistence.workspaces import Workspace, find_workspace_by_uuid
+from persistence.workspaces.records import Workspace, find_workspace_by_uuid
 from relayboard.base.settings import Settings
 from testbed.tokens import KEYS, make_token
 from tests.api import Api

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.cli import main
 
 

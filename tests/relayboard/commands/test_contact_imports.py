@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from persistence.media.media import finish_received
-from persistence.media.store import FolderStore
-from persistence.workspace_writes import create_workspace
+from persistence.media.store import FolderStore, finish_received
+from persistence.workspaces.writes import create_workspace
 from relayboard.cli import main
 from relayboard.commands import contact_imports
 from testbed.databases import open_database

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from persistence.broadcasts.expansion import expand_next
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.cli import main
 from testbed.databases import open_database
 

@@ -14,7 +14,7 @@ from persistence.database import Database
 from persistence.flows.records import list_all_flows
 from persistence.globals import create_global
 from persistence.sql.columns import new_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.cli import main
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, say
 

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from persistence.database import Database
 from persistence.tables.flows import flow
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.definition_files import REGISTRATION, bring_in, make_definition, make_file, read_registration
 from tests.relayboard.commands.conftest import Command

@@ -7,11 +7,10 @@ from persistence.channels.channels import find_channels_named
 from persistence.contacts.owners import find_contacts_called
 from persistence.database import Database
 from persistence.fields import create_field
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.tables.accounts import user
 from persistence.users import add_member, remove_member
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.commands.naming import resolve_name
 from relayboard.commands.output import CommandFailed
 from tests.api import Api

@@ -10,11 +10,11 @@ import pytest
 
 from persistence.backups.copying import copy_database
 from persistence.backups.writing import restore_backup, write_backup
-from persistence.boundaries.boundaries import read_features, store_boundaries
+from persistence.boundaries import read_features, store_boundaries
 from persistence.database import Database
 from persistence.definitions.importing import import_definitions
 from persistence.media.store import open_store
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.base.progress import listening, report
 from relayboard.base.settings import Settings
 from relayboard.commands.progress import show_progress

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.tables.flow_starts import flow_start
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow_start
+from persistence.workspaces.records import Workspace
 from tests.run_rows import add_flow, add_start, uuid_of
 
 Run = Callable[..., tuple[int, Any]]

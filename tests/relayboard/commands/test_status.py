@@ -8,8 +8,8 @@ import sys
 import pytest
 from rich.console import Console
 
-from persistence.backlog import Backlog, ChannelQueue, Waiting
-from persistence.diagnosis import list_heartbeats
+from persistence.service.backlog import Backlog, ChannelQueue, Waiting
+from persistence.service.diagnosis import list_heartbeats
 from relayboard.base.version import program_version
 from relayboard.cli import main
 from relayboard.commands.status import duration_text, show

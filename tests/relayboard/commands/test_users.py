@@ -15,7 +15,7 @@ from persistence.migrations import upgrade
 from persistence.users import add_member, find_member
 from persistence.workspace_files.reading import read_workspace
 from persistence.workspace_files.writing import write_workspace
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import load_settings
 from relayboard.cli import main
 from testbed.databases import open_database

@@ -3,8 +3,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import insert, select
 
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import webhook_trouble
 from testbed.tokens import SECRET_KEY

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from persistence.database import Database
 from persistence.groups.smart_groups import create_query_group
 from persistence.tables.contacts import INITIALIZING, READY, group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.cli import main
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from sqlalchemy import create_engine, text
 
-from persistence.diagnosis import DEFAULTS
 from persistence.migrations.part_indexes import PART_INDEXES
+from persistence.service.diagnosis import DEFAULTS
 from tests.relayboard.doctor.patients import Patient, examine, own_postgres
 
 

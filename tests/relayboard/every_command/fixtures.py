@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.databases import open_database
 from testbed.running import RunningService
 from testbed.servers import postgres_database

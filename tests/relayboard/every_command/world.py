@@ -15,10 +15,9 @@ from sqlalchemy import select
 
 from persistence.accounts.invitations import invite
 from persistence.accounts.sign_ins import Browser, create_sign_in
-from persistence.boundaries.boundaries import read_features, store_boundaries
-from persistence.broadcasts.form import read_form
-from persistence.broadcasts.records import BROADCASTS
-from persistence.broadcasts.writes import create_broadcast
+from persistence.boundaries import read_features, store_boundaries
+from persistence.broadcasts.expansion import read_form
+from persistence.broadcasts.records import BROADCASTS, create_broadcast
 from persistence.channels.channels import create_gateway, set_channel_webhook
 from persistence.channels.settings import new_gateway_secret
 from persistence.classifiers import CLASSIFIERS, create_classifier
@@ -34,30 +33,27 @@ from persistence.media.store import FolderStore
 from persistence.messages.outgoing import NO_ROUTE, Draft, Route, create_outgoing
 from persistence.messages.records import MESSAGES
 from persistence.optins import OPTINS, create_optin
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.sql.columns import new_uuid
+from persistence.tables.accounts import invitation, sign_in
+from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel
-from persistence.tables.contacts import contact, group
+from persistence.tables.contacts import contact, group, topic
 from persistence.tables.data_jobs import COMPLETED, READY, contact_import, imported_contact
 from persistence.tables.deliveries import FAILED
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
-from persistence.tables.sign_ins import invitation, sign_in
-from persistence.tables.tickets import topic
-from persistence.tables.triggers import trigger
+from persistence.tables.flows import flow, flow_start
 from persistence.templates import TEMPLATES, Translation, set_translation
 from persistence.ticketers import TICKETERS, create_ticketer
 from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.tickets.records import TICKETS
 from persistence.tokens import create_token, public_part
 from persistence.topics import create_topic
-from persistence.triggers.form import TriggerForm, read_trigger_form
-from persistence.triggers.writes import create_trigger
+from persistence.triggers.records import create_trigger
+from persistence.triggers.schedules import TriggerForm, read_trigger_form
 from persistence.users import add_member, find_member
 from persistence.workspace_files.writing import write_workspace
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import load_settings
 from relayboard.phone.phone import HttpTransport, Phone
 from testbed.running import RunningService

@@ -10,8 +10,8 @@ import pytest
 from persistence.database import Database
 from persistence.media.store import FolderStore
 from persistence.move.moves import Move, open_move
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from relayboard.move.mover import Mover
 from relayboard.move.progress import Progress
 from relayboard.move.source import Source

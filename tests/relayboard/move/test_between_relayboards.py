@@ -13,11 +13,11 @@ from persistence.lists import ListSpec
 from persistence.messages.actions import add_label
 from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
+from persistence.tables.campaigns import trigger
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import label
 from persistence.tables.service import archive
-from persistence.tables.triggers import trigger
 from relayboard.move.verifying import Verifier
 from testbed.running import RunningService
 from tests.definition_files import bring_in, read_registration

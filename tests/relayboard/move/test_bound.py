@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import select
 
 from persistence.campaigns.records import CAMPAIGN_EVENTS, CAMPAIGNS
-from persistence.groups.records import GROUPS
+from persistence.groups.groups import GROUPS
 from persistence.move.moves import find_move, list_notes
-from persistence.tables.triggers import trigger
+from persistence.tables.campaigns import trigger
 from persistence.templates import TEMPLATES
 from relayboard.move.report import build_report
 from relayboard.move.verifying import Verifier

@@ -9,7 +9,7 @@ import pytest
 
 from persistence.database import Database
 from persistence.move.moves import find_move
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from relayboard.cli import main
 from testbed.tokens import SECRET_KEY, make_token
 from tests.relayboard.move.other_server import TOKEN, OtherServer

@@ -8,15 +8,15 @@ from persistence.broadcasts.records import BROADCASTS
 from persistence.campaigns.records import CAMPAIGNS
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.contacts.records import CONTACTS
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS
 from persistence.flows.records import FLOWS
-from persistence.groups.records import GROUPS
+from persistence.groups.groups import GROUPS
 from persistence.labels import LABELS
 from persistence.messages.records import MESSAGES
 from persistence.runs.records import RUNS
 from persistence.tables.changes import conversation
 from persistence.tables.deliveries import delivery
-from persistence.tables.runs import flow_session
+from persistence.tables.flows import flow_session
 from persistence.tickets.records import TICKETS
 from tests.relayboard.move.listing import listed
 from tests.relayboard.move.other_workspace import FLOW, contact, message, run, time, uid

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from persistence.groups.records import GROUPS
+from persistence.groups.groups import GROUPS
 from persistence.move.moves import TRIGGER, find_move, list_notes
+from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel
 from persistence.tables.data_jobs import workspace_move
-from persistence.tables.triggers import trigger
 from relayboard.cli import main
 from relayboard.move.source import Source, SourceFailed
 from tests.channel_rows import add_channel

@@ -9,9 +9,9 @@ import pytest
 from persistence.broadcasts.records import BROADCASTS
 from persistence.campaigns.records import CAMPAIGNS
 from persistence.contacts.records import CONTACTS
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS
 from persistence.flows.records import FLOWS
-from persistence.groups.records import GROUPS
+from persistence.groups.groups import GROUPS
 from persistence.labels import LABELS
 from persistence.lists import ListQuery, read_list
 from persistence.messages.records import MESSAGES

@@ -9,15 +9,14 @@ from persistence.broadcasts.records import BROADCASTS
 from persistence.campaigns.records import CAMPAIGN_EVENTS as EVENTS
 from persistence.contacts.records import CONTACTS
 from persistence.fields import FIELDS
-from persistence.flow_starts.records import STARTS
+from persistence.flow_starts.flow_starts import STARTS
 from persistence.flows.records import FLOWS
 from persistence.globals import GLOBALS
-from persistence.groups.groups import create_group
-from persistence.groups.records import GROUPS
+from persistence.groups.groups import GROUPS, create_group
 from persistence.labels import LABELS
 from persistence.messages.records import MESSAGES
 from persistence.move.moves import find_move, list_notes
-from persistence.resthooks.records import RESTHOOKS
+from persistence.resthooks import RESTHOOKS
 from persistence.runs.records import RUNS
 from persistence.tables.service import boundary
 from persistence.tickets.records import TICKETS

@@ -5,14 +5,15 @@ import pytest
 from flows.definition.exports import Dependencies
 from flows.numbers import NUMBER_FORMATS
 from openapi.bundle import bundle
-from persistence import classifiers, fields, templates, ticketers, tokens, users, workspaces
+from persistence import classifiers, fields, templates, ticketers, tokens, users
 from persistence.channels import health
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.contacts import merging
-from persistence.policies import policy_of
 from persistence.tables import deliveries
 from persistence.tables.complete import metadata
+from persistence.tables.policies import policy_of
 from persistence.triggers import records, schedules
+from persistence.workspaces.records import BY_COUNTRY, DATE_STYLES
 from relayboard.usage import values
 
 AUDITED = [rule for each in metadata.sorted_tables if (rule := policy_of(each).audited) is not None]
@@ -34,8 +35,8 @@ SAME = {
     "REPEATS": schedules.REPEATS,
     "CALL_OUTCOMES": (health.ACCEPTED, health.REFUSED_CALL, health.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,
-    "DATE_STYLES": workspaces.DATE_STYLES,
-    "NUMBER_FORMATS": (workspaces.BY_COUNTRY, *NUMBER_FORMATS),
+    "DATE_STYLES": DATE_STYLES,
+    "NUMBER_FORMATS": (BY_COUNTRY, *NUMBER_FORMATS),
     "DEPENDENCIES": [each.value for each in Dependencies],
     "DELIVERY_STATUSES": [deliveries.PENDING, deliveries.DELIVERED, deliveries.FAILED],
     "SIGNATURES": [deliveries.SYMMETRIC, deliveries.ED25519],

@@ -25,7 +25,7 @@ from persistence.stamps import ERRORS
 from persistence.tables.changes import day_count
 from persistence.tables.channels import channel, gateway_call
 from persistence.tables.messages import gateway_send, message
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.gateways import THREE_PARTS, add_gateway, queue_messages, states_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until

@@ -7,19 +7,17 @@ import pytest
 from sqlalchemy import insert, select
 
 from flows.urns import Urn
-from persistence.audience import Audience
+from persistence.contacts.audience import Audience
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.flow_starts.flow_starts import NewStart, create_start
 from persistence.messages.incoming import Received, store_received
-from persistence.messages.states import OUTGOING, QUEUED, SENT
 from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import API
-from persistence.tables.flows import flow
-from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.tables.flows import API, flow
+from persistence.tables.messages import OUTGOING, QUEUED, SENT, message
+from persistence.workspaces.records import Workspace
 from tests.channel_rows import add_channel
 from tests.conftest import Clock
 from worker.callers import Finished

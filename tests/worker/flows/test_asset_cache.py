@@ -4,9 +4,9 @@ import pytest
 
 from flows.definition import DefinitionError
 from flows.places import find_named
-from persistence.boundaries.boundaries import add_alias, read_features, store_boundaries
+from persistence.boundaries import add_alias, read_features, store_boundaries
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.boundary_files import RWANDA
 from tests.conftest import Clock

@@ -10,8 +10,7 @@ from persistence.contacts.writes import ContactChange, change_contact
 from persistence.groups.groups import add_members
 from persistence.sql.columns import new_uuid
 from persistence.tables.contacts import contact, group
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
+from persistence.tables.flows import flow, flow_run
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.campaign_rows import fired, make_campaign, make_event, make_group, scheduled
 from tests.factories import make_field

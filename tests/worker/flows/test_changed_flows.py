@@ -10,12 +10,10 @@ from sqlalchemy import insert, update
 
 from persistence.contacts.leases import acquire_leases
 from persistence.flow_starts.expansion import expand_start, lease_start
-from persistence.flows.archiving import archive_flow
+from persistence.flows.records import archive_flow
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow, flow_revision
+from persistence.tables.flows import flow, flow_revision, flow_run, flow_session, flow_start
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session
 from persistence.triggers.records import KEYWORD
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.conftest import Clock

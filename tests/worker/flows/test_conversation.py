@@ -21,18 +21,15 @@ from persistence.database import Database
 from persistence.lists import ListQuery, read_list
 from persistence.media.store import MediaStore, open_store
 from persistence.relayers.relayers import release_channels
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_run, flow_session, flow_start
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session
 from persistence.workspace_files.reading import read_workspace
 from persistence.workspace_files.writing import write_workspace
-from persistence.workspaces import find_workspace_by_uuid
+from persistence.workspaces.records import find_workspace_by_uuid
 from relayboard.base.settings import Settings
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from testbed.tokens import KEYS

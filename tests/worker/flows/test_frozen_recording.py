@@ -10,10 +10,9 @@ from sqlalchemy.exc import OperationalError
 
 from persistence.contacts.leases import LEASE
 from persistence.database import Transaction
-from persistence.messages.handling import finish_messages
+from persistence.messages.incoming import finish_messages
 from persistence.tables.flows import flow
-from persistence.triggers.records import CATCH_ALL
-from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.running import wait_until
 from tests.conftest import Clock

@@ -4,8 +4,8 @@ from sqlalchemy import update
 
 from persistence.contacts.leases import LEASE, ContactLeases, acquire_leases, put_back
 from persistence.tables.contacts import contact
+from persistence.tables.flows import flow_run, flow_session, parked_sprint
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session, parked_sprint
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from tests.worker.flows.test_parked import answer, calling

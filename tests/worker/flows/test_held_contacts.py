@@ -9,7 +9,7 @@ from sqlalchemy import text
 from persistence.contacts import leases
 from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database, Transaction
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.run_rows import add_people

@@ -7,10 +7,9 @@ import pytest
 from sqlalchemy import select
 
 from persistence.globals import change_global
-from persistence.tables.contacts import contact, group, group_membership
+from persistence.tables.contacts import contact, group, group_membership, ticket, topic
 from persistence.tables.deliveries import resthook_event
-from persistence.tables.runs import flow_run
-from persistence.tables.tickets import ticket, topic
+from persistence.tables.flows import flow_run
 from tests.definition_files import bring_in, read_registration
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving

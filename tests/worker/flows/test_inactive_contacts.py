@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import update
 
 from persistence.tables.contacts import contact
+from persistence.tables.flows import flow_run, flow_session
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session
 from persistence.triggers.records import CATCH_ALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api

@@ -6,7 +6,7 @@ import pytest
 
 from flows.engine import Contact
 from flows.environment import Environment
-from persistence.tables.triggers import FIRST_WORD, ONLY_WORD
+from persistence.tables.campaigns import FIRST_WORD, ONLY_WORD
 from persistence.triggers.records import CATCH_ALL, KEYWORD, NEW_CONVERSATION, Trigger
 from worker.flows.incoming import choose_keyword_trigger, choose_trigger, message_kinds
 

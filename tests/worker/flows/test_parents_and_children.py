@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from persistence.flows.archiving import archive_flow
+from persistence.flows.records import archive_flow
 from persistence.tables.contacts import contact
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.flows import flow, flow_run, flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
 from tests.conftest import Clock

@@ -11,15 +11,11 @@ from persistence.contacts.leases import acquire_leases
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.incoming import Received, store_received
-from persistence.messages.states import OUTGOING
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
-from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, parked_sprint
-from persistence.triggers.records import KEYWORD
-from persistence.triggers.writes import NewTrigger, create_trigger
-from persistence.workspace_writes import create_workspace
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run, flow_start, parked_sprint
+from persistence.tables.messages import OUTGOING, message
+from persistence.triggers.records import KEYWORD, NewTrigger, create_trigger
+from persistence.workspaces.records import Workspace
+from persistence.workspaces.writes import create_workspace
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until

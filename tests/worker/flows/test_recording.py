@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, select
 
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run, flow_session
+from persistence.tables.flows import flow, flow_run, flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.conftest import Clock
 from tests.worker.flows.conftest import Stage

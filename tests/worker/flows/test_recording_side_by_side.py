@@ -7,13 +7,11 @@ from sqlalchemy import func, select
 
 from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.database import Database
-from persistence.flows.archiving import archive_flow
-from persistence.flows.records import find_archived
+from persistence.flows.records import archive_flow, find_archived
 from persistence.runs.runs import WAITING, RunState, save_runs
 from persistence.sql.columns import new_uuid
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_run
+from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
 from tests.definition_files import bring_in, make_definition, make_file, say

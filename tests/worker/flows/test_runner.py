@@ -8,7 +8,7 @@ import pytest
 
 from persistence.contacts.leases import acquire_leases
 from persistence.database import Database
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.patience import PATIENCE_SECONDS
 from tests.channel_rows import add_contact
 from tests.conftest import Clock

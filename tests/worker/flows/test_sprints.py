@@ -12,7 +12,7 @@ from flows import start
 from flows.clock import SYSTEM_CLOCK
 from persistence.groups.smart_groups import create_query_group
 from persistence.tables.accounts import workspace as workspaces
-from persistence.tables.runs import flow_session
+from persistence.tables.flows import flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from worker.flows import sprints

@@ -11,8 +11,8 @@ from persistence.database import Database
 from persistence.runs.runs import WAITING
 from persistence.sessions.sessions import SessionState, interrupt_contacts, save_sessions
 from persistence.sql.columns import new_uuid
-from persistence.tables.runs import flow_run
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow_run
+from persistence.workspaces.records import Workspace
 from testbed.flow_rows import store_flow
 from tests.run_rows import add_people
 from tests.unknown_tables import OF_TABLE, unknown_table

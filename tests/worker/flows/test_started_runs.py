@@ -12,11 +12,8 @@ from persistence.contacts.leases import acquire_leases, lock_leased
 from persistence.flow_starts.batches import find_batch, interrupt_start
 from persistence.flow_starts.expansion import expand_start, lease_start
 from persistence.stamps import stamped
-from persistence.tables.contacts import contact
-from persistence.tables.flow_starts import flow_start, flow_start_batch
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_run
-from persistence.tables.tickets import ticket
+from persistence.tables.contacts import contact, ticket
+from persistence.tables.flows import flow, flow_run, flow_start, flow_start_batch
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.api import Api
 from tests.conftest import Clock

@@ -4,8 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from persistence.tables.flows import flow_run, flow_session
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run, flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.api import Api
 from tests.conftest import Clock

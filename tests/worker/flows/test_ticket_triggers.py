@@ -5,11 +5,9 @@ from typing import Any
 from sqlalchemy import select
 
 from persistence.groups.groups import add_members, create_group
-from persistence.tables.flow_starts import flow_start
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_start
 from persistence.tickets.actions import choose_tickets, close_tickets
-from persistence.triggers.records import TICKET
-from persistence.triggers.writes import NewTrigger, create_trigger
+from persistence.triggers.records import TICKET, NewTrigger, create_trigger
 from testbed.flow_rows import definition, node, say, store_flow
 from tests.ticket_rows import add_ticket
 from tests.worker.flows.conftest import Stage

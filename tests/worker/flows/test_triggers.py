@@ -8,13 +8,12 @@ from sqlalchemy import insert, select
 from persistence.database import Database
 from persistence.groups.groups import add_members, create_group
 from persistence.sql.columns import new_uuid
+from persistence.tables.campaigns import trigger, trigger_group
 from persistence.tables.channels import channel_event
-from persistence.tables.flows import flow
+from persistence.tables.flows import flow, flow_run
 from persistence.tables.messages import message
-from persistence.tables.runs import flow_run
-from persistence.tables.triggers import trigger, trigger_group
 from persistence.triggers.records import CATCH_ALL, INCOMING_CALL, KEYWORD, MISSED_CALL, NEW_CONVERSATION
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from tests.worker.flows.conftest import Stage
 from worker.flows import incoming

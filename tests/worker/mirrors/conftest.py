@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from persistence.database import Database, utc_now
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.databases import open_database
 from testbed.tokens import make_token
 from tests.api import Api

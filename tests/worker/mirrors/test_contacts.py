@@ -7,7 +7,7 @@ import pytest
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.groups.smart_groups import create_query_group
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
 from worker.jobs import begin_groups

@@ -13,7 +13,7 @@ from persistence.database import Database
 from persistence.definitions.importing import import_definitions
 from persistence.groups.smart_groups import create_query_group
 from persistence.tables.contacts import contact
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api
 from tests.factories import make_field

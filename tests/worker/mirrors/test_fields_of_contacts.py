@@ -12,7 +12,7 @@ from persistence import statements
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.fields import change_field, create_field, delete_field
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import id_of, make_contact, make_field
 

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.definitions.importing import import_definitions
-from persistence.flows.archiving import archive_flow
-from persistence.flows.records import add_flow_label, remove_flow_label, set_ignores_triggers
+from persistence.flows.records import add_flow_label, archive_flow, remove_flow_label, set_ignores_triggers
 from persistence.tables.flows import flow
 from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api

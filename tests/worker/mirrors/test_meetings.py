@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from persistence.tables.flows import flow
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.contract.services import serve
 from tests.factories import make_contact, make_field, make_messages

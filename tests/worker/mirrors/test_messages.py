@@ -8,11 +8,10 @@ from sqlalchemy import update
 
 from persistence.database import Database, Transaction, utc_now
 from persistence.messages.outgoing import UNSENT_FOR, fail_old_messages
-from persistence.messages.states import QUEUED
 from persistence.relayers.relayers import release_channels
 from persistence.tables.channels import channel
-from persistence.tables.messages import message
-from persistence.workspaces import Workspace
+from persistence.tables.messages import QUEUED, message
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.factories import make_contact, make_messages
 from tests.phones import claimed_phone

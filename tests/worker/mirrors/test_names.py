@@ -19,7 +19,7 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
 from persistence.tables.messages import message
 from persistence.templates import Translation, set_translation
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.flow_rows import uuid_of
 from testbed.tokens import make_token
 from tests.api import Api

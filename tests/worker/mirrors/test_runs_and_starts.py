@@ -11,11 +11,10 @@ from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions
 from persistence.flow_starts.batches import interrupt_start
 from persistence.flow_starts.expansion import lease_start
-from persistence.flows.archiving import archive_flow
+from persistence.flows.records import archive_flow
 from persistence.tables.contacts import contact
-from persistence.tables.flows import flow
-from persistence.tables.runs import flow_session
-from persistence.workspaces import Workspace
+from persistence.tables.flows import flow, flow_session
+from persistence.workspaces.records import Workspace
 from testbed.flow_rows import ask, definition, say, uuid_of
 from tests.api import Api
 from tests.worker.flows.conftest import Stage

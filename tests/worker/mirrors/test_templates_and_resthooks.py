@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 
 from persistence.database import Database
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import end_subscriptions
+from persistence.resthooks import end_subscriptions, ensure_resthook
 from persistence.templates import Translation, set_translation
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.worker.mirrors.client import Listed, check_change, check_mirrors

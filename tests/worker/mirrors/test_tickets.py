@@ -9,7 +9,7 @@ from sqlalchemy import select
 from persistence.accounts.accounts import change_names
 from persistence.database import Database, Transaction
 from persistence.tables.accounts import user
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.tokens import make_token
 from tests.api import Api
 from tests.factories import id_of, make_contact

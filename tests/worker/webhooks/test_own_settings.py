@@ -9,8 +9,7 @@ from persistence.deliveries.leases import lease_within_paces, list_due_receivers
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.receivers import rotate_secret, write_receiver
 from persistence.deliveries.settings import Endpoint
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber, record_resthook_event
+from persistence.resthooks import create_subscriber, ensure_resthook, record_resthook_event
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, delivery_attempt, webhook_receiver
 from tests.channel_rows import add_channel

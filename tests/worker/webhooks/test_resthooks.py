@@ -6,8 +6,7 @@ from sqlalchemy import select, text
 from persistence.deliveries.outbox import Ledger
 from persistence.deliveries.receivers import read_subscriber_secret, rotate_subscriber_secret
 from persistence.errors import RecordMissing
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber, record_resthook_event
+from persistence.resthooks import create_subscriber, ensure_resthook, record_resthook_event
 from persistence.tables.deliveries import resthook_subscriber
 from tests.worker.receivers import Reply, receiving
 from worker.webhooks.signing import is_signed

@@ -28,7 +28,7 @@ from persistence.contacts.owners import find_owners
 from persistence.database import Database
 from persistence.deliveries.receivers import find_subscriber_signer
 from persistence.sql.columns import new_uuid
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from worker.flows.services.email import FlowEmail
 from worker.http.responses import SendFailed
 from worker.http.safe_http import HttpResponse

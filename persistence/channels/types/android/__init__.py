@@ -1,5 +1,5 @@
 """Android phones that relay SMS. Their requests are in the relayer protocol: `handlers/relay/`."""
 
-from persistence.channels.types.declaration import ChannelType
+from persistence.channels.types import ChannelType
 
 TYPE = ChannelType("android", schemes=("tel",), is_relayer=True)

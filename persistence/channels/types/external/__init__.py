@@ -1,7 +1,7 @@
 """HTTP gateways of any provider: a template describes the requests to them."""
 
 from flows.urn_schemes import SCHEMES
-from persistence.channels.types.declaration import ChannelType, Setting
+from persistence.channels.types import ChannelType, Setting
 
 PART_LENGTH = 160
 

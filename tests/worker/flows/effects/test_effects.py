@@ -10,13 +10,11 @@ from persistence.contacts.urns import ensure_owners
 from persistence.fields import create_field
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
-from persistence.resthooks.subscribers import record_resthook_event
+from persistence.resthooks import record_resthook_event
 from persistence.tables.accounts import user
-from persistence.tables.contacts import contact, contact_urn, field, group
-from persistence.tables.flow_starts import flow_start
+from persistence.tables.contacts import contact, contact_urn, field, group, ticket, ticket_event, topic
+from persistence.tables.flows import flow_run, flow_session, flow_start
 from persistence.tables.messages import broadcast, label
-from persistence.tables.runs import flow_run, flow_session
-from persistence.tables.tickets import ticket, ticket_event, topic
 from persistence.topics import create_topic
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from testbed.tokens import make_token

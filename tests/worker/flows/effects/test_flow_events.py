@@ -13,7 +13,7 @@ from persistence.channels.channels import set_channel_webhook
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database
 from persistence.messages.incoming import Received, store_received
-from persistence.resthooks.records import ensure_resthook
+from persistence.resthooks import ensure_resthook
 from persistence.tables.accounts import workspace as workspaces
 from persistence.tables.channels import channel
 from persistence.tables.deliveries import delivery, resthook_event

@@ -9,10 +9,9 @@ from sqlalchemy import select
 
 from flows.engine import Session
 from persistence.database import Database
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.tables.deliveries import delivery, resthook, resthook_event, resthook_subscriber
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from tests.flows.engine.playing import as_read, node, play
 from worker.flows.effects import Recording, trigger_resthooks
 from worker.flows.sprints import SprintEvent

@@ -3,7 +3,7 @@
 from typing import Any
 
 from persistence.sql.columns import new_uuid
-from persistence.tables.flow_starts import flow_start
+from persistence.tables.flows import flow_start
 from testbed.flow_rows import definition, node, say, store_flow
 from tests.flows.engine import playing
 from tests.worker.flows.conftest import Stage

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import select
 
 from persistence.sql.columns import new_uuid
-from persistence.tables.tickets import ticket, ticket_event
+from persistence.tables.contacts import ticket, ticket_event
 from persistence.users import add_member
-from persistence.workspace_writes import create_workspace
+from persistence.workspaces.writes import create_workspace
 from tests.flows.engine.playing import node, play
 from tests.worker.flows.conftest import Stage
 from worker.flows.effects import Recording, open_tickets

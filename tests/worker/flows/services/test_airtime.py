@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from persistence.tables.runs import flow_session
+from persistence.tables.flows import flow_session
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from testbed.set_by_name import by_name
 from tests.worker.flows.conftest import Stage

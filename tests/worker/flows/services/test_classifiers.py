@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import select
 
 from persistence.classifiers import create_classifier
-from persistence.tables.runs import flow_run
+from persistence.tables.flows import flow_run
 from persistence.tables.service import classifier
 from testbed.flow_rows import definition, say, store_flow, uuid_of
 from testbed.set_by_name import by_name

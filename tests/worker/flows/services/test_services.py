@@ -8,12 +8,11 @@ import pytest
 from sqlalchemy import select, update
 
 from flows.urns import Urn
-from persistence.resthooks.records import ensure_resthook
-from persistence.resthooks.subscribers import create_subscriber
+from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.deliveries import delivery, resthook_event, resthook_subscriber
-from persistence.tables.runs import flow_run
+from persistence.tables.flows import flow_run
 from testbed.flow_rows import ask, definition, node, say, store_flow, uuid_of
 from tests.worker.flows.conftest import Stage
 from tests.worker.receivers import Receiver, Reply, receiving

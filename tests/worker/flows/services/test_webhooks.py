@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from flows.engine.services import WebhookReply, WebhookRequest
-from persistence.workspaces import Workspace
+from persistence.workspaces.records import Workspace
 from testbed.set_by_name import by_name
 from tests.worker.conftest import ON_SQLITE
 from tests.worker.flows.service_settings import with_settings

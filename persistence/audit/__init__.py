@@ -1,1 +1,0 @@
-"""Who changed what: the audit log."""

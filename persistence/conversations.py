@@ -1,0 +1,229 @@
+"""Conversations: contacts with their last message, newest first.
+
+Keeps the conversations of contacts up to date, and marks them as read.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    FromClause,
+    Select,
+    case,
+    delete,
+    func,
+    literal,
+    select,
+    true,
+)
+
+from persistence.contacts.queries import match_query
+from persistence.database import Transaction, upsert
+from persistence.labels import find_label
+from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
+from persistence.messages.records import FOLDERS, MESSAGE_FIELDS, labels_of_message
+from persistence.messages.records import SOURCE as MESSAGES_WITH_NAMES
+from persistence.pages import Order
+from persistence.records import Record, optional
+from persistence.runs.records import first_urn
+from persistence.sql.due_work import beside_index
+from persistence.stamps import INBOX, Changes, Unread
+from persistence.statements import among, statement
+from persistence.tables.changes import conversation
+from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.flows import flow
+from persistence.tables.messages import DELETED, message, message_label
+from persistence.tokens import check_area
+
+URN = first_urn(contact_urn.c.scheme + literal(":", literal_execute=True) + contact_urn.c.path)
+
+current_flow = flow.alias("current_flow")
+"""The flow in which the contact waits; the message has its own."""
+SOURCE = MESSAGES_WITH_NAMES.join(
+    conversation,
+    (conversation.c.message_id == message.c.id) & (conversation.c.workspace_id == message.c.workspace_id),
+).outerjoin(current_flow, current_flow.c.id == contact.c.current_flow_id)
+
+COUNTED = 100
+"""Unread messages are counted among so many last messages of a contact."""
+
+
+def _record(*, masked: bool = False) -> Record:
+    shown = MESSAGE_FIELDS | {"labels": labels_of_message(conversation.c.message_id)}
+    return Record(
+        {
+            "uuid": contact.c.uuid,
+            "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
+            "urn": None if masked else URN,
+            "unread_count": conversation.c.unread_count,
+            "has_open_ticket": contact.c.open_ticket_count > 0,
+            "flow": optional(current_flow.c.id, {"uuid": current_flow.c.uuid, "name": current_flow.c.name}),
+            "last_message": Record(shown | {"urn": None} if masked else shown),
+            "last_on": conversation.c.last_on,
+        }
+    )
+
+
+def _in_folder(_query: ListQuery, folder: str) -> Condition:
+    return conversation.c.folder == (folder.lower() if folder.lower() in FOLDERS else "none")
+
+
+def _with_label(query: ListQuery, reference: str) -> Condition:
+    label_id = find_label(query.tx, query.workspace.id, reference)
+    labeled = select(message.c.contact_id).join(message_label, message_label.c.message_id == message.c.id)
+    return conversation.c.contact_id.in_(
+        labeled.where(message.c.workspace_id == query.workspace.id, message_label.c.label_id == label_id)
+    )
+
+
+def _matching(query: ListQuery, text: str) -> Condition:
+    check_area(query.areas, "contacts")
+    matches = match_query(query.tx, query.workspace, text, "search", for_agent=query.is_agent)
+    return conversation.c.contact_id.in_(select(contact.c.id).where(matches))
+
+
+def _unread(_query: ListQuery, unread: bool) -> list[Condition]:
+    """False is not a filter."""
+    return [conversation.c.is_unread] if unread else []
+
+
+CONVERSATIONS = ListSpec(
+    conversation,
+    _record(),
+    Order(conversation.c.last_on, conversation.c.id),
+    source=SOURCE,
+    masked=_record(masked=True),
+    filters={
+        "contact": belongs_to(conversation.c.contact_id, contact),
+        "folder": _in_folder,
+        "label": _with_label,
+        "search": _matching,
+        "unread": _unread,
+    },
+)
+
+
+def write_conversations(
+    tx: Transaction, workspace_id: int, contacts: Mapping[int, Unread], came: Mapping[int, int]
+) -> None:
+    """Writes the conversations of these contacts anew, and counts the unread messages of those who may have others than
+    before; a statement for each kind. The workspace's clock is locked. `came` says how many messages came into the
+    inbox, by contact.
+    """
+    for kind in sorted(set(contacts.values()), reverse=True):
+        theirs = sorted(contact_id for contact_id, found in contacts.items() if found == kind)
+        most = max(came[contact_id] for contact_id in theirs) if kind == Unread.MORE else 0
+        _store.run(tx, workspace_id, theirs, most, kind=kind)
+
+
+def end_conversations(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Those of these contacts whose last message was deleted keep no conversation."""
+    if contact_ids:
+        _end.run(tx, workspace_id, contact_ids)
+
+
+def mark_read(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Nothing in these conversations is unread any more, up to the newest message that is visible now."""
+    tx.before_commit(Changes).hold_clock(workspace_id)
+    tx.flush()
+    rows = conversation.c
+    newest = _newest(workspace_id, func.max(message.c.id), rows.contact_id)
+    mine = (rows.workspace_id == workspace_id) & rows.contact_id.in_(contact_ids)
+    values: dict[str, Any] = {"read_id": func.coalesce(newest, rows.read_id), "unread_count": 0, "is_unread": False}
+    tx.execute(conversation.update().where(mine).values(**values))
+
+
+def count_unread(
+    workspace_id: int,
+    contact_id: ColumnElement[Any],
+    read_id: ColumnElement[Any],
+    most: ColumnElement[int] | None = None,
+) -> ColumnElement[int]:
+    """How many of the last messages of a contact are in the inbox and come after the message `read_id`. `most` says how
+    many there can be.
+    """
+    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
+    newest = select(message.c.id, message.c.folder).where(theirs)
+    newest = newest.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(COUNTED)
+    last = newest.correlate_except(message).subquery("last")
+    unread = select(last.c.id).where(last.c.folder == INBOX, last.c.id > read_id).limit(most).correlate_except(last)
+    counted = unread.subquery("unread")
+    return select(func.count()).select_from(counted).correlate_except(counted).scalar_subquery()
+
+
+@statement
+def _store(
+    workspace_id: int, contact_ids: Sequence[int], came: int, *, kind: Unread, is_sqlite: bool = False
+) -> Executable:
+    """Each row changes once: a second change would make PostgreSQL lock its contact, in the wrong order."""
+    (last, is_last), known = _join_last(workspace_id, is_sqlite=is_sqlite), conversation.alias("known")
+    mine = (known.c.workspace_id == contact.c.workspace_id) & (known.c.contact_id == contact.c.id)
+    columns = (contact.c.workspace_id, contact.c.id, last.c.id, last.c.created_on, last.c.folder)
+    read = func.coalesce(known.c.read_id, 0)
+    # PostgreSQL stops counting at what there can be, mostly after a few messages; SQLite takes no limit from a row.
+    is_bounded = kind == Unread.MORE and not is_sqlite
+    most = func.coalesce(known.c.unread_count, 0) + came if is_bounded else None
+    unread: ColumnElement[int] = literal(0)
+    if kind != Unread.SAME:
+        unread = count_unread(workspace_id, contact.c.id, read, most)
+    if kind == Unread.FEWER:
+        unread = case((known.c.unread_count > 0, unread), else_=0)
+    elif kind == Unread.MORE:
+        unread = case((known.c.unread_count >= COUNTED, COUNTED), else_=unread)
+    source = contact.join(last, is_last).outerjoin(known, mine)
+    if kind != Unread.SAME and not is_sqlite:
+        # PostgreSQL would count once for each time that the number is named.
+        counted = select(unread.label("number")).correlate(contact, known).limit(1).lateral("counted")
+        source, unread = source.join(counted, true()), counted.c.number
+    theirs = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
+    reading = (
+        select(*columns, unread.label("unread_count"), (unread > 0).label("is_unread"), read.label("read_id"))
+        .select_from(source)
+        .where(theirs, ~contact.c.is_deleted)
+        .order_by(contact.c.id)
+    )
+    names = ["workspace_id", "contact_id", "message_id", "last_on", "folder", "unread_count", "is_unread", "read_id"]
+    storing = upsert(conversation, is_sqlite=is_sqlite).from_select(names, reading)
+    changed = names[2:5] if kind == Unread.SAME else names[2:7]
+    return storing.on_conflict_do_update(
+        index_elements=["workspace_id", "contact_id"], set_={name: storing.excluded[name] for name in changed}
+    )
+
+
+def _join_last(workspace_id: int, *, is_sqlite: bool) -> tuple[FromClause, ColumnElement[bool]]:
+    """The last message of each contact, and the condition by which it is joined. SQLite joins no query that depends on
+    another row, so there the message is found twice: by the contact, and by its id.
+    """
+    if is_sqlite:
+        last = message.alias("last")
+        chosen = _newest(workspace_id, message.c.id, contact.c.id, ordered=True)
+        return last, (last.c.workspace_id == contact.c.workspace_id) & (last.c.id == chosen)
+    found = _newest_rows(workspace_id, contact.c.id, message.c.id, message.c.created_on, message.c.folder)
+    return _only_first(found).correlate(contact).lateral("last"), true()
+
+
+@statement
+def _end(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
+    rows = conversation.c
+    is_there = _newest(workspace_id, message.c.id, rows.contact_id, ordered=True)
+    mine = (beside_index(rows.workspace_id) == workspace_id) & among(rows.contact_id, contact_ids)
+    return delete(conversation).where(mine, is_there.is_(None))
+
+
+def _newest(
+    workspace_id: int, shown: ColumnElement[Any], contact_id: ColumnElement[Any], *, ordered: bool = False
+) -> ColumnElement[Any]:
+    """A value of the newest message of a contact that is not deleted."""
+    found = _newest_rows(workspace_id, contact_id, shown)
+    return (_only_first(found) if ordered else found).correlate_except(message).scalar_subquery()
+
+
+def _newest_rows(workspace_id: int, contact_id: ColumnElement[Any], *shown: ColumnElement[Any]) -> Select[Any]:
+    theirs = (beside_index(message.c.workspace_id) == workspace_id) & (message.c.contact_id == contact_id)
+    return select(*shown).where(theirs, message.c.visibility != DELETED)
+
+
+def _only_first(found: Select[Any]) -> Select[Any]:
+    return found.order_by(message.c.created_on.desc(), message.c.id.desc()).limit(1)

@@ -1,0 +1,1 @@
+"""Workspaces, the owners of everything else."""
