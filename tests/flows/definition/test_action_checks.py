@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.definition import DefinitionError, load
-from tests.flows.definition.specimens import ASK, CASE, GROUP, SEND, Json, make_case, make_flow, make_node, make_router
+from tests.flows.definition.specimens import ASK, CASE, GROUP, SEND, Json, make_flow, make_node
 
 REFERENCE = {"uuid": GROUP, "name": "Members"}
 CALL: Json = {"type": "call_webhook", "method": "POST", "url": "http://example.com"}
@@ -148,21 +148,6 @@ def test_names_of_results_are_cut_in_old_flows_and_refused_in_new_ones() -> None
     load_action(action, version="13.0.0")
     with pytest.raises(DefinitionError):
         load_action(action)
-
-
-@pytest.mark.parametrize("kind", ["has_smell", "upper", "has_"])
-def test_an_unknown_test_is_refused(kind: str) -> None:
-    with pytest.raises(DefinitionError) as caught:
-        load(make_flow(make_node(router=make_router("@input", make_case(kind)))))
-
-    assert caught.value.field == "router.cases[0].type"
-
-
-def test_a_router_needs_something_to_test() -> None:
-    with pytest.raises(DefinitionError) as caught:
-        load(make_flow(make_node(router=make_router("", make_case("has_text")))))
-
-    assert caught.value.field == "router.operand"
 
 
 @pytest.mark.parametrize("language", [None, "", "en", "english", 7])

@@ -58,71 +58,11 @@ def decide(text: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "gender = MALE",
-        "gender != female",
-        'gender != ""',
-        'nothing = ""',
-        "nothing != x",
-        'language = ""',
-        "language != eng",
-        "age = 36.5",
-        "age > 36 AND age <= 36.5",
-        "tickets >= 2",
-        'state = "kigali city"',
-        "name ~ rob",
-        "name ~ smi",
-        "name ~ o'reilly",
-        'name ~ "zzz rob"',
-        "urn = BOBBY_S",
-        "tel ~ 0788",
-        "twitter ~ bobby",
-        "group = farmers",
-        "group != fishers",
-        'flow = ""',
-        "flow != registration",
-        "status = ACTIVE",
-        "created_on = 2018-06-23",
-        "created_on < 2018-06-24",
-        "created_on <= 2018-06-23",
-        "created_on > 2018-06-22",
-        "created_on >= 2018-06-23",
-        "age > 40 OR gender = male",
-    ],
+    ("text", "matches"),
+    [('nothing = ""', True), ("nothing != x", True), ('nothing != ""', False), ("nothing = x", False)],
 )
-def test_a_contact_matches_a_query_that_is_true_of_it(text):
-    assert decide(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "gender = female",
-        "gender != male",
-        'gender = ""',
-        'nothing != ""',
-        "nothing = x",
-        'language != ""',
-        "age < 36.5",
-        "age != 36.5",
-        "name ~ bert",
-        "name = robert",
-        "tel ~ bobby",
-        "tel = 0788383383",
-        "group = fishers",
-        'group = ""',
-        "created_on = 2018-06-24",
-        "created_on > 2018-06-23",
-        "created_on < 2018-06-23",
-        "created_on != 2018-06-23",
-        "dob = 1981-05-29",
-        "last_seen_on > 2000-01-01",
-        "age > 40 AND gender = male",
-    ],
-)
-def test_a_contact_does_not_match(text):
-    assert not decide(text)
+def test_a_field_with_an_empty_text_is_not_set(text, matches):
+    assert decide(text) is matches
 
 
 def test_words_of_names_are_compared_by_their_first_eight_letters():

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from flows.definition import DefinitionError, load
-from flows.queries import QueryError, parse_query
-from tests.flows.engine.playing import ENVIRONMENT, Played, flow, node, play, switch
-from tests.flows.hypothesis.workspace import GROUP, make_uuid, refer
+from tests.flows.engine.playing import Played, flow, node, play, switch
+from tests.flows.hypothesis.workspace import GROUP, refer
 
 
 def say(**fields: Any) -> dict[str, Any]:
@@ -32,54 +31,9 @@ def with_router(**more: Any) -> dict[str, Any]:
     return flow(node(0, router={**switch(0, "x", ("has_any_word", ["a"], "A")), **more}))
 
 
-def with_exits(count: int) -> dict[str, Any]:
-    made = node(0)
-    made["exits"] = [{"uuid": make_uuid(6, number), "destination_uuid": None} for number in range(count)]
-    return flow(made)
-
-
-def with_categories(count: int) -> dict[str, Any]:
-    categories = [
-        {"uuid": make_uuid(4, number), "name": f"C{number}", "exit_uuid": make_uuid(5, 0)} for number in range(count)
-    ]
-    router = switch(0, "x", categories=categories, default_category_uuid=make_uuid(4, 0))
-    return flow(node(0, router=router))
-
-
-def with_cases(count: int, arguments: int = 1) -> dict[str, Any]:
-    cases = [
-        {
-            "uuid": make_uuid(3, number),
-            "type": "has_any_word",
-            "arguments": ["a"] * arguments,
-            "category_uuid": make_uuid(4, 0),
-        }
-        for number in range(count)
-    ]
-    return flow(node(0, router=switch(0, "x", cases=cases)))
-
-
-def with_category_name(name: str) -> dict[str, Any]:
-    router = switch(0, "x")
-    router["categories"][0]["name"] = name
-    return flow(node(0, router=router))
-
-
 @pytest.mark.parametrize(
     ("make", "most"),
     [
-        (lambda size: flow(name="x" * size), 64),
-        (lambda size: flow(*(node(number) for number in range(size))), 1000),
-        (lambda size: flow(node(0, *(say() for _ in range(size)))), 100),
-        (with_exits, 100),
-        (with_categories, 100),
-        (with_cases, 100),
-        (lambda size: with_cases(1, size), 10),
-        (lambda size: with_category_name("x" * size), 64),
-        (lambda size: with_router(result_name="x" * size), 64),
-        (lambda size: with_action(say(attachments=["image:x"] * size)), 10),
-        (lambda size: with_action(say(quick_replies=["x"] * size)), 10),
-        (lambda size: with_action(say(attachments=["x" * size])), 2048),
         (lambda size: with_action({"type": "add_contact_groups", "groups": [refer(GROUP)] * size}), 100),
         (lambda size: with_action({"type": "add_contact_groups", "groups": [refer(GROUP, "x" * size)]}), 64),
         (
@@ -173,23 +127,3 @@ def test_values_are_cut_without_dots(action: dict[str, Any], kept: int) -> None:
 )
 def test_what_functions_build_and_how_deep_expressions_nest_is_limited(expression: str, is_fine: bool) -> None:
     assert (play(node(0, say(text=f"@({expression})"))).errors == []) is is_fine
-
-
-@pytest.mark.parametrize(
-    ("query", "is_fine"),
-    [
-        ('name = "' + "x" * 9_991 + '"', True),
-        ('name = "' + "x" * 9_992 + '"', False),
-        (" OR ".join(["name = x"] * 250), True),
-        (" OR ".join(["name = x"] * 251), False),
-        ("(" * 99 + "name = x" + ")" * 99, True),
-        ("(" * 101 + "name = x" + ")" * 101, False),
-    ],
-)
-def test_queries_have_a_length_a_number_of_conditions_and_a_depth(query: str, is_fine: bool) -> None:
-    if is_fine:
-        parse_query(query, ENVIRONMENT)
-        return
-    with pytest.raises(QueryError) as caught:
-        parse_query(query, ENVIRONMENT)
-    assert caught.value.code == "too_complex"
