@@ -8,10 +8,13 @@ import json
 import os
 import sys
 
+from persistence import lists, tokens
+from relayboard import failures
 from relayboard.cli import main
 from relayboard.commands import output
 
-assert output  # what every command loads; a heavy module among it would be found with each of them
+LOADED = (failures, lists, output, tokens)
+"""What every command with a database loads; a heavy module among it would be found with each command."""
 
 
 def run(arguments: list[str], out: int) -> None:
