@@ -266,6 +266,7 @@ class Mary:
         # In Nairobi it is past midnight already.
         ("created_on = 25-12-2023", True),
         ("created_on = 24-12-2023", False),
+        ("created_on = 26-12-2023", False),
         ("created_on > 24-12-2023", True),
         ("created_on >= 25-12-2023", True),
         ("created_on > 25-12-2023", False),

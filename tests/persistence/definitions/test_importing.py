@@ -236,11 +236,6 @@ class TestRefusal:
     @pytest.mark.parametrize(
         ("document", "place"),
         [
-            ([], "an object"),
-            ({"flows": []}, "version"),
-            ({"version": "14"}, "version"),
-            ({"version": "2"}, "version"),
-            ({"version": "13", "flows": {}}, "flows"),
             (make_file(make_definition(name="")), "flows[0]"),
             (make_file(make_definition(say("zero \0 byte"))), "NUL"),
             (make_file(make_definition(_ui=10**30)), "stored"),
@@ -255,18 +250,6 @@ class TestRefusal:
             bring_in(database, workspace, document)
 
         assert place in str(caught.value)
-
-    def test_a_bad_action_is_named_by_flow_node_action_and_field(
-        self, database: Database, workspace: Workspace
-    ) -> None:
-        given = make_definition({"type": "call_resthook", "resthook": "Not a slug"})
-        node = given["nodes"][0]
-
-        with pytest.raises(ImportRefused) as caught:
-            bring_in(database, workspace, make_file(make_definition(name="Fine"), given))
-
-        assert str(caught.value).startswith("flows[1]: ")
-        assert all(part in str(caught.value) for part in (node["uuid"], node["actions"][0]["uuid"], "field resthook"))
 
     def test_nothing_is_changed_by_a_file_that_is_bad_at_its_end(
         self, database: Database, workspace: Workspace

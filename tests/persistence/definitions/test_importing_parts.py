@@ -99,12 +99,6 @@ class TestCampaigns:
         with pytest.raises(ImportRefused, match=r"^campaigns\[0\]: relative_to: This field is not a date field"):
             bring_in(database, workspace, make_file(campaigns=[make_campaign(make_event())]))
 
-    def test_a_campaign_of_an_unknown_flow_is_refused(self, database: Database, workspace: Workspace) -> None:
-        starting = make_event(event_type="F", message=None, flow={"uuid": new_uuid(), "name": "Nowhere"})
-
-        with pytest.raises(ImportRefused, match=r"^campaigns\[0\]\.events\[0\]\.flow: .*Nowhere"):
-            bring_in(database, workspace, make_file(campaigns=[make_campaign(starting)]))
-
 
 class TestTriggers:
     def test_triggers_start_the_flows_of_the_file(self, database: Database, workspace: Workspace) -> None:

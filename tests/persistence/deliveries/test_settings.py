@@ -6,7 +6,6 @@ from sqlalchemy import select
 from flows.asset_kinds import Resthook
 from persistence.channels.channels import set_channel_webhook, switch_on_webhook
 from persistence.deliveries.outbox import record_channel_event
-from persistence.deliveries.receivers import send_test
 from persistence.deliveries.settings import (
     LEAST_GIVEN_UP,
     Endpoint,
@@ -206,24 +205,6 @@ class TestWhatFollows:
 
         assert count_rows(database) == 0
 
-    def test_no_event_is_queued_for_a_channel_that_is_off(self, database, workspace, phone, switch_off):
-        assert record_event(database, workspace, phone) is not None
-        switch_off(phone)
-
-        assert record_event(database, workspace, phone) is None
-
-    def test_a_test_event_is(self, database, workspace, phone, switch_off):
-        switch_off(phone)
-
-        with database.writing() as tx:
-            assert send_test(tx, workspace.id, uuid_of(database, phone))
-
-    def test_an_acceptance_switches_on(self, database, workspace, phone, switch_off, accept):
-        switch_off(phone)
-        accept(phone)
-
-        assert record_event(database, workspace, phone) is not None
-
     @pytest.mark.parametrize("how", ["url", "command"])
     def test_setting_the_url_and_a_command_switch_on(self, database, workspace, phone, switch_off, how):
         switch_off(phone)
@@ -256,16 +237,6 @@ class TestWhatFollows:
             (state,) = list_subscriber_states(tx, workspace.id)
         assert hook == Resthook("registration", ())
         assert state["switched_off_on"] is not None and state["switched_off_reason"].endswith(WHY)
-
-    def test_a_command_switches_a_subscriber_on(self, database, workspace, subscriber, switch_off):
-        switch_off(subscriber)
-
-        with database.writing() as tx:
-            assert switch_on_subscriber(tx, workspace.id, subscriber.subscriber_id)
-
-        assert record_resthook(database, workspace) == 1
-        with database.reading() as tx:
-            assert list_subscriber_states(tx, workspace.id)[0]["switched_off_on"] is None
 
     def test_a_subscriber_that_a_flow_reached_is_healthy(self, database, workspace, subscriber, fail):
         fail(subscriber)

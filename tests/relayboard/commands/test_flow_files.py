@@ -57,10 +57,6 @@ class TestRun:
         assert "  · result Age: 41 (Age)" in out
         assert out.endswith("  · completed\n")
 
-    def test_it_plays_one_definition_too(self, flow: Command, tmp_path: Path) -> None:
-        status, out, _ = flow("run", write(tmp_path, make_definition(say("Hi @contact.first_name"))))
-        assert (status, out) == (0, "< Hi Ann\n  · completed\n")
-
     def test_the_contact_can_be_described(self, flow: Command, tmp_path: Path) -> None:
         path = write(tmp_path, make_definition(say("@contact.name is @(fields.age + 1)")))
         _, out, _ = flow("run", path, "--contact", '{"name": "Bob", "fields": {"age": "27"}}')
@@ -186,16 +182,6 @@ class TestCheck:
         with database.reading() as tx:
             assert [json.loads(each)["name"] for each in list_all_flows(tx, workspace)] == ["Gone"]
 
-    def test_a_file_that_cannot_be_read_is_refused(self, flow: Command, tmp_path: Path) -> None:
-        status, _, err = flow("check", str(tmp_path / "nothing.json"))
-        assert status == 1
-        assert "cannot be read" in err
-
-    def test_a_definition_that_is_refused_is_an_issue(self, flow: Command, tmp_path: Path) -> None:
-        status, out, _ = flow("check", write(tmp_path, make_definition(type="song")))
-        assert status == 1
-        assert "type" in out
-
 
 class TestDraw:
     def test_a_drawing_is_written_to_a_file(self, flow: Command, tmp_path: Path) -> None:
@@ -206,11 +192,6 @@ class TestDraw:
     def test_a_drawing_is_printed(self, flow: Command) -> None:
         _, out, _ = flow("draw", str(REGISTRATION), "--flow", "consent")
         assert "<title>Consent</title>" in out
-
-    def test_a_place_that_cannot_be_written_is_told(self, flow: Command, tmp_path: Path) -> None:
-        status, _, err = flow("draw", str(REGISTRATION), "-o", str(tmp_path / "no" / "flow.svg"))
-        assert status == 1
-        assert "cannot be written" in err
 
 
 def test_a_workspace_lends_its_fields_groups_globals_and_languages(

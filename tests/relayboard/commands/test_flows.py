@@ -86,19 +86,6 @@ class TestExport:
         assert run("flow", "export", "--output", str(path)) == (0, None, "")
         assert json.loads(path.read_text())["version"] == "13"
 
-    @pytest.mark.parametrize(
-        ("arguments", "complaint"),
-        [
-            (["--flow", NOWHERE], f"there is no flow {NOWHERE}"),
-            (["--campaign", NOWHERE], f"there is no campaign {NOWHERE}"),
-            (["--output", "no/such/folder.json"], "cannot be written"),
-        ],
-    )
-    def test_what_cannot_be_is_told(self, run: Run, arguments: list[str], complaint: str) -> None:
-        status, printed, told = run("flow", "export", *arguments)
-        assert (status, printed) == (1, None)
-        assert complaint in told
-
 
 class TestFlowCommands:
     def test_one_definition_is_imported(self, run: Run, api: Api, tmp_path: Path) -> None:
@@ -177,13 +164,6 @@ class TestFlowCommands:
                 shown.append((printed["ignores_triggers"], tx.execute(select(flow.c.ignores_triggers)).scalar_one()))
 
         assert shown == [(True, True), (False, False)]
-
-    @pytest.mark.parametrize("verb", [["archive"], ["label", "--name", "Health"]])
-    def test_an_unknown_flow_is_named(self, run: Run, verb: list[str]) -> None:
-        status, printed, complaint = run("flow", *verb, "--flow", NOWHERE)
-
-        assert (status, printed) == (1, None)
-        assert NOWHERE in complaint
 
 
 class TestTriggerCommands:

@@ -81,6 +81,7 @@ def test_a_flow_that_is_refused_names_its_place_in_file_and_flow() -> None:
         ({"triggers": [7]}, "triggers[0]"),
         ({"fields": [{"key": "age", "name": "Age", "type": "smell"}]}, "fields[0].type"),
         ({"fields": [{"name": "Age", "type": "text"}]}, "fields[0].key"),
+        ({"flows": {}}, "flows"),
         ({"groups": [{"uuid": GROUP, "name": "  "}]}, "groups[0].name"),
     ],
 )
