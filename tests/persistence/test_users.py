@@ -35,20 +35,6 @@ def test_adding_a_user_again_never_changes_the_role(database, workspace, users):
     assert role_of(database, workspace, BEN) == "editor"
 
 
-def test_a_user_may_have_other_roles_in_other_workspaces(database, workspace, other_workspace, users):
-    with database.writing() as tx:
-        add_member(tx, other_workspace.id, BEN, "viewer")
-
-    assert (role_of(database, workspace, BEN), role_of(database, other_workspace, BEN)) == ("editor", "viewer")
-
-
-def test_a_role_is_changed_when_that_is_asked_for(database, workspace, users):
-    with database.writing() as tx:
-        change_role(tx, workspace.id, BEN, "agent")
-
-    assert role_of(database, workspace, BEN) == "agent"
-
-
 @pytest.mark.parametrize("take_away", [partial(change_role, role="editor"), remove_member])
 def test_the_last_administrator_stays(database, workspace, users, take_away):
     with pytest.raises(Refused, match=r"ada@example\.org is the last administrator"), database.writing() as tx:

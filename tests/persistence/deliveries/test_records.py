@@ -156,13 +156,6 @@ class TestSendingAgain:
             assert not send_again(tx, workspace.id, events[2])
             assert not send_again(tx, other_workspace.id, events[0])
 
-    def test_all_that_failed_since_a_time_are_sent_again(self, database, workspace, events, clock):
-        with database.writing() as tx:
-            assert send_failed_again(tx, workspace.id, clock() + timedelta(hours=1)) == 0
-            assert send_failed_again(tx, workspace.id, clock() - timedelta(hours=1)) == 1
-
-        assert ledger(database, workspace) == Ledger(pending=2, delivered=1, failed=0)
-
 
 class TestTrimming:
     def test_finished_deliveries_go_after_a_week_and_pending_ones_stay(self, database, workspace, events, clock):

@@ -74,18 +74,6 @@ def test_without_a_receiver_now_nothing_is_sent_again(run, database, workspace, 
     assert run("resend", "--workspace", workspace.uuid, "--failed-since", "2026-03-01") == (0, {"resent": 0})
 
 
-def test_what_waits_follows_the_receiver_and_ends_with_it(run, database, workspace, failed):
-    run("resend", "--workspace", workspace.uuid, "--delivery", failed)
-    seen = []
-    for url in ("https://elsewhere.example.org/in", None):
-        with database.writing() as tx:
-            set_channel_webhook(tx, workspace.id, tx.execute(select(channel.c.uuid)).scalar_one(), url)
-        (record,) = run("list", "--workspace", workspace.uuid)[1]["deliveries"]
-        seen.append((record["url"], record["status"]))
-
-    assert seen == [("https://elsewhere.example.org/in", "pending"), ("https://elsewhere.example.org/in", "failed")]
-
-
 def test_a_test_event_goes_to_the_delivery_url(run, database, workspace, failed):
     uuid = run("list", "--workspace", workspace.uuid)[1]["deliveries"][0]["channel"]["uuid"]
 
