@@ -10,13 +10,15 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg2
 from sqlalchemy import URL
 from sqlalchemy.engine import make_url
 
+from testbed.kept_databases import LENT
 from testbed.running import wait_until
 
 GIVEN = "TEST_PGBOUNCER"
@@ -25,6 +27,10 @@ PORT = 6432
 UNPRIVILEGED = "nobody"
 """PgBouncer does not run as root."""
 SETTINGS = re.compile(r"(?:SET LOCAL [\w.]+ = [^;]*; )+")
+ENDING = """
+    SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity
+    WHERE datname = %s AND application_name = 'relayboard' AND pid <> ALL (%s::integer[])
+"""
 CONFIGURATION = """
 [databases]
 * = {server}
@@ -33,6 +39,7 @@ listen_addr =
 unix_socket_dir = {folder}
 listen_port = {port}
 auth_type = any
+admin_users = {user}
 pool_mode = transaction
 default_pool_size = {connections}
 max_client_conn = 500
@@ -51,7 +58,9 @@ def transaction_pooler(database_url: str, *, connections: int) -> Iterator[str]:
     url = make_url(database_url)
     folder = Path(tempfile.mkdtemp(prefix="pooler"))
     folder.chmod(0o777)
-    given = CONFIGURATION.format(server=_address(url), folder=folder, port=PORT, connections=connections)
+    given = CONFIGURATION.format(
+        server=_address(url), user=url.username, folder=folder, port=PORT, connections=connections
+    )
     (folder / "pgbouncer.ini").write_text(given)
     as_other = ["-u", _owner(url)] if os.geteuid() == 0 else []
     command = [str(program), *as_other, str(folder / "pgbouncer.ini")]
@@ -64,6 +73,15 @@ def transaction_pooler(database_url: str, *, connections: int) -> Iterator[str]:
         process.send_signal(signal.SIGKILL)
         process.wait()
         shutil.rmtree(folder)
+
+
+def release(pooled_url: str, database_url: str) -> None:
+    """Ends the pooler's connections to a lent database, and their sessions, or no other test could have it."""
+    pooled, name = make_url(pooled_url).set(drivername="postgresql"), make_url(database_url).database
+    with closing(_connect(pooled.set(database="pgbouncer"))) as console, closing(_connect(pooled)) as other:
+        for command in ("KILL", "RESUME"):
+            console.cursor().execute(f"{command} {name}")
+        other.cursor().execute(ENDING, [name, [*LENT[database_url].pids()]])
 
 
 def without_settings(statement: str) -> str:
@@ -79,6 +97,12 @@ def _address(url: URL) -> str:
         "password": url.password or "",
     }
     return " ".join(f"{name}={value}" for name, value in parts.items() if value)
+
+
+def _connect(url: URL) -> Any:
+    connection = psycopg2.connect(url.render_as_string(hide_password=False))
+    connection.autocommit = True
+    return connection
 
 
 def _owner(url: URL) -> str:

@@ -31,7 +31,7 @@ from relayboard.base.settings import Settings, load_settings
 from testbed.databases import open_database
 from testbed.kept_databases import KeptDatabases
 from testbed.kept_rows import KeptRows
-from testbed.poolers import transaction_pooler, without_settings
+from testbed.poolers import release, transaction_pooler, without_settings
 from testbed.servers import FOLDER, postgres_database, postgres_server
 from testbed.tokens import SECRET_KEY, make_used_token
 from tests.ahead import load_share
@@ -253,11 +253,14 @@ def pooler_url(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def pooler(database_url: str, request: pytest.FixtureRequest) -> str | None:
+def pooler(database_url: str, request: pytest.FixtureRequest) -> Iterator[str | None]:
     """The URL of a pooler by transaction, if tests are to use one and this one may."""
     is_used = IS_POOLED and not database_url.startswith("sqlite")
     is_direct = request.node.get_closest_marker("own_session") is not None
-    return request.getfixturevalue("pooler_url") if is_used and not is_direct else None
+    url = request.getfixturevalue("pooler_url") if is_used and not is_direct else None
+    yield url
+    if url is not None:
+        release(url, database_url)
 
 
 @pytest.fixture
