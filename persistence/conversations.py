@@ -19,7 +19,6 @@ from sqlalchemy import (
     true,
 )
 
-from persistence.contacts.queries import match_query
 from persistence.database import Transaction, upsert
 from persistence.labels import find_label
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to
@@ -79,6 +78,8 @@ def _with_label(query: ListQuery, reference: str) -> Condition:
 
 
 def _matching(query: ListQuery, text: str) -> Condition:
+    from persistence.contacts.queries import match_query  # noqa: PLC0415  # commands that change messages search nothing
+
     check_area(query.areas, "contacts")
     matches = match_query(query.tx, query.workspace, text, "search", for_agent=query.is_agent)
     return conversation.c.contact_id.in_(select(contact.c.id).where(matches))
