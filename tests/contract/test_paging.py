@@ -1,5 +1,6 @@
-"""Following `next` through a list of generation 2 finds every record once, also while records are created."""
+"""Following `next` through a list finds every record once, also while records are created."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,6 +22,13 @@ LISTS = [
     and "cursor" in {parameter["name"] for parameter in operation.parameters()}
     and operation.path not in ("/boundaries.json", PAIRS)
     and not operation.reads_one
+]
+NUMBERED = [
+    operation
+    for operation in token_operations()
+    if operation.root == "v1/openapi.yaml"
+    and "page" in {parameter["name"] for parameter in operation.parameters()}
+    and operation.path != "/boundaries.json"
 ]
 REVERSIBLE = [one for one in LISTS if "reverse" in {parameter["name"] for parameter in one.parameters()}]
 
@@ -59,6 +67,23 @@ def test_every_record_of_one_moment_is_found_once(crowd: Api, operation: Operati
     found = [one for page in pages for one in page]
     assert len(found) == len(set(found)) >= COUNT
     assert [len(page) for page in pages[:-1]] == [PAGE] * (len(pages) - 1)
+    first = crowd.get(f"/api/v2{operation.path}").json()
+    assert first["previous"] is None
+    assert crowd.follow(crowd.follow(first["next"]).json()["previous"]).json()["results"] == first["results"]
+
+
+@pytest.mark.parametrize("operation", NUMBERED, ids=str)
+def test_numbered_pages_hold_every_record_once_and_say_how_many_there_are(crowd: Api, operation: Operation) -> None:
+    path = f"/api/v1{operation.path}"
+    first = crowd.get(path).json()
+    whole = crowd.all_results(path)
+    last = -(-len(whole) // PAGE)
+
+    assert len(whole) == len({json.dumps(each, sort_keys=True) for each in whole}) == first["count"] >= COUNT
+    assert (first["results"], first["previous"]) == (whole[:PAGE], None)
+    assert crowd.results(path, page=last) == whole[(last - 1) * PAGE :]
+    assert crowd.follow(crowd.get(path, page=2).json()["previous"]).json() == first
+    assert crowd.get(path, page=last + 1).status_code == 404
 
 
 @pytest.mark.parametrize("operation", REVERSIBLE, ids=str)
