@@ -117,27 +117,3 @@ class TestListCalls:
 
         assert fresh.results(PATH)[0]["phone"] is None
         assert fresh.get(PATH, phone="+250788000444").status_code == 400
-
-    def test_calls_of_another_workspace_are_not_listed(self, api: Api, other_api: Api, phone: Phone) -> None:
-        phone.log_call("mo_miss", "+250788000444", 0, CALL_MS)
-        phone.sync()
-
-        assert other_api.results(PATH) == []
-
-    def test_a_page_costs_the_same_statements_however_many_records(
-        self, api: Api, phone: Phone, statements: list[str]
-    ) -> None:
-        phone.log_call("mo_miss", "+250788000444", 0, CALL_MS)
-        phone.sync()
-        api.results(PATH)
-        statements.clear()
-        api.results(PATH)
-        few = len(statements)
-        for number in range(20):
-            phone.log_call("mo_miss", f"+25078800{number:04}", 0, CALL_MS)
-        phone.sync()
-        statements.clear()
-
-        api.results(PATH)
-
-        assert len(statements) == few

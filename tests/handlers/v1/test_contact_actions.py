@@ -105,16 +105,3 @@ def test_two_names_of_different_groups_are_refused(api: Api, contacts: list[str]
     response = api.post(PATH, {"contacts": contacts, "action": "add", "group": "Doctors", "group_uuid": group})
 
     assert (response.status_code, list(response.json())) == (400, ["non_field_errors"])
-
-
-def test_contacts_of_another_workspace_are_unknown(api: Api, other_api: Api, contacts: list[str]) -> None:
-    assert other_api.post(PATH, {"contacts": contacts, "action": "delete"}).status_code == 400
-    assert len(api.results(CONTACTS)) == 2
-
-
-@pytest.mark.parametrize("role", ["viewer", "agent", "surveyor"])
-def test_others_than_editors_do_not_act(api: Api, contacts: list[str], role: str) -> None:
-    body = {"contacts": contacts, "action": "block"}
-
-    assert api.as_role(role).post(PATH, body).status_code == 403
-    assert api.as_role("editor").post(PATH, body).status_code == 204

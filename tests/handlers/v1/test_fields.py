@@ -15,11 +15,6 @@ class TestListFields:
         assert [field["key"] for field in api.results(PATH, key="DATE")] == ["birth_date", "due_date"]
         assert api.results(PATH, key="d_te") == []
 
-    def test_fields_of_another_workspace_are_not_listed(self, api: Api, other_api: Api) -> None:
-        api.post(PATH, {"label": "Age", "value_type": "N"})
-
-        assert other_api.results(PATH) == []
-
 
 class TestWriteField:
     @pytest.mark.parametrize(

@@ -23,12 +23,6 @@ def test_a_part_of_a_name_finds_groups_of_any_case(api: Api) -> None:
     assert [group["name"] for group in api.results(PATH, name="mother")] == ["New Mothers", "Expecting mothers"]
 
 
-def test_groups_of_another_workspace_are_not_listed(api: Api, other_api: Api) -> None:
-    api.post("/api/v2/groups.json", {"name": "Nurses"})
-
-    assert other_api.results(PATH, name="Nurses") == []
-
-
 def test_groups_cannot_be_written_in_this_generation(api: Api) -> None:
     response = api.post(PATH, {"name": "Nurses"})
 

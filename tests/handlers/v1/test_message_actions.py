@@ -89,14 +89,3 @@ def test_a_wrong_label_or_action_changes_nothing(
 
     assert (response.status_code, list(response.json())) == (400, [field])
     assert api.results(MESSAGES, label="Complaint") == []
-
-
-def test_messages_of_another_workspace_are_left_alone(api: Api, other_api: Api, messages: list[int]) -> None:
-    assert act(other_api, messages, "delete") == 204
-
-    assert len(api.results(MESSAGES)) == 3
-
-
-def test_editors_may_act_and_surveyors_may_not(api: Api, messages: list[int]) -> None:
-    assert act(api.as_role("surveyor"), messages, "archive") == 403
-    assert act(api.as_role("editor"), messages, "archive") == 204

@@ -15,8 +15,3 @@ def test_the_workspace_is_the_one_of_generation_2(api: Api) -> None:
 
 def test_it_is_that_of_the_token(api: Api, other_api: Api) -> None:
     assert other_api.get(PATH).json()["name"] == "Hilltop Schools"
-
-
-def test_surveyors_read_it_and_agents_do_not(api: Api) -> None:
-    assert api.as_role("surveyor").get(PATH).status_code == 200
-    assert api.as_role("agent").get(PATH).status_code == 403

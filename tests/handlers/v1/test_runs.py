@@ -172,38 +172,6 @@ class TestListRuns:
         assert found(api, **{name: reference}) == []
         assert found(api, **{name: ""}) != []
 
-    @pytest.mark.parametrize(
-        "query",
-        [
-            {"run": "x"},
-            {"contact": "nonsense"},
-            {"flow_uuid": "nonsense"},
-            {"group_uuids": "nonsense"},
-            {"after": "soon"},
-        ],
-    )
-    def test_malformed_filters_are_refused(self, api: Api, query: dict[str, str]) -> None:
-        assert api.get(PATH, **query).status_code == 400
-
-    def test_pages_are_numbered(
-        self, database: Database, workspace: Workspace, registration: int, amina: int, api: Api, make_client: Any
-    ) -> None:
-        runs = [add_run(database, workspace, registration, amina) for _ in range(3)]
-        with make_client(page_size=2) as client:
-            paged = Api(client, database, workspace, api.token)
-            first, second = (paged.get(PATH, page=number).json() for number in (1, 2))
-            assert paged.get(PATH, page=3).status_code == 404
-
-        assert [one["run"] for one in first["results"] + second["results"]] == runs[::-1]
-        assert (first["count"], first["previous"], second["next"]) == (3, None, None)
-
-    def test_the_runs_of_another_workspace_do_not_exist(
-        self, other_api: Api, database: Database, workspace: Workspace, registration: int, flow_uuid: str, amina: int
-    ) -> None:
-        run_id = add_run(database, workspace, registration, amina)
-
-        assert found(other_api) == found(other_api, run=run_id) == found(other_api, flow_uuid=flow_uuid) == []
-
 
 @pytest.fixture
 def phone(database: Database, workspace: Workspace) -> int:
@@ -381,13 +349,3 @@ class TestStartRuns:
         refused = api.post(PATH, {"flow_uuid": flow_uuid, "contacts": [uuid]})
 
         assert (refused.status_code, list(refused.json())) == (400, ["non_field_errors"])
-
-    @pytest.mark.parametrize(
-        ("role", "get", "post"),
-        [("editor", 200, 201), ("viewer", 403, 403), ("agent", 403, 403), ("surveyor", 403, 403)],
-    )
-    def test_who_may_do_it(self, api: Api, flow_uuid: str, phone: int, role: str, get: int, post: int) -> None:
-        user = api.as_role(role)
-
-        assert user.get(PATH).status_code == get
-        assert user.post(PATH, {"flow_uuid": flow_uuid, "phone": ["+250788000333"]}).status_code == post

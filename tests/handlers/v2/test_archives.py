@@ -83,27 +83,12 @@ class TestListArchives:
         assert starts(api.results(PATH, after="0001-01-01", before="9999-12-31T23:59:59.999999")) == ["2025-11-02"]
         assert starts(api.results(PATH, after="9999-12-31T23:59:59.999999")) == []
 
-    def test_pages_hold_every_archive_once(
-        self, api: Api, make_client: Any, database: Database, workspace: Workspace
-    ) -> None:
-        for day in range(1, 6):
-            add(database, workspace, date(2025, 11, day))
-
-        with make_client(page_size=2) as client:
-            records = Api(client, database, workspace, api.token).all_results(PATH)
-
-        assert starts(records) == [f"2025-11-0{day}" for day in (5, 4, 3, 2, 1)]
-
     def test_the_archives_of_another_workspace_are_not_seen(
         self, api: Api, database: Database, other_workspace: Workspace
     ) -> None:
         add(database, other_workspace, date(2025, 11, 2))
 
         assert api.results(PATH) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
-    def test_only_administrators_and_editors_see_archives(self, api: Api, role: str, status: int) -> None:
-        assert api.as_role(role).get(PATH).status_code == status
 
 
 class TestDownload:

@@ -90,15 +90,6 @@ class TestRefusals:
         assert list(problems(attachments=[UNKNOWN])["attachments"]) == ["0"]
         assert list(problems(attachments={"eng": [UNKNOWN]})["attachments"]["eng"]) == ["0"]
 
-    def test_groups_and_contacts_of_others_are_unknown(
-        self, api: Api, database: Database, other_workspace: Workspace
-    ) -> None:
-        theirs = make_contact(database, other_workspace)
-        (their_group,) = make_named(database, other_workspace, group, ["Reporters"])
-
-        assert list(api.post(PATH, {"text": "Hi", "contacts": [theirs]}).json()) == ["contacts"]
-        assert list(api.post(PATH, {"text": "Hi", "groups": [their_group]}).json()) == ["groups"]
-
 
 class TestLimits:
     def test_the_longest_text_and_replies_are_taken(self, api: Api, amina: str) -> None:

@@ -1,19 +1,12 @@
 """`/api/v2/campaigns.json` over HTTP."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from datetime import timedelta
-
 import pytest
-from starlette.testclient import TestClient
 
 from persistence.campaigns.records import archive_campaign
 from persistence.database import Database
-from persistence.sql.columns import time_text
 from persistence.tables.contacts import group
 from persistence.workspaces.records import Workspace
 from tests.api import Api
-from tests.conftest import Clock
 from tests.factories import make_named
 
 PATH = "/api/v2/campaigns.json"
@@ -31,31 +24,6 @@ def archive(database: Database, workspace: Workspace, uuid: str) -> None:
 
 
 class TestListCampaigns:
-    def test_campaigns_come_newest_first(self, api: Api, mothers: str) -> None:
-        for name in ("Antenatal", "Postnatal"):
-            api.post(PATH, {"name": name, "group": mothers})
-
-        assert [record["name"] for record in api.results(PATH)] == ["Postnatal", "Antenatal"]
-
-    def test_a_uuid_chooses_one(self, api: Api, mothers: str) -> None:
-        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
-        api.post(PATH, {"name": "Postnatal", "group": mothers})
-
-        assert [record["name"] for record in api.results(PATH, uuid=uuid)] == ["Antenatal"]
-        assert api.results(PATH, uuid=UNKNOWN) == []
-
-    def test_a_malformed_uuid_is_refused(self, api: Api) -> None:
-        assert api.get(PATH, uuid="nonsense").status_code == 400
-
-    def test_before_and_after_include_the_moment_of_creation(self, api: Api, mothers: str, clock: Clock) -> None:
-        first = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["created_on"]
-        clock.advance(days=1)
-        second = api.post(PATH, {"name": "Postnatal", "group": mothers}).json()["created_on"]
-
-        assert [record["name"] for record in api.results(PATH, before=first)] == ["Antenatal"]
-        assert [record["name"] for record in api.results(PATH, after=second)] == ["Postnatal"]
-        assert api.results(PATH, after=time_text(clock.moment + timedelta(days=1))) == []
-
     def test_archived_campaigns_are_shown_only_when_asked_for(
         self, api: Api, database: Database, workspace: Workspace, mothers: str
     ) -> None:
@@ -76,45 +44,6 @@ class TestListCampaigns:
 
         assert record["group"] == {"uuid": mothers, "name": "Expecting mothers"}
         assert api.results(PATH) == api.results("/api/v1/campaigns.json") == []
-
-    def test_paging_loses_and_repeats_nothing(
-        self, api: Api, mothers: str, make_client: Callable[..., AbstractContextManager[TestClient]]
-    ) -> None:
-        names = [f"Campaign {number}" for number in range(7)]
-        for name in names:
-            api.post(PATH, {"name": name, "group": mothers})
-
-        with make_client(page_size=3) as client:
-            paged = Api(client, api.database, api.workspace, api.token)
-            found = [record["name"] for record in paged.all_results(PATH)]
-
-        assert found == names[::-1]
-
-    def test_a_page_takes_the_same_number_of_statements_for_1_and_20_campaigns(
-        self, api: Api, mothers: str, statements: list[str]
-    ) -> None:
-        api.post(PATH, {"name": "One", "group": mothers})
-        api.get(PATH)
-        statements.clear()
-        api.get(PATH)
-        for_one = len(statements)
-        for number in range(20):
-            api.post(PATH, {"name": f"Campaign {number}", "group": mothers})
-        statements.clear()
-
-        api.get(PATH)
-
-        assert len(statements) == for_one
-
-    def test_the_campaigns_of_another_workspace_do_not_exist(self, api: Api, other_api: Api, mothers: str) -> None:
-        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
-
-        assert other_api.results(PATH) == []
-        assert other_api.results(PATH, uuid=uuid) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 200), ("agent", 403), ("surveyor", 403)])
-    def test_viewers_read_too(self, api: Api, role: str, status: int) -> None:
-        assert api.as_role(role).get(PATH).status_code == status
 
 
 class TestWriteCampaign:
@@ -190,23 +119,6 @@ class TestWriteCampaign:
 
         assert api.post(PATH, body).status_code == 201
         assert api.post(PATH, body, uuid=uuid).status_code == 404
-
-    def test_an_unknown_campaign_is_not_found(self, api: Api, mothers: str) -> None:
-        assert api.post(PATH, {"name": "Antenatal", "group": mothers}, uuid=UNKNOWN).status_code == 404
-
-    def test_another_workspace_has_neither_the_campaign_nor_the_group(
-        self, api: Api, other_api: Api, mothers: str
-    ) -> None:
-        uuid = api.post(PATH, {"name": "Antenatal", "group": mothers}).json()["uuid"]
-
-        assert other_api.post(PATH, {"name": "Mine", "group": mothers}).status_code == 400
-        assert other_api.post(PATH, {"name": "Mine", "group": "Open Tickets"}, uuid=uuid).status_code == 404
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
-    def test_only_administrators_and_editors_write(self, api: Api, mothers: str, role: str, status: int) -> None:
-        response = api.as_role(role).post(PATH, {"name": "Antenatal", "group": mothers})
-
-        assert response.status_code == status
 
 
 class TestGroupsInUse:

@@ -89,19 +89,6 @@ def test_an_anonymous_workspace_is_not_told_whom_a_call_was_for(
     assert "0788000111" not in answer.text
 
 
-@pytest.mark.parametrize(
-    ("role", "statuses"), [("editor", [200] * 3), ("viewer", [403, 200, 200]), ("agent", [403] * 3)]
-)
-def test_viewers_see_health_and_alarms_but_no_bodies(
-    api: Api, database: Database, workspace: Workspace, role: str, statuses: list[int]
-) -> None:
-    uuid = uuid_of(database, add_channel(database, workspace))
-    other = api.as_role(role)
-    answers = [other.get(CALLS, channel=uuid), other.get(ALARMS, channel=uuid), other.get(HEALTH, uuid=uuid)]
-
-    assert [each.status_code for each in answers] == statuses
-
-
 def test_the_log_keeps_the_latest_calls_of_each_channel(
     database: Database, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,17 +146,6 @@ def test_each_failed_attempt_of_a_phone_counts_on_its_day(
     (told,) = api.get(FIGURES, days=1).json()["channels"]
 
     assert [each["errors"] for each in told["days"]] == [2]
-
-
-def test_channels_of_others_tell_nothing(other_api: Api, database: Database, workspace: Workspace) -> None:
-    channel_id = add_channel(database, workspace)
-    with database.writing() as tx:
-        record_calls(tx, [call_of(workspace, channel_id)])
-    uuid = uuid_of(database, channel_id)
-
-    assert other_api.results(CALLS, channel=uuid) == other_api.results(CALLS) == []
-    assert other_api.results(ALARMS, channel=uuid) == []
-    assert other_api.get(HEALTH, uuid=uuid).status_code == 404
 
 
 def test_what_a_gateway_has_waits_no_more(api: Api, database: Database, workspace: Workspace, clock: Clock) -> None:

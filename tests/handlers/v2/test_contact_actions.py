@@ -161,13 +161,3 @@ class TestActOnContacts:
     @pytest.mark.parametrize(("count", "status"), [(100, 204), (101, 400)])
     def test_an_action_takes_at_most_100_contacts(self, api: Api, amina: str, count: int, status: int) -> None:
         assert act(api, "block", *[amina] * count) == status
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 204), ("agent", 204), ("viewer", 403), ("surveyor", 403)])
-    def test_viewers_and_surveyors_do_not_act(self, api: Api, amina: str, role: str, status: int) -> None:
-        assert act(api.as_role(role), "block", amina) == status
-
-    def test_contacts_of_another_workspace_do_not_exist(self, api: Api, other_api: Api) -> None:
-        foreign = other_api.post(CONTACTS, {"name": "Zuri"}).json()["uuid"]
-
-        assert act(api, "delete", foreign) == 400
-        assert record(other_api, foreign)["name"] == "Zuri"

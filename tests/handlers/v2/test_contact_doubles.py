@@ -86,15 +86,6 @@ def test_a_rule_tells_what_it_would_do_and_does_it(api: Api, database: Database,
     assert (told["action"], told["record"]["name"]) == ("changed", "+229 → +22901")
 
 
-@pytest.mark.parametrize("role", ["agent", "viewer"])
-def test_only_those_who_may_merge_contacts_see_and_merge_doubles(api: Api, pair: tuple[str, str], role: str) -> None:
-    person = api.as_role(role)
-
-    answers = [person.get(DOUBLES), person.post(DOUBLES, {"kind": "old_number"}), person.post(RENUMBERINGS, BENIN)]
-
-    assert [each.status_code for each in answers] == [403, 403, 403]
-
-
 @pytest.mark.parametrize("change", [{"old": "229"}, {"new": ""}, {"new": "+229"}, {"country": "XX"}, {"after": "x"}])
 def test_a_bad_rule_is_refused_by_its_field(api: Api, change: dict[str, str]) -> None:
     answer = api.post(RENUMBERINGS, {**BENIN, **change})

@@ -119,11 +119,6 @@ class TestReadDefinitions:
         assert again["fields"] == exported["fields"]
         assert [one["query"] for one in again["groups"]] == [one["query"] for one in exported["groups"]]
 
-    def test_flows_of_other_workspaces_are_unknown(
-        self, other_api: Api, other_workspace: Workspace, file: dict[str, Any]
-    ) -> None:
-        assert counts(other_api.get(PATH, flow=file["flows"][0]["uuid"]).json()) == [0, 0, 0, 0, 0]
-
     def test_an_export_takes_as_many_statements_for_three_flows_as_for_one(
         self, api: Api, file: dict[str, Any], statements: list[str]
     ) -> None:
@@ -137,7 +132,3 @@ class TestReadDefinitions:
         api.get(PATH, flow=flows, **ALONE)
 
         assert len(statements) == for_one
-
-    @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("surveyor", 200), ("agent", 403)])
-    def test_agents_export_nothing(self, api: Api, role: str, status: int) -> None:
-        assert api.as_role(role).get(PATH).status_code == status

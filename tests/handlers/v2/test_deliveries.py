@@ -129,12 +129,3 @@ def test_the_ledger_balances_for_each_receiver(api: Api, events: list[str], subs
     assert api.get(LEDGER).json() == {"made": 3, "delivered": 1, "failed": 1, "pending": 1}
     assert api.get(LEDGER, receiver=PHONE).json() == {"made": 2, "delivered": 1, "failed": 1, "pending": 0}
     assert api.get(LEDGER, receiver=subscriber, after="2100-01-01").json()["made"] == 0
-
-
-@pytest.mark.parametrize("role", ["viewer", "agent"])
-def test_viewers_and_agents_see_nothing_of_it(api: Api, events: list[str], role: str) -> None:
-    person = api.as_role(role)
-
-    answers = [person.get(LIST), person.get(ONE, uuid=events[0]), person.get(LEDGER)]
-    answers.append(person.post(ACT, {"action": "resend", "deliveries": events[:1]}))
-    assert {answer.status_code for answer in answers} == {403}

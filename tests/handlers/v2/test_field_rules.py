@@ -142,12 +142,3 @@ class TestDeleteField:
 
         write(api, "Age")
         assert api.results(CONTACTS)[0]["fields"] == {"age": None}
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 204), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
-    def test_only_administrators_and_editors_delete(self, api: Api, role: str, status: int) -> None:
-        write(api, "Age")
-
-        assert api.as_role(role).delete(PATH, key="age").status_code == status
-
-    def test_a_deletion_names_its_field(self, api: Api) -> None:
-        assert api.delete(PATH).json() == {"detail": "One of these parameters is required: key."}

@@ -1,12 +1,9 @@
 """`/api/v2/flows.json` over HTTP."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 from sqlalchemy import update
-from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.flows.records import add_flow_label, remove_flow_label
@@ -108,62 +105,3 @@ class TestListFlows:
         change(database, add_flow(database, workspace, "Old"), is_archived=True)
 
         assert names(api.results(PATH, archived=asked)) == expected
-
-    def test_one_flow_is_found_by_uuid(self, api: Api, database: Database, workspace: Workspace) -> None:
-        flow_id = add_flow(database, workspace)
-        add_flow(database, workspace, "Other")
-
-        assert names(api.results(PATH, uuid=uuid_of(database, flow, flow_id))) == ["Registration"]
-        assert api.get(PATH, uuid="nonsense").status_code == 400
-
-    def test_before_and_after_compare_the_last_change(self, api: Api, database: Database, workspace: Workspace) -> None:
-        for name in ("One", "Two", "Three"):
-            add_flow(database, workspace, name)
-        middle = api.results(PATH)[1]["modified_on"]
-
-        assert names(api.results(PATH, before=middle)) == ["Two", "One"]
-        assert names(api.results(PATH, after=middle)) == ["Three", "Two"]
-
-    def test_pages_follow_each_other(
-        self,
-        api: Api,
-        database: Database,
-        workspace: Workspace,
-        make_client: Callable[..., AbstractContextManager[TestClient]],
-    ) -> None:
-        for number in range(5):
-            add_flow(database, workspace, f"Flow {number}")
-
-        with make_client(page_size=2) as client:
-            paged = Api(client, api.database, api.workspace, api.token)
-            first = paged.get(PATH, archived="no").json()
-            second = client.get(first["next"], headers={"Authorization": f"Token {api.token}"}).json()
-
-        assert names(first["results"] + second["results"]) == ["Flow 4", "Flow 3", "Flow 2", "Flow 1"]
-
-    def test_a_page_takes_as_many_statements_for_one_flow_as_for_twenty(
-        self, api: Api, database: Database, workspace: Workspace, statements: list[str]
-    ) -> None:
-        add_flow(database, workspace)
-        api.get(PATH)
-        statements.clear()
-        api.get(PATH)
-        for_one = len(statements)
-        for number in range(20):
-            add_flow(database, workspace, f"Flow {number}")
-        statements.clear()
-
-        api.get(PATH)
-
-        assert len(statements) == for_one
-
-    def test_flows_of_other_workspaces_are_not_listed(
-        self, api: Api, database: Database, other_workspace: Workspace
-    ) -> None:
-        add_flow(database, other_workspace)
-
-        assert api.results(PATH) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("surveyor", 200), ("agent", 403)])
-    def test_agents_see_no_flows(self, api: Api, role: str, status: int) -> None:
-        assert api.as_role(role).get(PATH).status_code == status

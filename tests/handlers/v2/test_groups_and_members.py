@@ -131,10 +131,3 @@ class TestDeleteGroup:
 
         assert api.delete(PATH, uuid=nurses).status_code == 204
         assert api.results(PATH, uuid=nurses) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 204), ("viewer", 403), ("agent", 403), ("surveyor", 403)])
-    def test_only_administrators_and_editors_delete(self, api: Api, nurses: str, role: str, status: int) -> None:
-        assert api.as_role(role).delete(PATH, uuid=nurses).status_code == status
-
-    def test_a_deletion_names_its_group(self, api: Api) -> None:
-        assert api.delete(PATH).json() == {"detail": "One of these parameters is required: uuid."}

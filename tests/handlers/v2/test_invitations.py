@@ -292,13 +292,6 @@ def test_an_address_is_one_account_in_every_form_of_unicode(
     assert Browser(guest.client).sign_in(decomposed).status_code == 201
 
 
-@pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
-def test_only_administrators_invite(head: Api, database: Database, workspace: Workspace, role: str) -> None:
-    other = head.with_token(make_token(database, workspace, role))
-
-    assert [other.get(PATH).status_code, other.post(PATH, {"email": GRACE, "role": role}).status_code] == [403, 403]
-
-
 def test_a_workspace_has_at_most_a_hundred_open_invitations(head: Api) -> None:
     for number in range(100):
         invite(head, f"g{number}@example.org")

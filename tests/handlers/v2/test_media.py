@@ -7,7 +7,6 @@ from persistence.workspaces.records import Workspace
 from tests.api import Api
 
 PATH = "/api/v2/media.json"
-MESSAGES = "/api/v2/messages.json"
 LARGEST_BYTES = 25 * 1024 * 1024
 PICTURE = b"\x89PNG\r\n\x1a\n"
 
@@ -94,19 +93,6 @@ class TestUploadMedia:
 
     def test_a_json_body_is_no_file(self, api: Api) -> None:
         assert api.post(PATH, {"file": "x"}).status_code == 415
-
-    def test_the_file_of_another_workspace_is_no_attachment(self, api: Api, other_api: Api) -> None:
-        foreign = upload(other_api).json()["uuid"]
-        contact = api.post("/api/v2/contacts.json", {}).json()["uuid"]
-
-        response = api.post(MESSAGES, {"contact": contact, "attachments": [foreign]})
-
-        assert (response.status_code, list(response.json())) == (400, ["attachments"])
-        assert api.results(MESSAGES) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 201), ("agent", 201), ("viewer", 403), ("surveyor", 403)])
-    def test_viewers_and_surveyors_do_not_upload(self, api: Api, role: str, status: int) -> None:
-        assert upload(api.as_role(role)).status_code == status
 
 
 @pytest.mark.parametrize(

@@ -207,16 +207,6 @@ class TestActOnMessages:
         assert act(api, "archive", many) == status
         assert len(api.results(MESSAGES, folder="archived")) == (count if status == 204 else 0)
 
-    @pytest.mark.parametrize(("role", "status"), [("editor", 204), ("agent", 403), ("viewer", 403), ("surveyor", 403)])
-    def test_only_administrators_and_editors_act(self, api: Api, ids: list[int], role: str, status: int) -> None:
-        assert act(api.as_role(role), "archive", ids) == status
-
-    def test_messages_of_another_workspace_are_missing(self, other_api: Api, api: Api, ids: list[int]) -> None:
-        response = other_api.post(PATH, {"messages": ids, "action": "delete"})
-
-        assert (response.status_code, response.json()) == (200, {"failures": ids})
-        assert len(api.results(MESSAGES)) == 3
-
 
 class TestSendingAgain:
     @pytest.mark.parametrize(("status", "reason"), [("failed", "gateway_failed"), ("wired", "uncertain")])

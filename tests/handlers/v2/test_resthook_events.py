@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from sqlalchemy import func, select
 
 from persistence.database import Database
@@ -59,18 +58,6 @@ class TestListEvents:
         with database.writing() as tx:
             assert trim_resthook_events(tx) == 1
             assert tx.execute(select(func.count()).select_from(resthook_event)).scalar_one() == 1
-
-    def test_the_events_of_another_workspace_are_not_seen(
-        self, api: Api, database: Database, other_workspace: Workspace
-    ) -> None:
-        record(database, other_workspace)
-
-        assert api.results(PATH) == []
-        assert api.results(PATH, resthook="registration") == []
-
-    @pytest.mark.parametrize(("role", "status"), [("editor", 200), ("viewer", 403), ("agent", 403)])
-    def test_only_administrators_and_editors_see_events(self, api: Api, role: str, status: int) -> None:
-        assert api.as_role(role).get(PATH).status_code == status
 
 
 class TestRecording:

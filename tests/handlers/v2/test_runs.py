@@ -1,12 +1,9 @@
 """`/api/v2/runs.json` over HTTP."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 from sqlalchemy import update
-from starlette.testclient import TestClient
 
 from persistence.database import Database
 from persistence.sql.columns import new_uuid
@@ -202,14 +199,6 @@ class TestFilters:
         if status == 200:
             assert response.json()["results"] == []
 
-    def test_the_runs_of_another_workspace_do_not_exist(
-        self, other_api: Api, database: Database, registration: int, amina: int, runs: list[int]
-    ) -> None:
-        assert other_api.results(PATH) == []
-        assert found(other_api, id=runs[0]) == []
-        assert found(other_api, flow=uuid_of(database, flow, registration)) == []
-        assert found(other_api, contact=uuid_of(database, contact, amina)) == []
-
 
 def test_paths_are_left_out_on_request(
     api: Api, database: Database, workspace: Workspace, registration: int, amina: int
@@ -243,51 +232,3 @@ def test_a_contact_without_address_shows_none(
     (record,) = api.results(PATH)
 
     assert (record["contact"]["name"], record["contact"]["urn"], record["contact"]["urn_display"]) == (None, None, None)
-
-
-@pytest.mark.parametrize(
-    ("role", "status"), [("editor", 200), ("viewer", 200), ("agent", 403), ("surveyor", 403), ("administrator", 200)]
-)
-def test_who_may_see_runs(api: Api, role: str, status: int) -> None:
-    assert api.as_role(role).get(PATH).status_code == status
-
-
-def test_paging_loses_and_repeats_nothing_while_runs_are_added(
-    api: Api,
-    database: Database,
-    workspace: Workspace,
-    registration: int,
-    amina: int,
-    make_client: Callable[..., AbstractContextManager[TestClient]],
-) -> None:
-    ids = [add_run(database, workspace, registration, amina) for _ in range(7)]
-
-    with make_client(page_size=3) as client:
-        paged = Api(client, api.database, api.workspace, api.token)
-        first = paged.get(PATH, contact=uuid_of(database, contact, amina)).json()
-        add_run(database, workspace, registration, amina)
-        headers = {"Authorization": f"Token {api.token}"}
-        second = client.get(first["next"], headers=headers).json()
-        third = client.get(second["next"], headers=headers).json()
-        back = client.get(second["previous"], headers=headers).json()
-
-    pages = [[record["id"] for record in page["results"]] for page in (first, second, third)]
-    assert pages == [ids[:3:-1], ids[3:0:-1], ids[:1]]
-    assert (third["next"], back["results"]) == (None, first["results"])
-
-
-def test_a_page_takes_the_same_number_of_statements_for_1_and_100_runs(
-    api: Api, database: Database, workspace: Workspace, registration: int, amina: int, statements: list[str]
-) -> None:
-    add_run(database, workspace, registration, amina)
-    api.get(PATH)
-    statements.clear()
-    api.get(PATH)
-    for_one = len(statements)
-    for _ in range(99):
-        add_run(database, workspace, registration, amina)
-    api.get(PATH)
-    statements.clear()
-
-    assert len(api.results(PATH)) == 100
-    assert len(statements) == for_one

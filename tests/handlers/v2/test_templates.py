@@ -1,7 +1,5 @@
 """`/api/v2/templates.json` over HTTP."""
 
-import pytest
-
 from persistence.database import Database
 from persistence.templates import Translation, set_translation
 from persistence.workspaces.records import Workspace
@@ -48,15 +46,3 @@ class TestListTemplates:
             ("welcome", 1),
         ]
         assert [each["name"] for each in api.results(PATH, reverse="1")] == ["welcome", "reminder"]
-
-    def test_the_templates_of_another_workspace_are_not_seen(
-        self, api: Api, database: Database, other_workspace: Workspace
-    ) -> None:
-        add_channel(database, other_workspace, uuid=CHANNEL)
-        add(database, other_workspace, "reminder")
-
-        assert api.results(PATH) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("agent", 403), ("surveyor", 403)])
-    def test_agents_and_surveyors_see_none(self, api: Api, role: str, status: int) -> None:
-        assert api.as_role(role).get(PATH).status_code == status

@@ -100,20 +100,6 @@ class TestListTickets:
 
         assert api.results(PATH, contact=reference) == []
 
-    def test_the_tickets_of_another_workspace_are_not_seen(
-        self, api: Api, database: Database, other_workspace: Workspace
-    ) -> None:
-        contact_id = add_contact(database, other_workspace)
-        uuid = add_ticket(database, other_workspace, contact_id)
-
-        assert api.results(PATH) == []
-        assert api.results(PATH, uuid=uuid) == []
-        assert api.results(PATH, contact=uuid_of(database, contact_id)) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("viewer", 200), ("agent", 200), ("surveyor", 403)])
-    def test_surveyors_do_not_see_tickets(self, api: Api, role: str, status: int) -> None:
-        assert api.as_role(role).get(PATH).status_code == status
-
 
 class TestOpeningTickets:
     def test_a_contact_has_one_open_ticket_at_most(self, database: Database, workspace: Workspace) -> None:
@@ -190,11 +176,3 @@ class TestOpeningTickets:
 
         assert api.post(PATH, body).json().keys() == {field}
         assert api.results(PATH) == []
-
-    @pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("agent", 201)])
-    def test_agents_open_tickets_and_viewers_do_not(
-        self, api: Api, database: Database, workspace: Workspace, role: str, status: int
-    ) -> None:
-        body = {"contact": uuid_of(database, add_contact(database, workspace))}
-
-        assert api.as_role(role).post(PATH, body).status_code == status

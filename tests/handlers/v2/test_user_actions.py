@@ -158,15 +158,3 @@ def test_what_is_no_action_is_refused(api: Api, joel: str, body: dict[str, Any])
 
     assert head.post(PATH, {"user": joel, **body}).status_code == 400
     assert roles(head, joel) == ["editor"]
-
-
-def test_users_of_another_workspace_do_not_exist(api: Api, other_api: Api, joel: str) -> None:
-    stranger = other_api.as_role("administrator")
-
-    assert act(stranger, joel, "remove") == act(stranger, joel, "change_role", role="viewer") == 400
-    assert roles(api.as_role("administrator"), joel) == ["editor"]
-
-
-@pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
-def test_only_administrators_act_on_users(api: Api, joel: str, role: str) -> None:
-    assert act(api.as_role(role), joel, "change_role", role="administrator") == 403

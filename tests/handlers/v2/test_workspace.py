@@ -46,9 +46,5 @@ class TestReadWorkspace:
 
         assert (record["anon"], record["country"], record["date_style"]) == (True, "", "month_first")
 
-    @pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
-    def test_every_role_may_read_the_workspace(self, api: Api, path: str, role: str) -> None:
-        assert api.as_role(role).get(path).status_code == 200
-
     def test_the_workspace_cannot_be_written(self, api: Api, path: str) -> None:
         assert api.post(path, {"name": "Mine"}).status_code == 405

@@ -78,11 +78,6 @@ def test_what_is_no_setting_is_refused_and_named(head: Api, body: dict[str, Any]
     assert head.get(WORKSPACE).json() == before
 
 
-@pytest.mark.parametrize("role", ["editor", "viewer", "agent", "surveyor"])
-def test_only_administrators_change_the_workspace(api: Api, role: str) -> None:
-    assert api.as_role(role).post(PATH, {"name": "Mine"}).status_code == 403
-
-
 @pytest.mark.parametrize(
     ("number_format", "text", "number"),
     [
