@@ -100,11 +100,6 @@ class TestTokens:
         with make_client(secret_key=new) as changed:
             assert ask(changed, header) == (200, None)
 
-    def test_a_token_sees_its_own_workspace_only(self, api: Api, other_api: Api) -> None:
-        api.post(PATH, {"name": "Mine"})
-
-        assert (len(api.results(PATH)), other_api.results(PATH)) == (1, [])
-
     def test_the_token_is_looked_at_before_the_request(self, http: TestClient, api: Api) -> None:
         assert http.post(PATH, json={"name": 7}).status_code == 401
 

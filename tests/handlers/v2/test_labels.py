@@ -63,21 +63,6 @@ class TestWriteLabel:
 
         assert (response.status_code, list(response.json())) == (400, ["name"])
 
-    def test_a_repeated_request_with_one_idempotency_key_makes_one_label(self, api: Api) -> None:
-        headers = {"Idempotency-Key": "k-1"}
-        first = api.post(PATH, {"name": "Complaint"}, headers=headers)
-
-        second = api.post(PATH, {"name": "Complaint"}, headers=headers)
-
-        assert second.status_code == 201
-        assert second.json() == first.json()
-        assert second.headers["Idempotency-Replayed"] == "true"
-
-    def test_an_idempotency_key_of_another_request_is_a_conflict(self, api: Api) -> None:
-        api.post(PATH, {"name": "Complaint"}, headers={"Idempotency-Key": "k-1"})
-
-        assert api.post(PATH, {"name": "Praise"}, headers={"Idempotency-Key": "k-1"}).status_code == 409
-
     def test_the_workspace_holds_at_most_250_labels(self, api: Api, database: Database, workspace: Workspace) -> None:
         with database.writing() as tx:
             for number in range(250):
