@@ -14,6 +14,7 @@ from sqlalchemy import (
     JSON,
     Boolean,
     ColumnElement,
+    Float,
     FromClause,
     Integer,
     Null,
@@ -50,6 +51,8 @@ SIGN_IN = bindparam("asking_sign_in", None, type_=BigId, required=False)
 TIME_ENDS = {27: "", 19: ".000000Z", **{20 + digits: f"{'0' * (6 - digits)}Z" for digits in range(1, 7)}}
 """What a time lacks, by its length: PostgreSQL leaves out zeros at the end of a fraction."""
 ONE: ColumnElement[int] = literal_column("1", Integer)
+AS_TEXT = (JSON, JsonIndexed, Float, Numeric)
+"""What the database writes as JSON has it: of a float PostgreSQL makes `10` and Python `10.0`."""
 
 
 class Template(FunctionElement[Any]):
@@ -270,13 +273,13 @@ def readable(column: ColumnElement[Any]) -> ColumnElement[Any]:
     """A column as texts and numbers, which no driver converts."""
     if isinstance(column.type, UtcDateTime):
         return _TimeText(column)
-    return cast(column, Text) if isinstance(column.type, (JSON, JsonIndexed, Numeric)) else column
+    return cast(column, Text) if isinstance(column.type, AS_TEXT) else column
 
 
 def _writer(kind: TypeEngine[Any]) -> Callable[[Values], Iterable[Any]] | None:
     if isinstance(kind, UtcDateTime):
         return _write_times
-    if isinstance(kind, (JSON, JsonIndexed, Numeric)):
+    if isinstance(kind, AS_TEXT):
         return _write_documents
     return _write_booleans if isinstance(kind, Boolean) else None
 

@@ -67,6 +67,14 @@ def test_the_limit_can_be_set_and_taken_away(api: Api, gateway: str) -> None:
     assert api.post(PATH, {"messages_per_second": 0}, uuid=gateway).status_code == 400
 
 
+def test_a_whole_limit_is_written_as_by_the_database(api: Api, gateway: str) -> None:
+    whole = "5.0" if api.database.sqlite else "5"
+
+    texts = [api.post(PATH, {"messages_per_second": 5}, uuid=gateway).text, api.get(PATH).text]
+
+    assert all(f'"messages_per_second":{whole},' in text for text in texts)
+
+
 @pytest.mark.parametrize("is_phone", [True, False])
 def test_numbers_of_other_countries_get_messages_by_a_channel_that_allows_it(
     api: Api, gateway: str, is_phone: bool
