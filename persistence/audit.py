@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any
 
 from sqlalchemy import CursorResult, Insert, Table, Update, select
-from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy.sql.dml import UpdateBase, ValuesBase
 
 from persistence.database import Parameters, Transaction
 from persistence.lists import ListSpec, equals, within
@@ -157,7 +157,8 @@ class Witness:
         result = tx.connection.execute(statement, parameters)
         given = result.context.compiled_parameters
         found = [self._of_insert(rule, dict(each), former) for each in given]
-        found = [] if result.rowcount == 0 and _yields(statement) else found
+        is_upsert = type(statement) is not Insert  # but that of a kind of database
+        found = [] if is_upsert and result.rowcount == 0 else found
         self._tell(tx, rule, [each for each in found if each is not None])
         return result
 
@@ -258,18 +259,12 @@ def _concerns(rule: Audited, statement: UpdateBase) -> bool:
     """Whether a statement can change what is told; most updates set counters and times."""
     if not isinstance(statement, Update):
         return not isinstance(statement, Insert) or rule.tells_creation or rule.resource == "account"
-    names = {getattr(each, "key", each) for each in statement._values or ()}
-    return bool(names & {*rule.columns, *(("workspace_id",) if rule.resource == "channels" else ())})
+    return bool(_given(statement).keys() & {*rule.columns, *(("workspace_id",) if rule.resource == "channels" else ())})
 
 
 def _can_tell(rule: Audited, new: Row) -> bool:
     """Whether an UPDATE with these values can be told, so that its rows have to be read before."""
     return not rule.only_end or any(end is None or new.get(name, end) == end for name, end in rule.ended.items())
-
-
-def _yields(statement: Insert) -> bool:
-    """Whether an INSERT gives way to a row that is there already."""
-    return getattr(statement, "_post_values_clause", None) is not None
 
 
 def _read(tx: Transaction, table: Table, rule: Audited, statement: UpdateBase, parameters: Row | None) -> list[Row]:
@@ -284,19 +279,25 @@ def _read_upserted(tx: Transaction, table: Table, statement: UpdateBase, rule: A
     """The row that an upsert of an account may change."""
     if not isinstance(statement, Insert) or rule.resource != "account":
         return None
-    values = {getattr(key, "key", key): value for key, value in (statement._values or {}).items()}
-    owner = select(*_columns(table, rule)).where(table.c.user_id == values["user_id"])
+    owner = select(*_columns(table, rule)).where(table.c.user_id == _given(statement)["user_id"])
     row = tx.connection.execute(owner).mappings().first()
     return None if row is None else _opened(tx, table, dict(row))
+
+
+def _given(statement: ValuesBase) -> dict[str, Any]:
+    """What an INSERT or UPDATE sets, by column. SQLAlchemy shows that to nobody: what it has compiled knows values by
+    the names of their parameters, not by columns, and the rows have to be read before.
+    """
+    return {key if isinstance(key, str) else key.key: value for key, value in (statement._values or {}).items()}
 
 
 def _set(statement: Update, parameters: Row | None) -> dict[str, Any]:
     """The new values of an UPDATE, without those that the database computes."""
     given = parameters or {}
     values: dict[str, Any] = dict(given)
-    for key, value in (statement._values or {}).items():
+    for name, value in _given(statement).items():
         if hasattr(value, "value"):
-            values[getattr(key, "key", str(key))] = given.get(getattr(value, "key", ""), value.value)
+            values[name] = given.get(getattr(value, "key", ""), value.value)
     return values
 
 

@@ -157,7 +157,7 @@ def list_subscriber_states(tx: Transaction, workspace_id: int) -> list[dict[str,
         .order_by(rows.id)
     )
     # Names of joined columns are a subclass of str, which cannot be keys in JSON.
-    return [{str(name): value for name, value in row._mapping.items()} for row in tx.execute(statement)]
+    return [{str(name): value for name, value in row.items()} for row in tx.execute(statement).mappings()]
 
 
 def switch_on_subscriber(tx: Transaction, workspace_id: int, subscriber_id: int) -> bool:

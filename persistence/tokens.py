@@ -205,7 +205,7 @@ def list_tokens(tx: Transaction, workspace_id: int) -> list[dict[str, object]]:
         .where(living_tokens(workspace_id))
         .order_by(token.c.id.desc())
     )
-    return [dict(row._mapping) for row in tx.execute(statement)]
+    return [dict(row) for row in tx.execute(statement).mappings()]
 
 
 class TooManyRegistrations(Exception):

@@ -122,12 +122,11 @@ class PatientProtocol(HttpToolsProtocol):
             oldest._drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        for timer in (self._head_timer, self._linger_timer, self._send_timer):
+        for timer in (self._head_timer, self._linger_timer, self._send_timer, self.timeout_keep_alive_task):
             _cancel(timer)
-        self._head_timer = self._linger_timer = self._send_timer = None
+        self._head_timer = self._linger_timer = self._send_timer = self.timeout_keep_alive_task = None
         self.patience.idle.pop(self, None)
         super().connection_lost(exc)
-        self._unset_keepalive_if_required()
 
     def data_received(self, data: bytes) -> None:
         if not self._is_in_message:

@@ -17,6 +17,8 @@ PRODUCT = ("openapi", "handlers", "persistence", "flows", "channels", "worker", 
 SMALL, LARGE, SCREEN = 40, 500, 60
 CHANGES = re.compile(r"\bupdate\((message|contact)\)")
 HISTORY = "persistence/migrations/versions/"
+ITSELF = {"self", "cls", "super()"}
+DOCUMENTED = {"_asdict", "_exit", "_fields", "_make", "_replace"}
 
 
 class House:
@@ -67,19 +69,34 @@ class House:
         return sum(found == table for text in texts for found in CHANGES.findall(text))
 
     def private_names(self) -> set[str]:
-        """Attributes with a leading underscore that no file of the product defines: those of other packages."""
-        defined = {node.name for node in self._nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-        defined |= {node.id for node in self._nodes if isinstance(node, ast.Name)}
-        used = [node for node in self._nodes if isinstance(node, ast.Attribute)]
-        defined |= {node.attr for node in used if isinstance(node.ctx, ast.Store)}
-        private = {node.attr for node in used if node.attr.startswith("_") and not node.attr.endswith("__")}
-        return private - defined
+        """Attributes with a leading underscore that are those of other packages: nothing defines them in the file that
+        uses them, or in the product if the object itself does.
+        """
+        defined = {name: set(_defined(tree)) for name, tree in self._trees.items()}
+        everywhere = set().union(*defined.values())
+        used = [(name, node) for name, tree in self._trees.items() for node in ast.walk(tree)]
+        return {
+            node.attr
+            for name, node in used
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.endswith("__")
+            if node.attr not in (everywhere if ast.unparse(node.value) in ITSELF else defined[name]) | DOCUMENTED
+        }
 
     def words(self) -> int:
         """The words of our own that the architecture explains, each a row of the table under that heading."""
         page = (self.root / "docs" / "architecture.md").read_text(encoding="utf-8")
         rows = [line for line in page.partition("## Words")[2].splitlines() if line.startswith("|")]
         return len(rows) - 2
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
 
 
 def _loaded(body: Sequence[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:

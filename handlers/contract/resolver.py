@@ -16,7 +16,6 @@ from handlers.contract.operations import (
     EVENT_STREAM,
     OperationRules,
     check_action,
-    handler_name,
     load_contract,
     only_reads,
 )
@@ -44,9 +43,10 @@ class HandlerResolver(Resolver):
     def __init__(self, generation: str) -> None:
         super().__init__(self._endpoint)
         self.generation = generation
+        self._names = {name.rpartition(".")[2]: name for name in load_contract(generation)}
 
     def resolve_operation_id(self, operation: Any) -> str:
-        return handler_name(self.generation, operation._operation)
+        return self._names[operation.operation_id]
 
     def _endpoint(self, operation_id: str) -> Callable[..., Awaitable[ASGIApp]]:
         rules = load_contract(self.generation)[operation_id]

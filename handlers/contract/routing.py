@@ -66,8 +66,12 @@ class ExactRouting(RoutingMiddleware):
 class Endpoint(AsyncOperation):
     """An operation that calls its endpoint with the request as it is."""
 
+    def __init__(self, fn: Callable[..., Any], **options: Any) -> None:
+        super().__init__(fn, **options)
+        self.endpoint = fn
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._fn(scope, receive)
+        response = await self.endpoint(scope, receive)
         await response(scope, receive, send)
 
 
@@ -137,13 +141,15 @@ class Validation(RequestValidationOperation):
     would look for the schema, too, which our validators know.
     """
 
-    def __init__(self, *arguments: Any, checks_type: bool, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self._parameters, self._body = self._validator_map["parameter"](), None
-        self._is_theirs = checks_type and bool(self._operation.request_body)
-        if self._operation.request_body and not checks_type:
-            (media_type,) = self._operation.consumes
-            self._body = self._validator_map["body"][media_type]()
+    def __init__(
+        self, next_app: ASGIApp, *, operation: Any, validator_map: Any, checks_type: bool, **options: Any
+    ) -> None:
+        super().__init__(next_app, operation=operation, validator_map=validator_map, **options)
+        self._parameters, self._body = validator_map["parameter"](), None
+        self._is_theirs = checks_type and bool(operation.request_body)
+        if operation.request_body and not checks_type:
+            (media_type,) = operation.consumes
+            self._body = validator_map["body"][media_type]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._is_theirs:

@@ -311,12 +311,12 @@ def join_channels(source: FromClause, records: FromClause) -> FromClause:
 
 def note_departure(tx: Transaction, channel_id: int, workspace_id: int) -> str:
     """Store the state of a channel for the workspace that it is about to leave; returns its UUID."""
-    kept = tx.execute(select(*(channel.c[name] for name in KEPT)).where(channel.c.id == channel_id)).one()
-    values = dict(kept._mapping) | {"left_on": tx.now}
+    kept = tx.execute(select(*(channel.c[name] for name in KEPT)).where(channel.c.id == channel_id)).mappings().one()
+    values = {**kept, "left_on": tx.now}
     statement = tx.upsert(former_channel).values(channel_id=channel_id, workspace_id=workspace_id, **values)
     keys = [former_channel.c.channel_id, former_channel.c.workspace_id]
     tx.execute(statement.on_conflict_do_update(index_elements=keys, set_=values))
-    uuid: str = kept.uuid
+    uuid: str = kept["uuid"]
     return uuid
 
 

@@ -333,7 +333,7 @@ def list_media(tx: Transaction, workspace_id: int) -> list[dict[str, Any]]:
     """The files of a workspace, newest first."""
     columns = (media.c.uuid, media.c.content_type, media.c.filename, media.c.size, media.c.url, media.c.created_on)
     rows = tx.execute(select(*columns).where(media.c.workspace_id == workspace_id).order_by(media.c.id.desc()))
-    return [{str(name): value for name, value in row._mapping.items()} for row in rows]
+    return [{str(name): value for name, value in row.items()} for row in rows.mappings()]
 
 
 def read_usage(tx: Transaction, workspace_id: int) -> int:
