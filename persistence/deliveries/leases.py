@@ -70,29 +70,8 @@ one."""
 Rooms = Mapping[tuple[int, str], int]
 
 
-@dataclass(frozen=True, slots=True)
-class DueDelivery:
-    """A leased delivery. `attempt` counts from 1; `due_on` is the end of the lease, by which the lease is
-    recognized."""
-
-    id: int
-    uuid: str
-    workspace_id: int
-    event: str
-    channel_id: int | None
-    subscriber_id: int | None
-    contact_id: int | None
-    receiver: str
-    url: str
-    content_type: str
-    body: bytes
-    attempt: int
-    scheduled_on: datetime
-    due_on: datetime
-
-
-class _Picked(NamedTuple):
-    """The columns of a delivery that is due."""
+class DueDelivery(NamedTuple):
+    """The columns of a delivery that is due, or leased: then `due_on` is the end of the lease, which proves it."""
 
     id: int
     uuid: str
@@ -109,6 +88,11 @@ class _Picked(NamedTuple):
     begun: int
     scheduled_on: datetime
     due_on: datetime
+
+    @property
+    def attempt(self) -> int:
+        """Which one is made with this lease."""
+        return self.attempts + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +128,9 @@ def lease_deliveries(tx: Transaction, rooms: Mapping[tuple[int, str], int], leas
     if not wanted:
         return []
     found = [row for values in _pick(tx, wanted) for row in _pick_due.rows(tx, now=tx.now, **values)]
-    picked = [_Picked._make(row) for row in found]
+    picked = [DueDelivery._make(row) for row in found]
     due_on = tx.now + lease
-    leased = [_as_leased(row, due_on) for row in LEASES.without_suspects(tx, picked, _give_up, "workspace_id")]
+    leased = [row._replace(due_on=due_on) for row in LEASES.without_suspects(tx, picked, _give_up, "workspace_id")]
     if leased:
         LEASES.take(tx, [each.id for each in leased], due_on, {each.workspace_id for each in leased})
     return sorted(leased, key=lambda each: (each.scheduled_on, each.id))
@@ -182,7 +166,7 @@ def record_attempts(tx: Transaction, attempts: Sequence[tuple[DueDelivery, Attem
     return len(moved)
 
 
-_LEASED = [delivery.c[name] for name in _Picked._fields]
+_LEASED = [delivery.c[name] for name in DueDelivery._fields]
 
 
 def _select_due(now: Any) -> Select[*tuple[Any, ...]]:
@@ -258,9 +242,9 @@ def _move_all() -> Update:
     return _move_on({name: rows.c[name] for name in _MOVED}, _NOW).returning(delivery.c.id, delivery.c.status)
 
 
-def _give_up(tx: Transaction, rows: Sequence[_Picked]) -> None:
+def _give_up(tx: Transaction, rows: Sequence[DueDelivery]) -> None:
     failed = AttemptOutcome(FAILED, None, None, GIVEN_UP, b"", 0.0)
-    record_attempts(tx, [(_as_leased(row, row.due_on), failed) for row in rows])
+    record_attempts(tx, [(row, failed) for row in rows])
 
 
 def _update_each(tx: Transaction, moves: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -306,12 +290,6 @@ def _pick_and_lock() -> Select[*tuple[Any, ...]]:
     due = _select_due(_NOW).where(*theirs).limit(wanted.c.room)
     locked = due.correlate(wanted).with_for_update(skip_locked=True).lateral("due")
     return select(locked).select_from(wanted.join(locked, true()))
-
-
-def _as_leased(row: _Picked, due_on: datetime) -> DueDelivery:
-    known = row._asdict()
-    del known["attempts"], known["begun"], known["due_on"]
-    return DueDelivery(**known | {"body": row.body.encode()}, attempt=row.attempts + 1, due_on=due_on)
 
 
 def _attempt_row(tx: Transaction, leased: DueDelivery, outcome: AttemptOutcome) -> dict[str, Any]:

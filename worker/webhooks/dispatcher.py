@@ -362,12 +362,13 @@ async def call_receiver(http: SafeHttp, due: DueDelivery, signer: Signer | None,
     """Sends an event, in work that the HTTP client does; every failure is part of the result."""
     if signer is not None and signer.is_damaged:
         return Attempt(due, None, DAMAGED, 0.0, own_delays=signer.retry_delays)
-    headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, due.body, secrets_of(signer, now))}
+    body = due.body.encode()
+    headers = {"Content-Type": due.content_type, **signature_headers(due.uuid, now, body, secrets_of(signer, now))}
     delay_seconds = max((now - due.scheduled_on).total_seconds(), 0.0)
     signed, own_delays = schemes_of(headers), None if signer is None else signer.retry_delays
     started = time.monotonic()
     try:
-        answer = await http.post_here(due.url, due.body, headers)
+        answer = await http.post_here(due.url, body, headers)
     except SendFailed as failure:
         seconds = time.monotonic() - started
         return Attempt(due, None, failure.sentence, seconds, delay_seconds, signed, own_delays)

@@ -1,7 +1,5 @@
 """A claimed phone that registers again and is claimed by another workspace (relayer protocol, 15)."""
 
-from dataclasses import fields
-
 import pytest
 from sqlalchemy import insert, select
 
@@ -190,9 +188,8 @@ class TestMoving:
 def signer_of_next(api: Api) -> Signer | None:
     """The secrets that the one pending delivery to the old receiver would be signed with now."""
     with api.database.reading() as tx:
-        row = tx.execute(select(delivery)).one()
-        known = {each.name: row._mapping[each.name] for each in fields(DueDelivery) if each.name in row._mapping}
-        return find_signers(tx, [DueDelivery(**known, attempt=1)]).get(row.id)
+        due = DueDelivery._make(tx.execute(select(*(delivery.c[name] for name in DueDelivery._fields))).one())
+        return find_signers(tx, [due]).get(due.id)
 
 
 def make_trigger(api: Api, channel_id: int | None) -> int:

@@ -59,7 +59,7 @@ class TestLease:
         leased = lease(database, a=2, b=5)
 
         assert [each.uuid for each in leased] == events[:3]
-        assert (leased[0].attempt, leased[0].body, leased[0].receiver) == (1, b"x=1", FIRST)
+        assert (leased[0].attempt, leased[0].body, leased[0].receiver) == (1, "x=1", FIRST)
 
     def test_what_is_leased_is_taken_by_nobody_else(self, database, add):
         add(FIRST)

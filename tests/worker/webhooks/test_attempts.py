@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 
@@ -15,14 +16,14 @@ from worker.webhooks.dispatcher import DAMAGED, Attempt, call_receiver, judge
 
 NOW = datetime(2026, 3, 2, 8, 10, tzinfo=UTC)
 EVENT = DueDelivery(
-    1, "uuid", 1, "mo_sms", 3, None, None, "receiver", "http://127.0.0.1/", "text/plain", b"text=Hello", 1, NOW, NOW
+    1, "uuid", 1, "mo_sms", 3, None, None, "receiver", "http://127.0.0.1/", "text/plain", "text=Hello", 0, 1, NOW, NOW
 )
 SIGNER = Signer("whsec_bm8=", None, None, retry_delays=(5.0,))
 
 
-def call(receiver: Receiver, signer: Signer | None = None, **about: object) -> Attempt:
+def call(receiver: Receiver, signer: Signer | None = None, **about: Any) -> Attempt:
     http = SafeHttp(allowed_networks=(ip_network("127.0.0.0/8"),), total_timeout_seconds=PATIENCE_SECONDS)
-    return http.wait_for(call_receiver(http, replace(EVENT, url=receiver.url, **about), signer, NOW))
+    return http.wait_for(call_receiver(http, EVENT._replace(url=receiver.url, **about), signer, NOW))
 
 
 def outcome_of(attempt: Attempt) -> AttemptOutcome:

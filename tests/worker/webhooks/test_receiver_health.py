@@ -173,7 +173,7 @@ def test_an_operator_sets_after_how_many_days_a_receiver_is_switched_off(
 )
 def test_deliveries_that_are_given_up_count_unless_one_was_accepted(database, workspace, states, given_up):
     channel_id = add_channel(database, workspace, webhook_url="http://127.0.0.1:9/")
-    leased = replace(EVENT, workspace_id=workspace.id, channel_id=channel_id)
+    leased = EVENT._replace(workspace_id=workspace.id, channel_id=channel_id)
     judged = [
         (leased, AttemptOutcome(FAILED if state == "gone" else state, None, 410, None, b"", 0.1, state == "gone"))
         for state in states
