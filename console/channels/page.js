@@ -101,7 +101,7 @@ function ClaimDialog({ onClose }) {
         <li>${t("channels.step_server", { address: location.origin })} <${QrCode} text=${location.origin} label=${t("channels.qr", { address: location.origin })} /></li>
         <li>${t("channels.step_code")}</li>
       </ol>
-      <${Field} label=${t("channels.code")} id="claim_code"><input id="claim_code" name="claim_code" required maxlength="9" autocomplete="off" autocapitalize="characters" /><//>
+      <${Field} label=${t("channels.code")} id="claim_code"><input id="claim_code" name="claim_code" required maxlength="64" dir="ltr" placeholder="K7Q W3Z P9M" autocomplete="off" autocapitalize="characters" spellcheck="false" /><//>
       <${Field} label=${t("channels.number")} id="phone"><input id="phone" name="phone" type="tel" required placeholder="+250788123123" /><//>
       <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" maxlength="64" /><//>
     <//>

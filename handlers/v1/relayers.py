@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from flows.typed import clean
 from handlers.answers import Answer, NumberedListAnswer, created_record, no_content
 from handlers.request import Request
 from persistence.lists import ListQuery
@@ -14,7 +15,8 @@ list_relayers = NumberedListAnswer(relayers.RELAYERS)
 def claim_relayer(request: Request) -> Answer:
     workspace = request.workspace
     body = request.body
-    channel_id = claim_phone(request.tx, workspace, body["claim_code"], body["phone"], body.get("name") or None)
+    name = clean(body.get("name") or "") or None
+    channel_id = claim_phone(request.tx, workspace, body["claim_code"], body["phone"], name)
     return created_record(request, relayers.RELAYERS, channel_id)
 
 

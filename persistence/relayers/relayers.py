@@ -2,6 +2,7 @@
 and how v1 shows them.
 """
 
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select, update
 
 from flows.phones import PhoneError, country_of, parse_number
+from flows.typed import plain
 from persistence.changes import change_messages, note_changed
 from persistence.channels.channels import IS_RELAYER, Source, insert_channel, note_arrival, note_departure
 from persistence.channels.gateway_pace import drop_sends_of
@@ -57,6 +59,7 @@ ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 SECRET_LENGTH = 64
 KEPT_FOR = timedelta(days=90)
 """How long an unclaimed registration is kept after its phone was last seen."""
+_BETWEEN_GROUPS = re.compile(r"[\W_]+")
 _NAMED = (channel.c.id == bindparam("named")) | (channel.c.parted_from_id == bindparam("named"))
 
 
@@ -66,7 +69,7 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: 
     registration with the device UUID of another workspace's phone becomes a separate phone: the device UUID proves
     nothing, so the other workspace keeps its phone.
     """
-    phone, waiting = _find_claimed(tx, "".join(claim_code.split()).upper())
+    phone, waiting = _find_claimed(tx, read_claim_code(claim_code))
     said = phone if waiting is None else waiting
     address = read_own_number(number, said.country)
     country = said.country or country_of(address) or None
@@ -86,6 +89,12 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: 
         _hand_over(tx, phone, waiting, workspace.id, changes)
     normalize_numbers(tx, workspace.id, workspace.country or country or "")
     return channel_id
+
+
+def read_claim_code(text: str) -> str:
+    """A claim code as people type it: in groups (the app shows `GGU 89G YQH`), in small letters, with hyphens, with
+    what keyboards and copying add."""
+    return _BETWEEN_GROUPS.sub("", plain(text)).upper()
 
 
 def read_own_number(text: str, country: str | None) -> str:

@@ -97,10 +97,10 @@ CHANNEL = Noun(
         "channels.run_claim",
         "attach the phone that shows a claim code",
         workspace(),
-        option("--claim-code", "the code that the phone shows", required=True),
+        option("--claim-code", "the code that the phone shows; in quotes if it has spaces", required=True),
         option("--phone", "the phone number of its SIM card", required=True),
         option("--name", "a name for the phone"),
-        examples=(f"{IN} --claim-code 4FD2NQ7PL --phone +250788123123 --name 'Front desk'",),
+        examples=(f"{IN} --claim-code '4FD 2NQ 7PL' --phone +250788123123 --name 'Front desk'",),
     ),
     Action(
         "create",

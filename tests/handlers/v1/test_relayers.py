@@ -1,5 +1,7 @@
 """`/api/v1/relayers.json` over HTTP."""
 
+from collections.abc import Callable
+
 import pytest
 
 from persistence.workspaces.records import Workspace
@@ -9,6 +11,14 @@ from tests.conftest import Clock
 from tests.phones import commands, new_phone
 
 PATH = "/api/v1/relayers.json"
+
+
+def in_full_width(text: str) -> str:
+    return "".join(chr(ord(each) + 0xFEE0) if "!" <= each <= "~" else each for each in text)
+
+
+def with_indian_digits(text: str) -> str:
+    return "".join(chr(0x966 + int(each)) if each in "0123456789" else each for each in text)
 
 
 class TestListRelayers:
@@ -67,14 +77,40 @@ class TestClaimRelayer:
         assert (record["phone"], record["name"], record["country"]) == ("+250788123123", "Clinic phone", "RW")
         assert (record["power_level"], record["power_status"], record["network_type"]) == (-1, None, None)
 
-    def test_blanks_and_small_letters_in_a_code_do_not_matter(self, api: Api) -> None:
+    @pytest.mark.parametrize("form", [
+        " {0} {1} {2}\n", "{0}-{1}-{2}", "{0}\u2011{1}\u2013{2}", "\u200e{0}\u00a0{1}\u2009{2}\u200f",
+        "\u00ab{0}_{1}.{2}\u00bb",
+    ])  # fmt: skip
+    @pytest.mark.parametrize("spell", [str.upper, str.lower, in_full_width, with_indian_digits])
+    def test_a_code_is_read_as_people_type_what_the_phone_shows(
+        self, api: Api, form: str, spell: Callable[[str], str]
+    ) -> None:
         phone = new_phone(api)
         phone.register()
-        code = (phone.state.claim_code or "").lower()
+        code = phone.state.claim_code or ""
+        typed = spell(form.format(code[:3], code[3:6], code[6:]))
 
-        response = api.post(PATH, {"claim_code": f" {code[:3]} {code[3:6]} {code[6:]}", "phone": "+250788123123"})
+        assert api.post(PATH, {"claim_code": typed, "phone": "+250788123123"}).status_code == 201
 
-        assert response.status_code == 201
+    @pytest.mark.parametrize("change", ["{0}2", "{1}", "{0}\u00e9", "- - -", "\U0001f4de", "{0}" + "-" * 56])
+    def test_another_code_is_unknown_however_it_is_typed(self, api: Api, change: str) -> None:
+        phone = new_phone(api)
+        phone.register()
+        code = phone.state.claim_code or ""
+
+        response = api.post(PATH, {"claim_code": change.format(code, code[:-1]), "phone": "+250788123123"})
+
+        assert (response.status_code, list(response.json())) == (400, ["claim_code"])
+        assert api.results(PATH) == []
+
+    @pytest.mark.parametrize("name", [None, "", "   ", "\u200b\u00a0\u200e"])
+    def test_a_name_of_nothing_is_none(self, api: Api, name: str | None) -> None:
+        phone = new_phone(api)
+        phone.register()
+
+        record = api.post(PATH, {"claim_code": phone.state.claim_code, "phone": "+250788123123", "name": name}).json()
+
+        assert record["name"] is None
 
     def test_a_code_works_once(self, api: Api) -> None:
         phone = new_phone(api)
