@@ -347,7 +347,7 @@ def _time_refreshing(database: Database, workspace: Workspace, count: int) -> fl
 
 def _measure(options: argparse.Namespace, people: int) -> dict[str, Any]:
     """What phones relay when so many people write, in turns."""
-    with service(options.database) as running:
+    with service(options.database, SYNC_HOLD_SECONDS="0") as running:
         tenant = Tenant.begin(running, "A", Gateway(0.0).url)
         phones = [_claim(tenant, number) for number in range(options.phones)]
         numbers = itertools.count()

@@ -15,6 +15,7 @@ from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, NewRecord, fetch_list, fetch_numbered_list, insert_shown, read_record
 from persistence.pages import InvalidCursor, decode_cursor, encode_cursor
 from persistence.records import Shown
+from persistence.relayers.sync import Arrivals
 from persistence.sql.columns import time_text
 from persistence.stamps import read_visible_clock
 
@@ -31,6 +32,14 @@ class Answer:
     headers: Mapping[str, str] | None = None
     is_list: bool = False
     cookies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldAnswer:
+    """An answer that is made once something else is done, or some time has passed; everything else is committed."""
+
+    awaited: Arrivals
+    finish: Callable[[], Answer]
 
 
 def ok(document: str | bytes) -> Answer:

@@ -40,6 +40,7 @@ from handlers.errors import (
     answer_too_many_attempts,
     answer_unexpected,
 )
+from handlers.held_syncs import SHARE_OF_CONNECTIONS, HeldSyncs
 from handlers.listeners import Listeners
 from handlers.request import context_of
 from handlers.service import Service
@@ -105,8 +106,11 @@ def create_app(
         most_of_workspace=settings.max_workspace_streams,
         seconds=settings.stream_seconds,
     )
+    most_held = settings.max_connections // SHARE_OF_CONNECTIONS
+    held_syncs = HeldSyncs(database, pool, most=most_held, seconds=settings.sync_hold_seconds)
     if stopping is not None:
         stopping.add(listeners.stop)
+        stopping.add(held_syncs.stop)
     service = Service(
         settings,
         database,
@@ -120,6 +124,7 @@ def create_app(
         ReadLanes(threads, pool),
         WriteLanes(threads, pool),
         listeners,
+        held_syncs,
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),
     )

@@ -31,7 +31,8 @@ class RequestContext:
     """Stored in the ASGI scope of each request. A field without a default is set once its layer has run. `closing` runs
     clean-up functions of the layers at the end. `declared_type` is the media type that the client declared. `raw_body`
     is the body once it has been read, `json` its parsed content. `rate_limits` are headers of every response to an
-    authorized request. An upload that `is_needed` is kept after the request.
+    authorized request. An upload that `is_needed` is kept after the request. `held_seconds` are those in which nothing
+    was done for it on purpose.
     """
 
     request_id: str
@@ -46,6 +47,7 @@ class RequestContext:
     json: Any = field(default_factory=dict)
     upload: Upload | None = None
     upload_is_needed: bool = False
+    held_seconds: float = 0.0
 
     async def discard_upload(self, uuid: str) -> None:
         """Delete the upload with this UUID at the end of the request, unless a row needs it. The row may also exist if
@@ -132,7 +134,7 @@ class PersonRequest:
 @dataclass(frozen=True, slots=True)
 class RelayRequest:
     """A request of a phone: the exact bytes that it sent, without a token. The phone's id determines the workspace, of
-    which the handler tells the service (`note_workspace`)."""
+    which the handler tells the service (`note_workspace`). `take_place` says whether the answer may wait."""
 
     database: Database
     settings: Settings
@@ -141,3 +143,4 @@ class RelayRequest:
     path_parameters: dict[str, str]
     client_address: str
     note_workspace: Callable[[int], object]
+    take_place: Callable[[int], bool]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.uploads import UploadPlaces
+from handlers.held_syncs import HeldSyncs
 from handlers.listeners import Listeners
 from handlers.threads import Lane, ReadLanes, Threads, WriteLanes
 from handlers.token_notes import TokenNotes
@@ -43,6 +44,7 @@ class Service:
     lanes: ReadLanes
     write_lanes: WriteLanes
     listeners: Listeners
+    held_syncs: HeldSyncs
     passwords: Passwords
     standby: Standby | None = None
     _known: dict[str, tuple[float, Credentials]] = field(default_factory=dict)

@@ -279,6 +279,7 @@ def settings(database_url: str, tmp_path: Path) -> Settings:
         "RELAYBOARD_MEDIA_URL": f"file://{tmp_path / 'media'}",
         "RELAYBOARD_RATE_LIMIT": "1000000/hour",
         "RELAYBOARD_STREAM_SECONDS": "0.2",
+        "RELAYBOARD_SYNC_HOLD_SECONDS": "0",
         "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS": "127.0.0.0/8",
         "RELAYBOARD_WEBHOOK_RETRY_DELAYS_SECONDS": "0.01,0.01,0.01",
     }

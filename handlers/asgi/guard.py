@@ -113,11 +113,12 @@ class Guard:
         return body.receive
 
     def _note(self, scope: Scope, method: str, path: str, status: int | None, seconds: float) -> None:
-        """Write the access log line and count the request; a client that disconnected counts as 499. Probes and files
+        """Write the access log line and count the request; a client that disconnected counts as 499, and that a sync
+        was held does not count as slow. Probes and files
         that do not change are lines of the level debug, unless a file is refused."""
         is_probe = path.startswith(PROBE_PREFIXES)
         if self.has_metrics and not is_probe:
-            count_request(method, path, status or 499, seconds)
+            count_request(method, path, status or 499, seconds - context_of(scope).held_seconds)
         is_file = (path == CONSOLE or path.startswith(STATIC_PREFIXES)) and (status or 499) < 400
         level = logging.DEBUG if is_probe or is_file else logging.INFO
         client = scope.get("client")

@@ -119,6 +119,12 @@ class Body:
             body += chunk
         return bytes(body)
 
+    async def until_gone(self) -> None:
+        """Returns once the client has disconnected, after the whole body was read."""
+        while (await self._receive())["type"] != "http.disconnect":
+            continue
+        self.is_client_gone = True
+
     def forget(self) -> None:
         """The request is over."""
         self._memory.held_bytes -= self._held_bytes

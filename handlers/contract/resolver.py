@@ -1,5 +1,6 @@
 """Calls the handler of an operation of the contract, inside one transaction."""
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
@@ -9,7 +10,7 @@ from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
-from handlers.answers import Answer
+from handlers.answers import Answer, HeldAnswer
 from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
 from handlers.asgi.request_body import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.contract.operations import (
@@ -64,8 +65,9 @@ def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable
         if rules.is_stream:
             await _note_follower(context)
             return _open_stream(rules, http, context)
-        run = _run_relay if rules.generation == "relay" else _run
-        answer = await _run_in_thread(run, rules, http, context)
+        if rules.generation == "relay":
+            return render(await _answer_phone(rules, http, context), context.rate_limits)
+        answer = await _run_in_thread(rules, http, context)
         await _accept_upload(context)
         encodings = http.headers.get("Accept-Encoding", "") if answer.is_list else None
         return render(answer, context.rate_limits, encodings)
@@ -80,21 +82,30 @@ def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestConte
     return Stream(events, 200, headers, media_type=EVENT_STREAM)
 
 
-async def _run_in_thread(
-    run: Callable[[OperationRules, HttpRequest, RequestContext], Answer],
-    rules: OperationRules,
-    http: HttpRequest,
-    context: RequestContext,
-) -> Answer:
+async def _answer_phone(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+    """The answer to a phone. One that waits has no thread meanwhile, and its lane serves others."""
+    service = context.service
+    lanes, limiter, phone = service.write_lanes, service.write_limiter, str(http.path_params.get(PHONE, ""))
+    with service.held_syncs.place() as place:
+        run = partial(_run_relay, rules, http, context, place.take)
+        answer = await lanes.run(lanes.owner_of(phone), limiter, run)
+        if not isinstance(answer, HeldAnswer):
+            return answer
+        began = time.perf_counter()
+        try:
+            await service.held_syncs.wait(answer.awaited, context.body.until_gone)
+        finally:
+            context.held_seconds = time.perf_counter() - began
+    return await lanes.run(lanes.owner_of(phone), limiter, answer.finish)
+
+
+async def _run_in_thread(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
     service = context.service
     if rules.runs_itself:
         return await service.pool.run(partial(_run_itself, rules, http, context), service.password_limiter)
-    if rules.generation == "relay":
-        owner = service.write_lanes.owner_of(str(http.path_params.get(PHONE, "")))
-        return await service.write_lanes.run(owner, service.write_limiter, lambda: run(rules, http, context))
     workspace_id = context.credentials.workspace.id
     if not only_reads(rules, context.json):
-        return await service.write_lanes.run(workspace_id, service.write_limiter, lambda: run(rules, http, context))
+        return await service.write_lanes.run(workspace_id, service.write_limiter, lambda: _run(rules, http, context))
     return await service.lanes.run(
         workspace_id,
         rules.id,
@@ -270,7 +281,9 @@ def _run_itself(rules: OperationRules, http: HttpRequest, context: RequestContex
     return answer
 
 
-def _run_relay(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
+def _run_relay(
+    rules: OperationRules, http: HttpRequest, context: RequestContext, take_place: Callable[[int], bool]
+) -> Answer | HeldAnswer:
     path_parameters = {name: str(value) for name, value in http.path_params.items()}
     request = RelayRequest(
         database=context.service.database,
@@ -280,6 +293,7 @@ def _run_relay(rules: OperationRules, http: HttpRequest, context: RequestContext
         path_parameters=path_parameters,
         client_address=http.client.host if http.client else "",
         note_workspace=partial(context.service.write_lanes.note_phone, path_parameters.get(PHONE, "")),
+        take_place=take_place,
     )
-    answer: Answer = rules.function(request)
+    answer: Answer | HeldAnswer = rules.function(request)
     return answer

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from handlers.answers import Answer
+from handlers.answers import Answer, HeldAnswer
 from handlers.relay.register import (
     WRONG_CLOCK,
     WRONG_REQUEST,
@@ -21,7 +21,7 @@ from handlers.relay.register import (
 from handlers.request import RelayRequest
 from persistence.database import Transaction
 from persistence.relayers import sync as phone_sync
-from persistence.relayers.commands import read_integer, read_upload
+from persistence.relayers.commands import Upload, read_integer, read_upload
 from persistence.relayers.relayers import (
     Phone,
     Registration,
@@ -33,18 +33,20 @@ from persistence.relayers.relayers import (
 
 CLOCK_TOLERANCE_SECONDS = 900
 LARGEST_ID = 2**31 - 1
+LARGEST_HELD_BYTES = 64 * 1024
+"""A larger sync does not wait for replies: its body is in memory, of which all bodies have 64 MiB."""
 
 
-def sync_phone_without_slash(request: RelayRequest) -> Answer:
+def sync_phone_without_slash(request: RelayRequest) -> Answer | HeldAnswer:
     return sync_phone(request)
 
 
-def sync_phone(request: RelayRequest) -> Answer:
+def sync_phone(request: RelayRequest) -> Answer | HeldAnswer:
     channel_id = read_integer(request.path_parameters["relayer_id"])
     return request.database.write(lambda tx: _sync(tx, request, channel_id))
 
 
-def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Answer:
+def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Answer | HeldAnswer:
     """The checks of the protocol in its order, followed by the exchange of commands."""
     phones: list[Phone] = []
     if channel_id is not None and 0 < channel_id <= LARGEST_ID:
@@ -95,7 +97,7 @@ def _find_signer(tx: Transaction, phones: Sequence[Phone], ts: str, request: Rel
     return next((each for each in beside if is_signed(each.secret, ts, request.raw_body, signature)), None)
 
 
-def _exchange(tx: Transaction, request: RelayRequest, signer: _Signer, commands: list[Any]) -> Answer:
+def _exchange(tx: Transaction, request: RelayRequest, signer: _Signer, commands: list[Any]) -> Answer | HeldAnswer:
     first = commands[0] if commands and isinstance(commands[0], dict) else {}
     if request.raw_body and first.get("cmd") not in ("fcm", "gcm"):
         return answer_error(401, WRONG_REQUEST, "The first command must be fcm.")
@@ -104,10 +106,32 @@ def _exchange(tx: Transaction, request: RelayRequest, signer: _Signer, commands:
         if read_device_uuid(first) != phone.device_uuid:
             return answer_error(401, WRONG_REQUEST, "This registration belongs to another phone.")
         return _tell_registration(tx, signer)
-    request.note_workspace(phone.workspace_id)
+    workspace_id = phone.workspace_id
+    request.note_workspace(workspace_id)
     if signer.secret == phone.secret:
         phone_sync.note_secret_used(tx, phone)
-    return answer_commands(phone_sync.apply_sync(tx, phone.source, read_upload(commands)))
+    upload = read_upload(commands)
+    may_wait = len(request.raw_body) <= LARGEST_HELD_BYTES
+    synced = phone_sync.apply_sync(tx, phone.source, upload, lambda: may_wait and request.take_place(workspace_id))
+    if synced.awaited is None:
+        return answer_commands(synced.commands)
+    return HeldAnswer(synced.awaited, lambda: _finish(request, signer, upload, synced))
+
+
+def _finish(request: RelayRequest, signer: _Signer, upload: Upload, synced: phone_sync.Synced) -> Answer:
+    """The answer to a sync that has waited. Its outbox is read only now, so that what was not given to the phone is
+    as it was; whoever registered or claimed the phone meanwhile gets it.
+    """
+    before = signer.phone
+
+    def fetch(tx: Transaction) -> list[dict[str, Any]]:
+        for phone in lock_phones_of(tx, before.id):
+            is_same = phone.id == before.id and phone.workspace_id == before.workspace_id
+            if is_same and signer.secret in (phone.secret, phone.previous_secret):
+                return phone_sync.fetch_outbox(tx, phone.source, upload, synced)
+        return []
+
+    return answer_commands(synced.commands + request.database.write(fetch))
 
 
 def _tell_registration(tx: Transaction, signer: _Signer) -> Answer:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, exists, func, null, select, update
+from sqlalchemy import ColumnElement, Executable, case, exists, func, null, select, update
 
 from flows.phones import normalize_number
 from persistence.channels.channels import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
@@ -19,6 +19,7 @@ from persistence.records import Record
 from persistence.relayers.relayers import as_e164
 from persistence.sessions.parking import find_free_contacts
 from persistence.sql.due_work import list_workspaces
+from persistence.statements import among, statement
 from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
@@ -141,6 +142,18 @@ def finish_calls(tx: Transaction, workspace_id: int, event_ids: Collection[int])
     """Marks calls as done."""
     mine = (channel_event.c.workspace_id == workspace_id) & channel_event.c.id.in_(sorted(event_ids))
     tx.execute(update(channel_event).where(mine).values(is_pending=False))
+
+
+def find_pending(tx: Transaction, workspace_ids: Sequence[int], event_ids: Sequence[int]) -> set[int]:
+    """Those of these events that are not yet compared with triggers; one statement."""
+    found = _select_pending.rows(tx, workspace_ids, event_ids) if event_ids else ()
+    return {number for number, is_pending in found if is_pending}
+
+
+@statement
+def _select_pending(workspace_ids: Sequence[int], event_ids: Sequence[int]) -> Executable:
+    rows = channel_event.c
+    return select(rows.id, rows.is_pending).where(among(rows.workspace_id, workspace_ids), among(rows.id, event_ids))
 
 
 def _of_types(query: ListQuery) -> list[Condition]:

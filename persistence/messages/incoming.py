@@ -135,6 +135,12 @@ def find_known_messages(tx: Transaction, channel_id: int, external_ids: Collecti
     return {name: (workspace_id, number) for name, workspace_id, number in known}
 
 
+def find_queued(tx: Transaction, workspace_ids: Sequence[int], ids: Sequence[int]) -> set[int]:
+    """Those of these incoming messages that are not handled yet; one statement."""
+    found = _select_statuses.rows(tx, workspace_ids, ids) if ids else ()
+    return {number for number, status in found if status == QUEUED}
+
+
 def insert_outgoing(tx: Transaction, workspace_id: int, rows: Sequence[Row]) -> dict[str, int]:
     """Inserts outgoing messages; returns their ids by UUID."""
     return _note(tx, workspace_id, rows, _insert_outgoing.rows(tx, rows))
@@ -298,6 +304,12 @@ def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int 
 def give_up_messages(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
     """Says of messages that no flow could handle them: each attempt ended its worker. They go to the inbox."""
     change_messages(tx, workspace_id, ids, {"failed_reason": HANDLING_FAILED}, only=IS_UNHANDLED)
+
+
+@statement
+def _select_statuses(workspace_ids: Sequence[int], ids: Sequence[int]) -> Executable:
+    # Statuses are compared outside: the index of messages that are not handled would be read as a whole.
+    return select(_rows.id, _rows.status).where(among(_rows.workspace_id, workspace_ids), among(_rows.id, ids))
 
 
 @statement

@@ -5,8 +5,8 @@ when the records were deleted meanwhile.
 """
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -18,13 +18,13 @@ from flows.urns import Urn
 from persistence.changes import change_each_message, change_messages, note_changed
 from persistence.channels.channels import Source
 from persistence.channels.event_form import EventContact, MessageName, call_fields, message_fields
-from persistence.channels.events import CALL_TYPES
+from persistence.channels.events import CALL_TYPES, find_pending
 from persistence.channels.health import note_power_report
 from persistence.contacts.owners import UrnOwner
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.deliveries.outbox import ChannelEvent, record_channel_events
-from persistence.messages.incoming import Received, find_known_messages, store_received
+from persistence.messages.incoming import Received, find_known_messages, find_queued, store_received
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.relayers.commands import (
     CallReport,
@@ -61,6 +61,8 @@ FULL_UPLOAD = 2 + 50
 messages that it was asked to send: if it were asked again, it would report each of them again, and its queue would
 grow without end."""
 SYNC_RECORDS_KEPT_FOR = timedelta(days=7)
+MOST_LOOKED_AT = 10
+"""Messages of a sync, and calls, that are looked at at once; the others were stored later and are handled later."""
 
 Command = dict[str, Any]
 
@@ -109,23 +111,79 @@ def note_refused(tx: Transaction, phone: Phone, reason: str) -> None:
     note_changed(tx, channel, phone.workspace_id, [phone.id])
 
 
-def apply_sync(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The new messages and calls of a sync, in the order in which they were stored."""
+
+    workspace_id: int
+    message_ids: Sequence[int]
+    call_ids: Sequence[int]
+
+    def __bool__(self) -> bool:
+        return bool(self.message_ids or self.call_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What became of a sync: the commands of its answer and, if the outbox is still to be added to them, what it waits
+    for, and the record of the sync.
+    """
+
+    commands: list[Command]
+    awaited: Arrivals | None = None
+    record_id: int | None = None
+
+
+def apply_sync(tx: Transaction, phone: Source, upload: Upload, may_wait: Callable[[], bool]) -> Synced:
     """Store the reports of a claimed phone and respond to them; a constant number of statements for any 50 commands.
     Every report is acknowledged, even an unknown one, so that none can block the phone's queue. Repeats change nothing.
+    A sync that brought something new gets its outbox later (`fetch_outbox`), if it `may_wait`.
     """
     claim = _note_status(tx, phone, upload)
     reports = [report for _, report in upload.reports]
-    message_ids = record_sms(tx, phone, [report for report in reports if isinstance(report, SmsReport)])
-    record_calls(tx, phone, [report for report in reports if isinstance(report, CallReport)])
+    message_ids, new = record_sms(tx, phone, [report for report in reports if isinstance(report, SmsReport)])
+    calls = record_calls(tx, phone, [report for report in reports if isinstance(report, CallReport)])
     record_delivery_reports(tx, phone, [report for report in reports if isinstance(report, DeliveryReport)])
     answer = claim + [_acknowledge(number, report, message_ids) for number, report in upload.reports]
     if any(isinstance(report, Reset) for report in reports):
         release_channels(tx, phone.workspace_id, channel.c.id == phone.id)
-        return answer
-    held = upload.status.pending + upload.status.retry if upload.status is not None else ()
-    outbox = _read_outbox(tx, phone, held, only_new=upload.command_count >= FULL_UPLOAD)
+        return Synced(answer)
+    _note_held(tx, phone, upload)
+    arrivals = Arrivals(phone.workspace_id, new, calls)
+    if arrivals and may_wait():
+        return Synced(answer, arrivals, _record_sync(tx, phone, upload, len(claim)))
+    outbox = _read_outbox(tx, phone, upload)
     _record_sync(tx, phone, upload, len(claim) + len(outbox))
-    return answer + outbox
+    return Synced(answer + outbox)
+
+
+def fetch_outbox(tx: Transaction, phone: Source, upload: Upload, synced: Synced) -> list[Command]:
+    """What the phone should send, for a sync that has waited."""
+    outbox = _read_outbox(tx, phone, upload)
+    if outbox and synced.record_id is not None:
+        count = {"outgoing_count": sync_record.c.outgoing_count + len(outbox)}
+        mine = (sync_record.c.workspace_id == phone.workspace_id) & (sync_record.c.id == synced.record_id)
+        tx.execute(update(sync_record).where(mine).values(**count))
+    return outbox
+
+
+def leave_unhandled(tx: Transaction, arrivals: Sequence[Arrivals]) -> list[Arrivals]:
+    """What of each of these is not handled yet; one statement for all messages and one for all calls. What flows
+    replied is in the outbox as soon as a message counts as handled: both are committed together.
+    """
+    workspaces = list({each.workspace_id for each in arrivals})
+    messages = [number for each in arrivals for number in each.message_ids[:MOST_LOOKED_AT]]
+    calls = [number for each in arrivals for number in each.call_ids[:MOST_LOOKED_AT]]
+    queued = find_queued(tx, workspaces, messages)
+    pending = find_pending(tx, workspaces, calls)
+    return [
+        replace(each, message_ids=_left(each.message_ids, queued), call_ids=_left(each.call_ids, pending))
+        for each in arrivals
+    ]
+
+
+def _left(ids: Sequence[int], unhandled: Collection[int]) -> list[int]:
+    return [*(number for number in ids[:MOST_LOOKED_AT] if number in unhandled), *ids[MOST_LOOKED_AT:]]
 
 
 class _Unsent(NamedTuple):
@@ -163,10 +221,12 @@ def sender_of(number: str, country: str | None) -> Urn:
     return sender_urn(number, country) or UNKNOWN_SENDER
 
 
-def record_sms(tx: Transaction, phone: Source, reports: Sequence[SmsReport]) -> dict[SmsReport, int]:
-    """Store incoming SMS, oldest first; returns the message id of each report, new or repeated. Messages from blocked
-    contacts are dropped, and what another workspace got when it had the phone. A repeat changes nothing, whatever
-    happened to its contact.
+def record_sms(
+    tx: Transaction, phone: Source, reports: Sequence[SmsReport]
+) -> tuple[dict[SmsReport, int], Sequence[int]]:
+    """Store incoming SMS, oldest first; returns the message id of each report, and the ids of those that are new.
+    Messages from blocked contacts are dropped, and what another workspace got when it had the phone. A repeat changes
+    nothing, whatever happened to its contact.
     """
     named: dict[str, tuple[SmsReport, Urn]] = {}
     names: dict[SmsReport, str] = {}
@@ -183,8 +243,9 @@ def record_sms(tx: Transaction, phone: Source, reports: Sequence[SmsReport]) -> 
         if (owner := owners[urn.identity]).status != BLOCKED
     ]
     message_ids = announce_received(tx, phone, received)
+    new_ids = sorted(message_ids.values())
     message_ids |= {name: number for name, (owner_id, number) in known.items() if owner_id == phone.workspace_id}
-    return {report: message_ids[name] for report, name in names.items() if name in message_ids}
+    return {report: message_ids[name] for report, name in names.items() if name in message_ids}, new_ids
 
 
 def announce_received(tx: Transaction, source: Source, received: Sequence[Received]) -> dict[str, int]:
@@ -208,8 +269,10 @@ def announce_received(tx: Transaction, source: Source, received: Sequence[Receiv
     return {external_id: each.message_id for external_id, each in stored.items()}
 
 
-def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) -> None:
-    """Store calls as channel events; a repeat in this or a later sync creates no second event."""
+def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) -> Sequence[int]:
+    """Store calls as channel events; a repeat in this or a later sync creates no second event. Returns the ids of those
+    that may start a flow.
+    """
     named: dict[str, tuple[CallReport, Urn]] = {}
     for report in reports:
         urn = sender_urn(report.number, phone.country)
@@ -218,7 +281,7 @@ def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) 
     known = find_known_calls(tx, phone.id, named) if named else set()
     new = {name: each for name, each in named.items() if name not in known}
     if not new:
-        return
+        return []
     owners = find_callers(tx, phone, new.values())
     calls = {name: (report, owners[urn.identity]) for name, (report, urn) in new.items()}
     rows = {name: _call_row(tx, phone, report, owner, name) for name, (report, owner) in calls.items()}
@@ -229,10 +292,12 @@ def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) 
         .on_conflict_do_nothing(index_elements=[columns.channel_id, columns.external_id, columns.workspace_id])
         .returning(columns.id, columns.external_id)
     )
-    events = []
+    events, pending = [], []
     for event_id, name in tx.execute(statement).all():
         assert name is not None, "calls of phones are stored by name"
         report, owner = calls[name]
+        if rows[name]["is_pending"]:
+            pending.append(event_id)
         fields = call_fields(
             report.kind,
             phone.in_events,
@@ -244,6 +309,7 @@ def record_calls(tx: Transaction, phone: Source, reports: Sequence[CallReport]) 
         events.append(ChannelEvent(report.kind, fields, owner.contact_id))
     record_channel_events(tx, phone.workspace_id, phone.id, events)
     tx.wake("calls")
+    return sorted(pending)
 
 
 def find_senders(tx: Transaction, phone: Source, urns: Collection[Urn]) -> dict[str, UrnOwner]:
@@ -397,16 +463,27 @@ def _state(status: StatusReport) -> dict[str, Any]:
     }
 
 
-def _read_outbox(tx: Transaction, phone: Source, held: Sequence[int], *, only_new: bool) -> list[Command]:
-    """What the phone should send: unsent messages that it does not have, oldest first, equal texts together. Messages
-    that it has become wired; errored ones are offered again. With `only_new`, messages that it was asked to send before
-    are left out. Messages to contacts that are not active fail.
-    """
-    mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
-    unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
+def _held_by(upload: Upload) -> Sequence[int]:
+    """The messages that the phone has and tries to send."""
+    return upload.status.pending + upload.status.retry if upload.status is not None else ()
+
+
+def _note_held(tx: Transaction, phone: Source, upload: Upload) -> None:
+    """Messages that the phone has become wired."""
+    held = _held_by(upload)
     if held:
+        mine = (message.c.workspace_id == phone.workspace_id) & (message.c.channel_id == phone.id)
+        unsent = mine & IS_UNSENT & (message.c.visibility == VISIBLE)
         waits = message.c.status.in_((QUEUED, ERRORED)) & message.c.id.in_(held)
         change_messages(tx, phone.workspace_id, unsent & waits, {"status": WIRED, "sent_on": tx.now})
+
+
+def _read_outbox(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
+    """What the phone should send: unsent messages that it does not have, oldest first, equal texts together. Errored
+    ones are offered again. If the upload was full, messages that it was asked to send before are left out. Messages to
+    contacts that are not active fail.
+    """
+    held, only_new = _held_by(upload), upload.command_count >= FULL_UPLOAD
     rows = _select_unsent.rows(tx, phone.workspace_id, phone.id, held, only_new=only_new)
     found = [_Unsent(*row) for row in rows]
     give_up(tx, phone.workspace_id, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
@@ -437,14 +514,15 @@ def _select_unsent(workspace_id: int, channel_id: int, held: Sequence[int], *, o
     return unsent.order_by(message.c.created_on, message.c.id).limit(OUTBOX_LIMIT)
 
 
-def _record_sync(tx: Transaction, phone: Source, upload: Upload, outgoing_count: int) -> None:
+def _record_sync(tx: Transaction, phone: Source, upload: Upload, outgoing_count: int) -> int | None:
     status = upload.status
     if status is None:
-        return
+        return None
     values = {name: value for name, value in _state(status).items() if name in sync_record.c}
     mine = {"workspace_id": phone.workspace_id, "channel_id": phone.id}
     counts = {"incoming_count": max(0, upload.command_count - 2), "outgoing_count": outgoing_count}
-    tx.execute(insert(sync_record).values(**mine, created_on=tx.now, **values, **counts))
+    made = tx.execute(insert(sync_record).values(**mine, created_on=tx.now, **values, **counts))
+    return int(made.inserted_primary_key[0]) if made.inserted_primary_key else None
 
 
 def _in_events(owner: UrnOwner) -> EventContact:

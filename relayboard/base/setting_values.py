@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 SECRET_KEY_LENGTH = 16
 LONGEST_DAYS = 36_500
+LONGEST_HOLD_SECONDS = 50
 DATABASES = ("sqlite", "postgresql", "postgres", "postgresql+psycopg2")
 QUEUES = (*DATABASES, "redis", "rediss", "unix")
 PERIODS = {
@@ -195,6 +196,13 @@ def read_seconds(text: str) -> float:
     seconds = _number(text)
     if not math.isfinite(seconds) or seconds < 0:
         raise ValueError("expected seconds, like 15 or 0.5")
+    return seconds
+
+
+def read_hold(text: str) -> float:
+    seconds = read_seconds(text)
+    if seconds > LONGEST_HOLD_SECONDS:
+        raise ValueError(f"expected at most {LONGEST_HOLD_SECONDS} seconds: phones and proxies give up on late answers")
     return seconds
 
 

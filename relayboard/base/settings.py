@@ -27,6 +27,7 @@ from relayboard.base.setting_values import (
     read_domains,
     read_endpoint,
     read_header_value,
+    read_hold,
     read_log_format,
     read_log_level,
     read_media_url,
@@ -211,6 +212,12 @@ class Settings:
         read_timeout,
         "120",
         "how long such a stream stays open; a client whose access ended is refused when it comes again",
+    )
+    sync_hold_seconds: float = setting(
+        read_hold,
+        "3",
+        "how long the answer to a phone that brought messages or calls waits at most for what flows reply to them, so "
+        "that people have it at once; 0 answers without waiting",
     )
     head_timeout_seconds: float = setting(
         read_timeout,

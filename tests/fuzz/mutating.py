@@ -259,7 +259,7 @@ def noting_errors() -> Iterator[ErrorsLogged]:
 
 def run_mutating(service: RunningService, contract: str, folder: Path, seed: int, count: int) -> Found:
     """`count` requests to the application over the database of a service whose worker runs."""
-    settings = load_settings(service.environment)
+    settings = replace(load_settings(service.environment), sync_hold_seconds=0.0)
     memory = Memory()
     with noting_errors() as errors:
         app: Any = create_app(settings, database=service.database, wake=make_wake(settings), passwords=QUICK)

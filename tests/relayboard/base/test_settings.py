@@ -141,6 +141,8 @@ def test_values_are_read_into_types_and_blanks_around_them_do_not_matter():
         ("WEBHOOK_ALLOWED_PORTS", "65536"),
         ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,-1"),
         ("WEBHOOK_RETRY_DELAYS_SECONDS", "1,nan"),
+        ("SYNC_HOLD_SECONDS", "51"),
+        ("SYNC_HOLD_SECONDS", "-1"),
         ("WEBHOOK_TIMEOUT_SECONDS", "0"),
         ("WEBHOOK_TIMEOUT_SECONDS", "soon"),
         ("WEBHOOK_SWITCH_OFF_DAYS", "-1"),
