@@ -97,10 +97,13 @@ class HeldSyncs:
         finally:
             gone.cancel()
             self._held.remove(held)
+            if not self._held and self._looking is not None:
+                self._looking.cancel()
+                self._looking = None
 
     async def _look(self) -> None:
         """Looks again and again what is handled, as long as somebody waits."""
-        while self._held:
+        while True:
             await asyncio.sleep(LOOK_SECONDS)
             waiting = list(self._held)
             with contextlib.suppress(DatabaseError):  # it may return; otherwise they wait for their whole time
