@@ -13,8 +13,9 @@ from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, NewRecord, fetch_list, fetch_numbered_list, insert_shown, read_record
+from persistence.messages.outgoing import Leaving
 from persistence.pages import InvalidCursor, decode_cursor, encode_cursor
-from persistence.records import Shown
+from persistence.records import Shown, write_record
 from persistence.relayers.sync import Arrivals
 from persistence.sql.columns import time_text
 from persistence.stamps import read_visible_clock
@@ -54,6 +55,12 @@ def no_content() -> Answer:
     return Answer(204)
 
 
+def released(unsent: Leaving) -> Answer:
+    """For channels that were released: what became of the messages that waited for them."""
+    counts = {"Messages-Handed-Over": str(unsent.handed_over), "Messages-Failed": str(unsent.failed)}
+    return Answer(204, headers=counts)
+
+
 def as_json(status: int, value: object) -> Answer:
     """An answer made from Python values."""
     return Answer(status, orjson.dumps(value))
@@ -65,9 +72,10 @@ def inserted_record(request: Request, spec: ListSpec, new: NewRecord) -> Answer:
     return created(insert_shown(query, spec, new))
 
 
-def created_record(request: Request, spec: ListSpec, record_id: int) -> Answer:
-    """The created record, as its list shows it."""
-    return created(_read(request, spec, record_id))
+def created_record(request: Request, spec: ListSpec, record_id: int, **beside: Any) -> Answer:
+    """The created record, as its list shows it, and what only this response tells."""
+    record = _read(request, spec, record_id)
+    return created(write_record({**orjson.loads(record), **beside}) if beside else record)
 
 
 def changed_record(request: Request, spec: ListSpec, record_id: int) -> Answer:

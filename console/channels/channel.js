@@ -9,7 +9,7 @@ import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
-import { t } from "../shared/texts.js";
+import { number, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Alarms } from "./alarms.js";
 import { Calls } from "./calls.js";
@@ -48,11 +48,14 @@ export function ChannelPage({ uuid }) {
   `;
 }
 
-/** @param {import("./page.js").Channel} channel */
-const askToRelease = (channel) =>
+/** Says first what becomes of the messages that wait. @param {import("./page.js").Channel} channel */
+const askToRelease = async (channel) => {
+  const unsent = await get("channel_releases", { uuid: channel.uuid }).catch((error) => void notify(explain(error), true));
+  if (!unsent) return;
+  const counts = { handed_over: number(unsent.handed_over), failed: number(unsent.failed) };
   confirmFirst({
     title: t("channels.release_ask", { name: nameOf(channel) }),
-    text: t("channels.release_text"),
+    text: `${t("channels.release_text")} ${t("channels.release_counts", counts)}`,
     submit: t("channels.release"),
     onYes: async () => {
       await remove("channel_settings", { uuid: channel.uuid });
@@ -60,6 +63,7 @@ const askToRelease = (channel) =>
       go(["channels"]);
     },
   });
+};
 
 /** @param {{channel: string, onClose: () => void}} props */
 function TestDialog({ channel, onClose }) {

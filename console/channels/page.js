@@ -3,6 +3,7 @@
 import { FormDialog } from "../parts/dialog.js";
 import { Icon } from "../parts/icons.js";
 import { Badge, Empty, Field, ListEnd } from "../parts/small.js";
+import { notify } from "../parts/notices.js";
 import { request } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useList } from "../shared/lists.js";
@@ -42,7 +43,7 @@ function ChannelList() {
       ${isEmpty && html`<${Empty} icon="channel" title=${t("channels.empty")} text=${t("channels.empty_text")}>${add}<//>`}
       <ul class="cards">${list.items.map((channel) => html`<${Card} key=${channel.uuid} channel=${channel} alarms=${openOf(alarms.items, channel.uuid)} />`)}</ul>
       <${ListEnd} list=${list} />
-      ${adding === "phone" && html`<${ClaimDialog} onClose=${() => (setAdding(""), list.reload())} />`}
+      ${adding === "phone" && html`<${ClaimDialog} channels=${list.items} onClose=${() => (setAdding(""), list.reload())} />`}
       ${adding === "gateway" && html`<${GatewayDialog} onDone=${(/** @type {string} */ uuid) => go(["channels", uuid])} onClose=${() => setAdding("")} />`}
     </main>
   `;
@@ -88,11 +89,28 @@ const Power = ({ level, isCharging }) =>
     : html`<span class="power"><meter min="0" max="100" low=${LOW_POWER} high="50" optimum="100" value=${level} aria-label=${t("channels.power")}></meter>
         ${number(level / 100, { style: "percent" })} ${isCharging ? t("channels.charging") : ""}</span>`;
 
-/** @param {{onClose: () => void}} props */
-function ClaimDialog({ onClose }) {
-  const claim = (/** @type {FormData} */ data) => {
+const FEWEST_DIGITS = 6;
+
+/**
+ * Whether somebody may have typed the number of this phone: as it is, or as it is dialled in its country.
+ * @param {string} typed @param {Channel} channel
+ */
+const mayHave = (typed, { device, address }) => {
+  const digits = typed.replace(/\D/g, "").replace(/^0+/, "");
+  const own = (address ?? "").replace(/\D/g, "");
+  return !!device && digits.length >= FEWEST_DIGITS && (/^\s*(\+|00)/.test(typed) ? own === digits : own.endsWith(digits));
+};
+
+/** Says which phone the new one replaces, and lets people attach it beside that one. @param {{channels: Channel[], onClose: () => void}} props */
+function ClaimDialog({ channels, onClose }) {
+  const [typed, setTyped] = useState("");
+  const type = (/** @type {{target: HTMLInputElement}} */ { target }) => setTyped(target.value);
+  const former = channels.find((channel) => mayHave(typed, channel));
+  const claim = async (/** @type {FormData} */ data) => {
     const [claim_code, phone, name] = ["claim_code", "phone", "name"].map((field) => String(data.get(field)).trim());
-    return request("POST", "v1/relayers.json", { body: { claim_code, phone, name } });
+    const second_phone = data.has("second_phone");
+    const { replaced } = await request("POST", "v1/relayers.json", { body: { claim_code, phone, name, second_phone } });
+    if (replaced) notify(t("channels.replaced", { name: replaced.name || phone }));
   };
   return html`
     <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} draft="channel.phone" onSubmit=${claim} onClose=${onClose}>
@@ -102,7 +120,10 @@ function ClaimDialog({ onClose }) {
         <li>${t("channels.step_code")}</li>
       </ol>
       <${Field} label=${t("channels.code")} id="claim_code"><input id="claim_code" name="claim_code" required maxlength="64" dir="ltr" placeholder="K7Q W3Z P9M" autocomplete="off" autocapitalize="characters" spellcheck="false" /><//>
-      <${Field} label=${t("channels.number")} id="phone"><input id="phone" name="phone" type="tel" required placeholder="+250788123123" /><//>
+      <${Field} label=${t("channels.number")} id="phone"><input id="phone" name="phone" type="tel" required placeholder="+250788123123"
+        onInput=${type} onChange=${type} /><//>
+      ${former && html`<p class="help" role="status">${t("channels.replaces", { name: nameOf(former), number: former.address ?? "" })}</p>
+        <label class="event-check"><input type="checkbox" name="second_phone" /> ${t("channels.second_phone")}</label>`}
       <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" maxlength="64" /><//>
     <//>
   `;

@@ -40,6 +40,7 @@ export const PERMISSIONS = {
   send_channel_test: editors,
   list_channel_settings: ["administrator"],
   change_channel_settings: ["administrator"],
+  read_channel_release: ["administrator"],
   release_channel: ["administrator"],
   claim_relayer: editors,
   write_group: editors,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from flows.typed import clean
-from handlers.answers import Answer, NumberedListAnswer, created_record, no_content
+from handlers.answers import Answer, NumberedListAnswer, created_record, released
 from handlers.request import Request
 from persistence.lists import ListQuery
 from persistence.relayers import relayers as relayers
@@ -16,10 +16,10 @@ def claim_relayer(request: Request) -> Answer:
     workspace = request.workspace
     body = request.body
     name = clean(body.get("name") or "") or None
-    channel_id = claim_phone(request.tx, workspace, body["claim_code"], body["phone"], name)
-    return created_record(request, relayers.RELAYERS, channel_id)
+    is_second = body.get("second_phone", False)
+    claim = claim_phone(request.tx, workspace, body["claim_code"], body["phone"], name, is_second=is_second)
+    return created_record(request, relayers.RELAYERS, claim.channel_id, **claim.told)
 
 
 def release_relayers(request: Request, **values: Any) -> Answer:
-    relayers.release_relayers(ListQuery(request.tx, request.workspace, values))
-    return no_content()
+    return released(relayers.release_relayers(ListQuery(request.tx, request.workspace, values)))

@@ -1,6 +1,6 @@
 """`/api/v2/channels.json`, `channel_events.json`, `channel_health.json`, `channel_settings.json` and the like."""
 
-from handlers.answers import Answer, ListAnswer, as_json, created, created_record, no_content, ok
+from handlers.answers import Answer, ListAnswer, as_json, created, created_record, ok, released
 from handlers.request import Request
 from persistence.channels import settings as channel_settings
 from persistence.channels.channels import CHANNELS
@@ -8,7 +8,7 @@ from persistence.channels.events import CHANNEL_EVENTS
 from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import add_gateway, describe_types
 from persistence.contacts.owners import read_recipient
-from persistence.messages.outgoing import send_test
+from persistence.messages.outgoing import foresee_leaving, send_test
 from persistence.messages.records import MESSAGES
 from persistence.records import Shown
 from persistence.relayers import relayers
@@ -52,5 +52,8 @@ def change_channel_settings(request: Request, *, uuid: str | None = None) -> Ans
 
 
 def release_channel(request: Request, *, uuid: str) -> Answer:
-    relayers.release_channel(request.tx, request.workspace.id, uuid)
-    return no_content()
+    return released(relayers.release_channel(request.tx, request.workspace.id, uuid))
+
+
+def read_channel_release(request: Request, *, uuid: str) -> Answer:
+    return as_json(200, foresee_leaving(request.tx, request.workspace.id, uuid)._asdict())

@@ -114,3 +114,12 @@ def drop_sends_of(tx: Transaction, workspace_id: int, channel_ids: Collection[in
     """Delete the queues of released gateways."""
     rows = gateway_send.c
     tx.execute(delete(gateway_send).where(rows.workspace_id == workspace_id, rows.channel_id.in_(channel_ids)))
+
+
+def drop_untried_sends(tx: Transaction, workspace_id: int, channel_ids: Collection[int]) -> dict[int, int]:
+    """Take messages out of the queues of gateways before anything of them was written; returns their priorities. A
+    worker that is about to begin one finds no row any more, and does not send it."""
+    rows = gateway_send.c
+    untried = (rows.workspace_id == workspace_id) & rows.channel_id.in_(channel_ids) & (rows.parts_begun == 0)
+    dropped = tx.execute(delete(gateway_send).where(untried).returning(rows.message_id, rows.priority))
+    return {message_id: priority for message_id, priority in dropped}

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Executable, func, select, update
+from sqlalchemy import ColumnElement, Executable, delete, func, select, update
 
 from persistence.channels.event_form import CONTENT_TYPE, FLOW, JSON_TYPE, Fields, encode_form, encode_json
 from persistence.database import Transaction
@@ -18,7 +18,15 @@ from persistence.sql.columns import new_uuid
 from persistence.statements import insert_rows, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
-from persistence.tables.deliveries import DELIVERED, FAILED, JSON, PENDING, delivery, webhook_receiver
+from persistence.tables.deliveries import (
+    DELIVERED,
+    FAILED,
+    JSON,
+    PENDING,
+    delivery,
+    webhook_receiver,
+    webhook_trouble,
+)
 
 WAKE = "webhooks"
 REMOVED = "The delivery URL was removed before this delivery."
@@ -147,6 +155,20 @@ def follow_channel(tx: Transaction, workspace_id: int, channel_uuid: str, url: s
         return
     waiting = is_delivery_to(endpoint) & (delivery.c.status == PENDING)
     tx.execute(update(delivery).where(waiting).values(url=url, receiver=name_at(tx, endpoint, url)))
+
+
+def follow_replacement(tx: Transaction, workspace_id: int, channel_id: int, to_id: int) -> None:
+    """The receiver of a channel is now that of another one, with what was set for it, with what it did not accept, and
+    with what waits for it."""
+    new = Endpoint(workspace_id, channel_id=to_id)
+    for table in (webhook_receiver, webhook_trouble):
+        mine = table.c.workspace_id == workspace_id
+        tx.execute(delete(table).where(mine, table.c.channel_id == to_id))
+        tx.execute(update(table).where(mine, table.c.channel_id == channel_id).values(channel_id=to_id))
+    url = tx.execute(select(channel.c.webhook_url).where(channel.c.id == to_id)).scalar_one()
+    if url is not None:
+        waiting = is_delivery_to(Endpoint(workspace_id, channel_id=channel_id)) & (delivery.c.status == PENDING)
+        tx.execute(update(delivery).where(waiting).values(channel_id=to_id, receiver=name_at(tx, new, url)))
 
 
 def give_up_waiting(tx: Transaction, endpoint: Endpoint, why: str) -> None:

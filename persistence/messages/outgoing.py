@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import (
     ColumnElement,
     Executable,
+    Select,
     and_,
     case,
     exists,
@@ -23,9 +24,9 @@ from sqlalchemy import (
 
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
-from persistence.changes import change_messages
+from persistence.changes import change_each_message, change_messages
 from persistence.channels.channels import IS_RELAYER
-from persistence.channels.gateway_pace import BULK, CONVERSATION, queue_sends
+from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of, drop_untried_sends, queue_sends
 from persistence.channels.health import open_circle_alarms
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
@@ -47,6 +48,7 @@ from persistence.tables.messages import (
     QUEUED,
     VISIBLE,
     WIRED,
+    gateway_send,
     message,
 )
 
@@ -122,6 +124,10 @@ def give_up(tx: Transaction, workspace_id: int, message_ids: Collection[int], re
     change_messages(tx, workspace_id, message_ids, {**INACTIVE, "failed_reason": reason}, only=WAITS)
 
 
+LOOKS = 3
+"""How often channels are looked for if one is released meanwhile."""
+
+
 class _Sender(NamedTuple):
     """An active channel (see `flows.phones.Sender`)."""
 
@@ -149,7 +155,7 @@ def find_routes(
     channel comes first, then as in flows (`choose_sender`) the most similar one of the number's country, then the most
     recently seen one. `channel_id` is the only one where the channel is chosen already.
     """
-    senders = [_Sender(*row) for row in _lock_senders.rows(tx, workspace_id)]
+    senders = _hold_senders(tx, workspace_id)
     if channel_id is not None:
         senders = [sender for sender in senders if sender.id == channel_id]
     candidates: dict[int, _Candidates] = {}
@@ -161,17 +167,43 @@ def find_routes(
     return {contact_id: _choose(found, senders, is_chosen=is_chosen) for contact_id, found in candidates.items()}
 
 
+def _hold_senders(tx: Transaction, workspace_id: int) -> list[_Sender]:
+    """The active channels, the most recently seen last, which are not released before this unit of work ends."""
+    senders: list[_Sender] = []
+    for _ in range(LOOKS):
+        rows = _lock_senders.rows(tx, workspace_id)
+        senders = [_Sender(*row[1:]) for row in rows if row[1] is not None]
+        if tx.sqlite or len(senders) == rows[0][0]:
+            break
+        # One was released while this waited for it: what has come in its place is seen only by looking again.
+    return senders
+
+
 @statement
-def _lock_senders(workspace_id: int) -> Executable:
+def _lock_senders(workspace_id: int, *, is_sqlite: bool = False) -> Executable:
     # A transaction that releases a channel waits and then finds the messages; reports of phones and gateways are stored
-    # meanwhile.
+    # meanwhile. Each row begins with the number of channels when the statement began.
+    chosen = _select_senders(workspace_id)
+    if is_sqlite:
+        return chosen.with_only_columns(literal(None), *chosen.selected_columns)
+    held = chosen.add_columns(channel.c.last_seen).with_for_update(read=True, key_share=True).subquery("held")
+    mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
+    known = select(func.count().label("number")).select_from(channel).where(mine).subquery("known")
+    *columns, last_seen = held.c
+    beside = select(known.c.number, *columns).select_from(known.outerjoin(held, true()))
+    return beside.order_by(last_seen.asc().nulls_first(), columns[0])
+
+
+def _select_senders(workspace_id: int) -> Select[Any]:
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active
     rows = channel.c
-    texts = (func.coalesce(rows.address, ""), func.coalesce(rows.country, ""))
-    may = func.coalesce(rows.allow_international, true())
-    ordered = select(rows.id, rows.type, rows.schemes, *texts, may).where(mine)
-    ordered = ordered.order_by(rows.last_seen.asc().nulls_first(), rows.id)
-    return ordered.with_for_update(read=True, key_share=True)
+    texts = (
+        func.coalesce(rows.address, "").label("address"),
+        func.coalesce(rows.country, "").label("country"),
+        func.coalesce(rows.allow_international, true()).label("allow_international"),
+    )
+    ordered = select(rows.id, rows.type, rows.schemes, *texts).where(mine)
+    return ordered.order_by(rows.last_seen.asc().nulls_first(), rows.id)
 
 
 @statement
@@ -192,13 +224,128 @@ def _choose(found: _Candidates, senders: Sequence[_Sender], *, is_chosen: bool) 
     if found.status != ACTIVE:
         return Route(failed_reason=CONTACT_INACTIVE)
     for urn, own_channel_id in found.urns:
-        able = [sender for sender in senders if urn.scheme in sender.schemes]
-        own = next((sender for sender in able if sender.id == own_channel_id), None)
-        if own is None and able:
-            own = choose_sender(urn.path, able) if urn.scheme == "tel" and not is_chosen else able[-1]
-        if own is not None:
-            return Route(urn.identity, own.id, is_by_gateway=own.type in GATEWAYS)
+        sender = _choose_sender(urn, own_channel_id, senders, is_chosen=is_chosen)
+        if sender is not None:
+            return Route(urn.identity, sender.id, is_by_gateway=sender.type in GATEWAYS)
     return Route(failed_reason=NO_ROUTE)
+
+
+def _choose_sender(
+    urn: Urn, own_channel_id: int | None, senders: Sequence[_Sender], *, is_chosen: bool = False
+) -> _Sender | None:
+    able = [sender for sender in senders if urn.scheme in sender.schemes]
+    own = next((sender for sender in able if sender.id == own_channel_id), None)
+    if own is not None or not able:
+        return own
+    return choose_sender(urn.path, able) if urn.scheme == "tel" and not is_chosen else able[-1]
+
+
+CHANNEL_REMOVED = "channel_removed"
+_HAS_BEGUN = exists().where(
+    gateway_send.c.workspace_id == message.c.workspace_id,
+    gateway_send.c.message_id == message.c.id,
+    gateway_send.c.parts_begun > 0,
+)
+IS_UNTOUCHED = and_(
+    IS_UNSENT,
+    message.c.status == QUEUED,
+    message.c.visibility == VISIBLE,
+    message.c.offered_on.is_(None),
+    ~_HAS_BEGUN.correlate(message),
+)
+"""Its channel has never got it: no phone was asked to send it, no part of it was written to a gateway. Only such a
+message may go by another channel; any other may have been sent, and would be sent twice."""
+
+
+class Leaving(NamedTuple):
+    """What becomes of the unsent messages of channels that leave: how many go by other channels, how many fail."""
+
+    handed_over: int
+    failed: int
+
+
+def hand_over_unsent(
+    tx: Transaction, workspace_id: int, channel_ids: Sequence[int], *, to_id: int | None = None
+) -> Leaving:
+    """Channels leave, which the caller has locked: their messages that no phone and no gateway has got yet go by the
+    channel that `find_routes` chooses of the others, or by the phone `to_id`; the others fail. A constant number of
+    statements.
+    """
+    if not channel_ids:
+        return Leaving(0, 0)
+    theirs = message.c.channel_id.in_(channel_ids)
+    if to_id is not None:
+        handed_over = len(change_messages(tx, workspace_id, theirs & IS_UNTOUCHED, {"channel_id": to_id}))
+    else:
+        handed_over = _hand_over(tx, workspace_id, channel_ids)
+    failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
+    failing = change_messages(tx, workspace_id, theirs & IS_UNSENT, failed)
+    drop_sends_of(tx, workspace_id, channel_ids)
+    return Leaving(handed_over, len(failing))
+
+
+def foresee_leaving(tx: Transaction, workspace_id: int, channel_uuid: str) -> Leaving:
+    """What would become of the unsent messages of an active channel if it were released now. Raises RecordMissing."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    channel_id = tx.execute(select(channel.c.id).where(mine)).scalar_one_or_none()
+    if channel_id is None:
+        raise RecordMissing
+    unsent = (message.c.workspace_id == workspace_id) & (message.c.channel_id == channel_id) & IS_UNSENT
+    number = tx.execute(select(func.count()).select_from(message).where(unsent)).scalar_one()
+    senders = [_Sender(*row) for row in tx.execute(_select_senders(workspace_id)) if row.id != channel_id]
+    waiting = tx.execute(_select_untouched(workspace_id, [channel_id])) if senders else ()
+    handed_over = sum(_choose_sender(parse(row.urn), row.own, senders) is not None for row in waiting)
+    return Leaving(handed_over, number - handed_over)
+
+
+def choose_successors(
+    tx: Transaction, workspace_id: int, channel_ids: Collection[int], leaving: Collection[int]
+) -> dict[int, int]:
+    """The channel that comes nearest to each of these, of those that do not leave: of its scheme, and chosen as if for
+    messages to its own number."""
+    if not channel_ids:
+        return {}
+    senders = [_Sender(*row) for row in tx.execute(_select_senders(workspace_id))]
+    staying = [sender for sender in senders if sender.id not in leaving]
+    chosen = {
+        sender.id: _choose_sender(Urn(sender.schemes[0], sender.address), None, staying)
+        for sender in senders
+        if sender.id in channel_ids
+    }
+    return {channel_id: sender.id for channel_id, sender in chosen.items() if sender is not None}
+
+
+def _hand_over(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> int:
+    senders = _hold_senders(tx, workspace_id)
+    senders = [sender for sender in senders if sender.id not in channel_ids]
+    if not senders:
+        return 0
+    priorities = drop_untried_sends(tx, workspace_id, channel_ids)
+    held = _select_untouched(workspace_id, channel_ids).with_for_update(of=message, key_share=True)
+    chosen: dict[int, int] = {}
+    sends: list[tuple[int | None, int, int]] = []
+    for row in tx.execute(held).all():
+        sender = _choose_sender(parse(row.urn), row.own, senders)
+        if sender is not None:
+            chosen[row.id] = sender.id
+            if sender.type in GATEWAYS:
+                usual = CONVERSATION if row.broadcast_id is None else BULK
+                sends.append((sender.id, row.id, priorities.get(row.id, usual)))
+    change_each_message(tx, workspace_id, {one: {"channel_id": channel_id} for one, channel_id in chosen.items()})
+    if sends:
+        queue_sends(tx, workspace_id, sends)
+        tx.wake("sending")
+    return len(chosen)
+
+
+def _select_untouched(workspace_id: int, channel_ids: Sequence[int]) -> Select[Any]:
+    """Messages that may go by another channel, with the channel that the contact's number prefers."""
+    rows, urns = message.c, contact_urn.c
+    identity = urns.scheme + ":" + urns.path
+    own = select(urns.channel_id).where(urns.contact_id == rows.contact_id, identity == rows.urn)
+    mine = (rows.workspace_id == workspace_id) & rows.channel_id.in_(channel_ids)
+    columns = (rows.id, rows.urn, rows.broadcast_id, own.limit(1).correlate(message).scalar_subquery().label("own"))
+    return select(*columns).where(mine, IS_UNTOUCHED, rows.urn.is_not(None)).order_by(rows.id)
 
 
 def create_outgoing(

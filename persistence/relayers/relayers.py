@@ -7,33 +7,36 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select, update
 
 from flows.phones import PhoneError, country_of, parse_number
 from flows.typed import plain
-from persistence.changes import change_messages, note_changed
+from persistence.broadcasts.records import IS_UNFINISHED
+from persistence.changes import note_changed
 from persistence.channels.channels import IS_RELAYER, Source, insert_channel, note_arrival, note_departure
-from persistence.channels.gateway_pace import drop_sends_of
 from persistence.channels.health import close_alarms
 from persistence.channels.types import RELAYER, TYPES
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Transaction
 from persistence.deletions import CHANNEL, note_deleted
+from persistence.deliveries.outbox import follow_replacement
 from persistence.deliveries.settings import end_trouble
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import ListQuery, ListSpec, one_of, within
+from persistence.messages.outgoing import Leaving, choose_successors, hand_over_unsent
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.columns import columns_for
+from persistence.tables.campaigns import trigger
 from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_registration
-from persistence.tables.messages import FAILED, IS_UNSENT, PENDING_COUNT, message
+from persistence.tables.contacts import contact_urn
+from persistence.tables.messages import PENDING_COUNT, broadcast, template_translation
 from persistence.tokens import Origin, count_registration
 from persistence.triggers.records import archive_triggers_of_channels
-from persistence.workspaces.records import Workspace
+from persistence.workspaces.records import Workspace, hold_workspace
 
-CHANNEL_REMOVED = "channel_removed"
 LEFT_BEHIND: dict[str, Any] = dict.fromkeys(
     ("name", "webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
 )
@@ -63,17 +66,36 @@ _BETWEEN_GROUPS = re.compile(r"[\W_]+")
 _NAMED = (channel.c.id == bindparam("named")) | (channel.c.parted_from_id == bindparam("named"))
 
 
-def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: str, name: str | None) -> int:
-    """Attach the phone that shows this code to the workspace with its number; returns the channel id. Raises
-    InvalidInput for `claim_code` or `phone`. Contact numbers without a country code are normalized again. A waiting
-    registration with the device UUID of another workspace's phone becomes a separate phone: the device UUID proves
-    nothing, so the other workspace keeps its phone.
+class Claim(NamedTuple):
+    """The channel of a claimed phone, and what is told of the phone that it has replaced, if any: which one it was, and
+    what became of its unsent messages."""
+
+    channel_id: int
+    replaced: dict[str, Any] | None
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a response tells besides the phone."""
+        return {} if self.replaced is None else {"replaced": self.replaced}
+
+
+def claim_phone(
+    tx: Transaction, workspace: Workspace, claim_code: str, number: str, name: str | None, *, is_second: bool = False
+) -> Claim:
+    """Attach the phone that shows this code to the workspace with its number. It replaces the phone of the workspace
+    that has this number, unless it `is_second`. Raises InvalidInput for `claim_code` or `phone`. Contact numbers
+    without a country code are normalized again. A waiting registration with the device UUID of another workspace's
+    phone becomes a separate phone: the device UUID proves nothing, so the other workspace keeps its phone.
     """
+    hold_workspace(tx, workspace.id)  # Two claims of one number: the second phone replaces the first.
     phone, waiting = _find_claimed(tx, read_claim_code(claim_code))
     said = phone if waiting is None else waiting
     address = read_own_number(number, said.country)
     country = said.country or country_of(address) or None
+    former = None if is_second else _find_former(tx, workspace.id, address, phone)
     changes: dict[str, Any] = {"workspace_id": workspace.id, "claim_code": None, "address": address, "country": country}
+    if former is not None:
+        changes |= former.inherited
     if name is not None:
         changes["name"] = name
     if waiting is not None:
@@ -87,8 +109,9 @@ def claim_phone(tx: Transaction, workspace: Workspace, claim_code: str, number: 
         note_changed(tx, channel, workspace.id, [channel_id])
     else:
         _hand_over(tx, phone, waiting, workspace.id, changes)
+    replaced = None if former is None else _replace(tx, workspace.id, former, channel_id)
     normalize_numbers(tx, workspace.id, workspace.country or country or "")
-    return channel_id
+    return Claim(channel_id, replaced)
 
 
 def read_claim_code(text: str) -> str:
@@ -107,10 +130,23 @@ def read_own_number(text: str, country: str | None) -> str:
     raise InvalidInput.on("phone", "Not a possible phone number.")
 
 
-def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> list[int]:
-    """Release the workspace's active channels that meet a condition; their unsent messages fail. Returns their ids."""
+class Released(NamedTuple):
+    """The ids of released channels, and what became of their unsent messages."""
+
+    ids: list[int]
+    unsent: Leaving
+
+
+def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> Released:
+    """Release the workspace's active channels that meet a condition. What waits for them goes by others
+    (`hand_over_unsent`), as broadcasts do that were to go by them."""
+    hold_workspace(tx, workspace_id)  # Two releases: each sees the channels that the other one leaves.
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & condition
-    tx.execute(select(channel.c.id).where(mine).order_by(channel.c.id).with_for_update())
+    found = select(channel.c.id).where(mine).order_by(channel.c.id)
+    serving = _hold_broadcasts(tx, workspace_id, tx.execute(found).scalars().all())
+    leaving = tx.execute(found.with_for_update()).scalars().all()
+    for channel_id, to_id in choose_successors(tx, workspace_id, serving.intersection(leaving), leaving).items():
+        _redirect(tx, workspace_id, channel_id, to_id)
     gone: dict[str, Any] = {"is_active": False, "push_token": None, "claim_code": None}
     statement = update(channel).where(mine).values(**gone).returning(channel.c.id, channel.c.uuid)
     rows = tx.execute(statement).all()
@@ -118,23 +154,15 @@ def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElemen
     note_deleted(tx, workspace_id, CHANNEL, [row.uuid for row in rows])
     note_changed(tx, channel, workspace_id, released)
     tx.execute(delete(waiting_registration).where(waiting_registration.c.channel_id.in_(released)))
-    _leave(tx, workspace_id, released)
-    return released
+    return Released(released, _leave(tx, workspace_id, released))
 
 
-def release_channel(tx: Transaction, workspace_id: int, uuid: str) -> None:
-    """Release an active channel; its unsent messages fail. Raises RecordMissing."""
-    if not release_channels(tx, workspace_id, channel.c.uuid == uuid):
+def release_channel(tx: Transaction, workspace_id: int, uuid: str) -> Leaving:
+    """Release an active channel. Raises RecordMissing."""
+    released = release_channels(tx, workspace_id, channel.c.uuid == uuid)
+    if not released.ids:
         raise RecordMissing
-
-
-def fail_unsent(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
-    """Fail the unsent messages of these channels, with the reason that the channel was removed."""
-    if not channel_ids:
-        return
-    failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
-    change_messages(tx, workspace_id, message.c.channel_id.in_(channel_ids) & IS_UNSENT, failed)
-    drop_sends_of(tx, workspace_id, channel_ids)
+    return released.unsent
 
 
 def as_e164(text: str) -> str:
@@ -156,14 +184,16 @@ RELAYERS = ListSpec(
 )
 
 
-def release_relayers(query: ListQuery) -> None:
-    """Release the active phones that match; their unsent messages fail. Raises Refused for a query without filters, so
+def release_relayers(query: ListQuery) -> Leaving:
+    """Release the active phones that match, as `release_channels` does. Raises Refused for a query without filters, so
     that a mistake cannot release all phones, and RecordMissing if no phone matches.
     """
     if not query.values:
         raise Refused("One of these parameters is required: after, before, country, phone, relayer.")
-    if not release_channels(query.tx, query.workspace.id, and_(IS_RELAYER, *RELAYERS.asked(query))):
+    released = release_channels(query.tx, query.workspace.id, and_(IS_RELAYER, *RELAYERS.asked(query)))
+    if not released.ids:
         raise RecordMissing
+    return released.unsent
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,10 +376,94 @@ def _hand_over(
     end_trouble(tx, channel_ids=[phone.id])
 
 
-def _leave(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> None:
+def _leave(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> Leaving:
     """End what depends on leaving channels: their unsent messages and the triggers that use only them."""
-    fail_unsent(tx, workspace_id, channel_ids)
+    unsent = hand_over_unsent(tx, workspace_id, channel_ids)
     archive_triggers_of_channels(tx, workspace_id, channel_ids)
+    return unsent
+
+
+_RECEIVER = ("webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
+
+
+@dataclass(frozen=True, slots=True)
+class _Former:
+    """The phone that is replaced, and the columns that the new one gets from it."""
+
+    id: int
+    uuid: str
+    name: str | None
+    inherited: dict[str, Any]
+    is_for_new: bool
+
+    @property
+    def gives_receiver(self) -> bool:
+        return "webhook_url" in self.inherited
+
+
+def _find_former(tx: Transaction, workspace_id: int, address: str, phone: Phone) -> _Former | None:
+    """The phone of the workspace that has this number, locked; of several the one that was not seen for longest. A
+    phone that the workspace has already keeps its name and receiver if it has them.
+    """
+    rows = channel.c
+    mine = (rows.workspace_id == workspace_id) & rows.is_active & IS_RELAYER
+    known = mine & (rows.address == address) & (rows.id != phone.id)
+    oldest = select(rows.id).where(known).order_by(rows.last_seen.asc().nulls_first(), rows.id).limit(1)
+    former_id = tx.execute(oldest).scalar_one_or_none()
+    if former_id is None:
+        return None
+    _hold_broadcasts(tx, workspace_id, [former_id])
+    columns = ("id", "uuid", "name", "allow_international", *_RECEIVER)
+    held = (
+        select(*(rows[name] for name in columns))
+        .where(mine, rows.id.in_([former_id, phone.id]))
+        .order_by(rows.id)
+        .with_for_update()
+    )
+    found = {row.id: row for row in tx.execute(held)}
+    former, own = found.get(former_id), found.get(phone.id)
+    if former is None:
+        return None
+    inherited: dict[str, Any] = {}
+    if own is None:
+        inherited["allow_international"] = former.allow_international
+    if own is None or own.name is None:
+        inherited["name"] = former.name
+    if own is None or own.webhook_url is None:
+        inherited |= {name: former._mapping[name] for name in _RECEIVER}
+    return _Former(former_id, former.uuid, former.name, inherited, is_for_new=own is None)
+
+
+def _replace(tx: Transaction, workspace_id: int, former: _Former, channel_id: int) -> dict[str, Any]:
+    """Give a phone what depends on the one that it replaces, which is released: the contacts whom it reached, its
+    triggers, broadcasts that go by it, the receiver of its events, and messages that it has not got yet.
+    """
+    moved = {"channel_id": channel_id}
+    tables = [contact_urn, *([trigger, template_translation] if former.is_for_new else [])]
+    for table in tables:
+        theirs = (table.c.workspace_id == workspace_id) & (table.c.channel_id == former.id)
+        tx.execute(update(table).where(theirs).values(moved))
+    _redirect(tx, workspace_id, former.id, channel_id)
+    if former.gives_receiver:
+        follow_replacement(tx, workspace_id, former.id, channel_id)
+    unsent = hand_over_unsent(tx, workspace_id, [former.id], to_id=channel_id)
+    release_channels(tx, workspace_id, channel.c.id == former.id)
+    named = {"relayer": former.id, "uuid": former.uuid, "name": former.name}
+    return named | unsent._asdict()
+
+
+def _hold_broadcasts(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> set[int]:
+    """Lock the broadcasts that are to go by these channels, before the channels, as the worker does that makes their
+    messages; returns those of the channels that have any."""
+    mine = (broadcast.c.workspace_id == workspace_id) & broadcast.c.channel_id.in_(channel_ids) & IS_UNFINISHED
+    held = select(broadcast.c.channel_id).where(mine).order_by(broadcast.c.id).with_for_update()
+    return {channel_id for channel_id in tx.execute(held).scalars() if channel_id is not None}
+
+
+def _redirect(tx: Transaction, workspace_id: int, channel_id: int, to_id: int) -> None:
+    """Broadcasts that are to go by one channel go by another."""
+    mine = (broadcast.c.workspace_id == workspace_id) & (broadcast.c.channel_id == channel_id) & IS_UNFINISHED
+    tx.execute(update(broadcast).where(mine).values(channel_id=to_id))
 
 
 def _create_phone(tx: Transaction, phone: PhoneIdentity) -> Registration:

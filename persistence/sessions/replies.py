@@ -203,7 +203,8 @@ def write_value(value: FieldValue | None) -> dict[str, str] | None:
 def _select_channels(workspace_id: int, uuids: Sequence[str]) -> Executable:
     rows = channel.c
     mine = (rows.workspace_id == workspace_id) & among(rows.uuid, uuids, "UUID") & rows.is_active
-    return select(rows.uuid, rows.id, rows.type).where(mine)
+    # Locked as where messages get their routes, so that none is stored for a channel that is just released.
+    return select(rows.uuid, rows.id, rows.type).where(mine).with_for_update(read=True, key_share=True)
 
 
 def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, tuple[int, bool]]:

@@ -71,9 +71,10 @@ def run_claim(options: Options) -> None:
 
     with writing_in(options) as (tx, found):
         name = None if options.name is None else check_name(options.name)
-        channel_id = claim_phone(tx, found, options.claim_code, options.phone, name)
-        record = read_claimed(tx, found.id, channel_id)
-    print_json(record)
+        code, phone = options.claim_code, options.phone
+        claim = claim_phone(tx, found, code, phone, name, is_second=options.second_phone)
+        record = read_claimed(tx, found.id, claim.channel_id)
+    print_json({**record, **claim.told})
 
 
 def run_limit(options: Options) -> None:
@@ -118,10 +119,10 @@ def run_release(options: Options) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace_id, _ = _find_channel(tx, options.channel)
         try:
-            release_channel(tx, workspace_id, options.channel)
+            unsent = release_channel(tx, workspace_id, options.channel)
         except RecordMissing as error:
             raise CommandFailed("the channel is released already") from error
-    print_json({"released": options.channel})
+    print_json({"released": options.channel, **unsent._asdict()})
 
 
 def run_health(options: Options) -> None:

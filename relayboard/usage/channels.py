@@ -100,6 +100,9 @@ CHANNEL = Noun(
         option("--claim-code", "the code that the phone shows; in quotes if it has spaces", required=True),
         option("--phone", "the phone number of its SIM card", required=True),
         option("--name", "a name for the phone"),
+        flag("--second-phone", "attach it beside the phone that has this number, instead of replacing that one"),
+        more="A phone of the workspace with the same number is replaced: the new one takes over its name, its webhook, "
+        "its triggers, its contacts and the messages that it has not fetched yet, and the old one is released.",
         examples=(f"{IN} --claim-code '4FD 2NQ 7PL' --phone +250788123123 --name 'Front desk'",),
     ),
     Action(
@@ -172,10 +175,12 @@ CHANNEL = Noun(
     Action(
         "release",
         "channels.run_release",
-        "release a channel; its unsent messages fail",
+        "release a channel; what waits goes by others of its kind, or fails",
         channel(),
-        destroys="the channel {channel} is released, and its unsent messages fail",
+        destroys="the channel {channel} is released; messages that it has got, or that no other channel can send, fail",
         asks_pipes=False,
+        more="Messages that it has not got yet go by the channel that would be chosen for them now. Prints how many "
+        "were handed over and how many failed.",
         examples=(THIS,),
     ),
 )

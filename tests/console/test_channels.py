@@ -7,11 +7,13 @@ from playwright.sync_api import expect
 from sqlalchemy import update
 
 from persistence.tables.channels import channel
+from relayboard.phone.phone import HttpTransport, Phone, PhoneState
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in
 from tests.worker.receivers import Reply, receiving
 
 SECRET = "s3cret-token"
+REPLACED = "+250788999111"
 SERVED_BY_THE_PHONE = "+250788000331"
 
 
@@ -71,6 +73,48 @@ def test_a_gateway_is_added_watched_and_released(somebody, clinic):
         form.get_by_role("button", name="Release").click()
         expect(page.get_by_role("heading", name="Channels")).to_be_visible()
         expect(page.locator(".cards .channel")).to_have_count(1)
+
+
+def test_a_claim_says_whom_it_replaces_and_a_release_how_many_messages_fail(somebody, clinic):
+    page = sign_in(somebody, clinic, "administrator", place="channels")
+    form = page.get_by_role("dialog")
+
+    def add_phone(number, name=""):
+        phone = Phone(HttpTransport(clinic.service.url), PhoneState())
+        phone.register()
+        page.get_by_role("button", name="Add a phone").click()
+        form.get_by_label("Claim code").fill(phone.state.claim_code)
+        form.get_by_label("Number of its SIM card").fill(number)
+        form.get_by_label("Name").fill(name)
+        return phone
+
+    add_phone(REPLACED, "Ward phone")
+    expect(form.get_by_role("status")).to_have_count(0)
+    form.get_by_role("button", name="Claim").click()
+    expect(page.locator(".cards .channel")).to_have_count(2)
+
+    add_phone("0788 999 111")
+    expect(form.get_by_role("status")).to_contain_text(f"Ward phone has the number {REPLACED}.")
+    assert findings(page, "the claim of a number in use") == []
+    form.get_by_label("second phone").check()
+    form.get_by_role("button", name="Claim").click()
+    expect(page.locator(".cards .channel")).to_have_count(3)
+
+    add_phone(REPLACED)
+    page.reload()
+    page.get_by_role("button", name="Add a phone").click()
+    expect(form.get_by_role("status")).to_be_visible()
+    form.get_by_role("button", name="Claim").click()
+    expect(page.get_by_text("The phone replaces Ward phone")).to_be_visible()
+    expect(page.locator(".cards .channel")).to_have_count(3)
+
+    for left in (2, 1):
+        (channel_of, *_) = clinic.service.get("/api/v2/channels.json", address=REPLACED)["results"]
+        open_page(page, clinic, "channels", channel_of["uuid"])
+        page.get_by_role("button", name="Release").click()
+        expect(form).to_contain_text("That fail: 0.")
+        form.get_by_role("button", name="Release").click()
+        expect(page.locator(".cards .channel")).to_have_count(left)
 
 
 def calls_of(clinic, gateway):

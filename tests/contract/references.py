@@ -38,6 +38,7 @@ TABLES = {
     "calls": "channel_event",
     "channel_calls": "gateway_call",
     "channel_health": "channel",
+    "channel_releases": "channel",
     "channel_settings": "channel",
     "channel_tests": "channel",
     "events": "campaign_event",
@@ -204,7 +205,7 @@ FIELDS: Mapping[str, Forms] = {
         "country date_style decimal_sign delivery_hour dry_run encoding end_former_secret events exclude_active extra "
         "folder is_on language languages message messages_per_second note number_format offset params phone query "
         "quick_replies requests_per_second restart_participants retry_delays_seconds rotate_secret scheduled_on "
-        "scheme settings signature since target_url text timezone type unit unread url value value_type"
+        "scheme second_phone settings signature since target_url text timezone type unit unread url value value_type"
     ),
     NOTHING,
 )

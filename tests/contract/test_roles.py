@@ -27,7 +27,7 @@ MAY = {
         "administrator": (
             "act_on_user change_channel_settings change_workspace_settings create_data_request "
             "create_invitation delete_invitation list_audit_events list_channel_settings list_data_requests "
-            "list_invitations release_channel rotate_webhook_secret write_webhook_receiver"
+            "list_invitations read_channel_release release_channel rotate_webhook_secret write_webhook_receiver"
         ),
         "administrator editor viewer agent": (
             "check_contact_query follow_changes list_contact_notes list_conversations list_saved_replies "

@@ -71,7 +71,7 @@ def begin_gateways(api: Api) -> Names:
 
 
 def release_gateway(api: Api, names: Names, tx: Any) -> int:
-    return len(release_channels(tx, api.workspace.id, channel.c.uuid == names["uuid"]))
+    return len(release_channels(tx, api.workspace.id, channel.c.uuid == names["uuid"]).ids)
 
 
 GATEWAYS = Scenario(

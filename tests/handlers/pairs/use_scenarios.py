@@ -236,10 +236,11 @@ CHANNELS = Scenario(
     {
         "claim": post(f"{V1}/relayers.json", {"claim_code": "{code}", "phone": NEW_PHONE, "name": "Desk"}),
         "claim again": post(f"{V1}/relayers.json", {"claim_code": "{code}", "phone": NEW_PHONE, "name": "Ward"}),
+        "replace": post(f"{V1}/relayers.json", {"claim_code": "{code}", "phone": SECOND_PHONE}),
         "release": delete(f"{V1}/relayers.json", relayer="{phone}"),
         "release by number": delete(f"{V1}/relayers.json", phone=SECOND_PHONE),
         "release by command": command(
-            lambda api, names, tx: release_channels(tx, api.workspace.id, channel.c.uuid == names["uuid"])
+            lambda api, names, tx: release_channels(tx, api.workspace.id, channel.c.uuid == names["uuid"]).ids
         ),
         "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hey"}),
         "v1 run by phone": post(f"{V1}/runs.json", {"flow_uuid": "{flow}", "phone": [PHONE]}),

@@ -22,7 +22,7 @@ def test_the_country_of_a_phone_is_what_it_said_or_that_of_its_number(
 ) -> None:
     channel_id = add_channel(database, workspace, **UNCLAIMED, country=said, claim_code="ABCDEFGHJ")
     with database.writing() as tx:
-        assert claim_phone(tx, workspace, " abcd efghj", number, None) == channel_id
+        assert claim_phone(tx, workspace, " abcd efghj", number, None).channel_id == channel_id
         row = tx.execute(select(channel).where(channel.c.id == channel_id)).one()
 
     assert (row.country, row.workspace_id, row.claim_code) == (country, workspace.id, None)

@@ -91,7 +91,7 @@ class Scene:
 
     def claim_again(self) -> None:
         def claim(tx: Transaction) -> int:
-            return claim_phone(tx, self.workspace, "123456789", "+250788000000", "Back office")
+            return claim_phone(tx, self.workspace, "123456789", "+250788000000", "Back office").channel_id
 
         self.database.write(claim)
 
