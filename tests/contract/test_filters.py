@@ -120,7 +120,9 @@ def test_a_list_is_in_the_order_of_its_time_whose_bounds_include_their_moment(
     assert shelf.results(operation, before=middle, after=middle) == [each for each in whole if each[name] == middle]
 
 
-@pytest.mark.parametrize(("operation", "name", "form"), REFERENCES, ids=str)
+@pytest.mark.parametrize(
+    ("operation", "name", "form"), REFERENCES, ids=lambda part: part.word if isinstance(part, Form) else str(part)
+)
 def test_a_reference_finds_the_records_that_bear_it_and_no_others(
     shelf: Shelf, operation: Operation, name: str, form: Form
 ) -> None:
