@@ -217,7 +217,7 @@ class Settings:
         read_hold,
         "3",
         "how long the answer to a phone that brought messages or calls waits at most for what flows reply to them, so "
-        "that people have it at once; 0 answers without waiting",
+        "that people have it at once ([how](relayer-protocol.md#replies-in-the-same-sync)); 0 answers without waiting",
     )
     head_timeout_seconds: float = setting(
         read_timeout,
