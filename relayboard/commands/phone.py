@@ -3,9 +3,19 @@
 import threading
 from typing import Any
 
+import orjson
+
 from relayboard.commands.countries import read_country
 from relayboard.commands.printing import print_json, print_line
-from relayboard.phone.phone import HttpTransport, NoReply, Phone, PhoneState, load_state, save_state
+from relayboard.phone.phone import (
+    HttpTransport,
+    NoReply,
+    Phone,
+    PhoneState,
+    load_state,
+    now_in_milliseconds,
+    save_state,
+)
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
 
@@ -14,7 +24,15 @@ def run_phone(options: Options) -> None:
     state = load_state(options.state)
     if options.country:
         state.country = read_country(options.country)
-    phone = Phone(HttpTransport(options.server), state, is_lagging=options.lagging)
+
+    def loses() -> bool:
+        """Counts answers over all calls with this state, for most of them bring one or two."""
+        state.answers += 1
+        return options.lose_replies is not None and state.answers % options.lose_replies == 0
+
+    transport = HttpTransport(options.server, shows=options.wire, loses=loses)
+    offset_ms = 1000 * options.clock_offset
+    phone = Phone(transport, state, is_lagging=options.lagging, clock=lambda: now_in_milliseconds() + offset_ms)
     try:
         _act(phone, options)
     except NoReply as error:
@@ -28,7 +46,7 @@ def _act(phone: Phone, options: Options) -> None:
         _run(phone, options)
         return
     _change(phone, options)
-    print_json(show(phone.state))
+    print_json({**show(phone.state), "refused": phone.refused})
 
 
 def _change(phone: Phone, options: Options) -> None:
@@ -46,10 +64,34 @@ def _change(phone: Phone, options: Options) -> None:
             phone.send_result(message_id, is_sent=False)
     elif action == "send":
         phone.send_waiting(is_delivered=not options.no_delivery)
+    elif action == "report":
+        phone.report(options.kind, options.message)
+    elif action == "queue":
+        phone.say(_read_command(options.command))
     elif action == "battery":
-        phone.battery(options.level, options.status)
+        phone.battery(options.level, options.status, options.source)
+    elif action == "status":
+        _change_status(phone.state, options)
     elif action == "reset":
         phone.reset()
+
+
+def _change_status(state: PhoneState, options: Options) -> None:
+    for name in ("network", "device", "os", "app_version"):
+        given = getattr(options, name)
+        if given is not None:
+            setattr(state, name, given)
+
+
+def _read_command(text: str) -> dict[str, Any]:
+    """A command that is typed as JSON. Raises CommandFailed."""
+    try:
+        command = orjson.loads(text)
+    except ValueError as error:
+        raise CommandFailed("this is not JSON, or not in UTF-8") from error
+    if not isinstance(command, dict) or not isinstance(command.get("cmd"), str):
+        raise CommandFailed('a command is an object with a name, like {"cmd": "mo_sms"}')
+    return command
 
 
 def _run(phone: Phone, options: Options) -> None:
@@ -62,7 +104,8 @@ def _run(phone: Phone, options: Options) -> None:
             sent = phone.send_waiting()
             if sent:
                 phone.sync()
-            print_line({"sync": count, "workspace_id": phone.state.workspace_id, "sent": sent})
+            told = {"sync": count, "workspace_id": phone.state.workspace_id, "sent": sent}
+            print_line(told if phone.refused is None else {**told, "refused": phone.refused})
         except NoReply as error:
             print_line({"sync": count, "error": str(error)})
         save_state(options.state, phone.state)

@@ -11,13 +11,13 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
-from urllib.parse import urlsplit
+from typing import Any
 
-import requests
-
-from relayboard.base.certificates import explain_tls
 from relayboard.base.private_files import make_file
+from relayboard.phone.wire import HttpTransport as HttpTransport
+from relayboard.phone.wire import NoReply as NoReply
+from relayboard.phone.wire import Transport as Transport
+from relayboard.phone.wire import WireReply as WireReply
 from relayboard.refusal import CommandFailed
 
 COMMANDS_PER_SYNC = 50
@@ -28,8 +28,8 @@ WRONG_SIGNATURE = 1
 
 NEW, HANDED_OVER, RETRY, SENT, DELIVERED, FAILED = "new", "handed_over", "retry", "sent", "delivered", "failed"
 UNFINISHED = (NEW, HANDED_OVER)
+REPORTED = {"mt_sent": SENT, "mt_dlvd": DELIVERED, "mt_fail": FAILED}
 
-TIMEOUT_SECONDS = 120.0
 REGISTER_PATH = "/relayers/relayer/register/"
 
 
@@ -71,6 +71,7 @@ class PhoneState:
     network: str = "WIFI"
     is_paused: bool = False
     next_number: int = 3
+    answers: int = 0
     queue: list[dict[str, Any]] = field(default_factory=list)
     messages: dict[int, HeldMessage] = field(default_factory=dict)
 
@@ -80,20 +81,6 @@ class PhoneState:
     def forget_registration(self) -> None:
         self.relayer_id = self.secret = self.claim_code = None
         self.workspace_id = -1
-
-
-@dataclass(frozen=True, slots=True)
-class WireReply:
-    """The status and the JSON object of a reply; the object is empty if there was none."""
-
-    status: int
-    document: dict[str, Any]
-
-
-class Transport(Protocol):
-    """Sends a request to the server; raises NoReply if there is no reply."""
-
-    def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply: ...
 
 
 class Phone:
@@ -114,6 +101,7 @@ class Phone:
         self.is_lagging = is_lagging
         self.clock = clock
         self.last_reply: WireReply | None = None
+        self.refused: str | None = None
         self._uploaded: dict[int, dict[str, Any]] = {}
 
     # Requests
@@ -177,16 +165,21 @@ class Phone:
     def _request_twice(self, request: Callable[[], WireReply]) -> WireReply:
         """The reply to a request, which is sent again if the first reply is lost; raises NoReply if both are lost."""
         try:
-            return request()
+            return self._ask(request)
         except NoReply:
-            return request()
+            return self._ask(request)
+
+    def _ask(self, request: Callable[[], WireReply]) -> WireReply:
+        reply = request()
+        self.refused = reply.refusal
+        return reply
 
     def _request_lagging(self, request: Callable[[], WireReply]) -> None:
         """Send a request, twice if it is refused. Only the body of a 2xx reply is read; if the reply is lost, the last
         one stays."""
         for _ in range(2):
             try:
-                reply = request()
+                reply = self._ask(request)
             except NoReply:
                 return
             if 200 <= reply.status < 300:
@@ -249,7 +242,7 @@ class Phone:
             self._enqueue({"cmd": "mo_sms", "phone": number, "ts": self._moment(at_ms), "msg": text})
 
     def log_call(self, kind: str, number: str, seconds: int = 0, at_ms: int | None = None) -> None:
-        """An entry of the call log: `mo_call`, `mo_miss`, `mt_call`, or `unk`."""
+        """An entry of the call log: `mo_call`, `mo_miss`, `mt_call`, or `unk`; `mt_miss` is for other apps."""
         if self.state.workspace_id != -1:
             moment = self._moment(at_ms)
             self._enqueue({"cmd": "call", "phone": number, "type": kind, "ts": moment, "dur": seconds})
@@ -274,6 +267,21 @@ class Phone:
         """The network reports that an SMS was delivered."""
         self.state.messages[message_id].state = DELIVERED
         self._report("mt_dlvd", message_id, at_ms)
+
+    def report(self, name: str, message_id: int) -> None:
+        """Say the fate of a message, which this phone may not have. After an `mt_error` the phone forgets it, as an app
+        does that leaves the next try to the server.
+        """
+        held = self.state.messages.get(message_id)
+        if held is not None and name in REPORTED:
+            held.state = REPORTED[name]
+        elif held is not None:
+            del self.state.messages[message_id]
+        self._report(name, message_id)
+
+    def say(self, command: Mapping[str, Any]) -> None:
+        """Any command, which goes with the next sync under a number of its own."""
+        self._enqueue(dict(command))
 
     def run_sender(self) -> list[int]:
         """Pass all due messages to Android; returns the ids of all that wait for a result. A message without a result
@@ -358,53 +366,3 @@ def sign_body(secret: str, ts: str, body: bytes) -> str:
     """HMAC-SHA256 over the body, keyed with secret and ts, in URL-safe base64 with padding."""
     digest = hmac.new(f"{secret}{ts}".encode(), body, hashlib.sha256).digest()
     return base64.urlsafe_b64encode(digest).decode()
-
-
-class NoReply(Exception):
-    """The request or its reply was lost."""
-
-
-class HttpTransport:
-    """Requests over real HTTP."""
-
-    def __init__(self, server_url: str) -> None:
-        self.server_url = server_url.rstrip("/")
-        self.session = requests.Session()
-        self.session.trust_env = False
-
-    def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply:
-        headers = {"Content-Type": "application/json; charset=utf-8", "User-Agent": "RapidPro/13"}
-        try:
-            response = self.session.post(
-                self.server_url + path, params=dict(query), data=body, headers=headers, timeout=TIMEOUT_SECONDS
-            )
-            document = response.json() if response.content else {}
-        except (requests.RequestException, ValueError) as error:
-            raise NoReply(f"{_host_of(self.server_url)}{path}: {_reason_of(error)}") from error
-        return WireReply(response.status_code, document if isinstance(document, dict) else {})
-
-
-def _host_of(url: str) -> str:
-    try:
-        return urlsplit(url).netloc.rpartition("@")[2] or url
-    except ValueError:
-        return url
-
-
-def _reason_of(error: Exception) -> str:
-    """In words without the URL, whose query has the signature."""
-    if isinstance(error, requests.Timeout):
-        return f"nothing within {TIMEOUT_SECONDS:.0f} seconds"
-    if isinstance(error, requests.JSONDecodeError):
-        return "the reply is not JSON"
-    if isinstance(error, ValueError):
-        return "this is not the URL of a server"
-    why = explain_tls(error)
-    if why is not None:
-        return f"the secure connection failed: {why}"
-    below: BaseException | None = error
-    while below is not None:
-        if isinstance(below, OSError) and below.strerror:
-            return below.strerror
-        below = below.__cause__ or below.__context__
-    return "the connection was lost"

@@ -8,6 +8,7 @@ from relayboard.usage.parts import Action, Noun, OneOf, argument, flag, limit, o
 from relayboard.usage.people import ID, IN
 from relayboard.usage.values import (
     DELIVERY_STATUSES,
+    LARGEST_NUMBER,
     LONGEST_SECONDS,
     PORT,
     SECONDS,
@@ -18,7 +19,9 @@ from relayboard.usage.values import (
 )
 
 STATES = ("CHA", "DIS", "FUL", "NOT", "UNK")
-CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "unk")
+POWER_SOURCES = ("AC", "USB", "WIR", "BAT")
+CALL_KINDS = ("mo_call", "mo_miss", "mt_call", "mt_miss", "unk")
+REPORTS = ("mt_sent", "mt_dlvd", "mt_fail", "mt_error")
 SERVER = "--server http://127.0.0.1:8080"
 NUMBER = "+250788000111"
 
@@ -183,7 +186,9 @@ PHONE = Noun(
         "call",
         "phone.run_phone",
         "an entry of the call log",
-        argument("kind", "mo is incoming, mt outgoing; mo_miss was not answered", choices=CALL_KINDS),
+        argument(
+            "kind", "mo is incoming, mt outgoing; miss was not answered; unk is anything else", choices=CALL_KINDS
+        ),
         argument("number", "who called or was called"),
         option("--seconds", "duration in seconds; default: 0", kind=WholeNumber(0), default=0),
         examples=(f"{SERVER} --seconds 30 mo_call {NUMBER}",),
@@ -197,12 +202,38 @@ PHONE = Noun(
         examples=(SERVER,),
     ),
     Action(
+        "report",
+        "phone.run_phone",
+        "say the fate of one message, which need not be the phone's",
+        argument("kind", "sent, delivered, given up, or not sent: the server offers it again", choices=REPORTS),
+        argument("message", "its id, as mt_bcast names it", metavar="ID", kind=WholeNumber(1)),
+        examples=(f"{SERVER} mt_fail 90311",),
+    ),
+    Action(
+        "queue",
+        "phone.run_phone",
+        "queue any command for the next sync",
+        argument("command", "with the fields of the relayer protocol; it gets a p_id of its own", metavar="JSON"),
+        examples=(f'{SERVER} \'{{"cmd": "signal", "dbm": -71}}\'',),
+    ),
+    Action(
         "battery",
         "phone.run_phone",
         "the battery changes",
         argument("level", "per cent", kind=WholeNumber(0, 100)),
         option("--status", "charging, discharging (default), full, not, unknown", choices=STATES, default="DIS"),
-        examples=(f"{SERVER} 80 --status CHA",),
+        option("--source", "mains, USB, wireless, battery (default)", choices=POWER_SOURCES, default="BAT"),
+        examples=(f"{SERVER} 80 --status CHA --source AC",),
+    ),
+    Action(
+        "status",
+        "phone.run_phone",
+        "what the phone says of itself changes",
+        option("--network", "WIFI, NONE or the mobile network, such as LTE"),
+        option("--device", "its model"),
+        option("--os", "the release of its operating system"),
+        option("--app-version", "the version of its app"),
+        examples=(f"{SERVER} --network LTE --device SM-A135F",),
     ),
     Action("reset", "phone.run_phone", "the owner disconnects the phone", examples=(SERVER,)),
     Action(
@@ -225,6 +256,20 @@ PHONE = Noun(
         ),
         flag("--lagging", "behave like app 2.x, which handles each reply one sync later"),
         option("--country", "country of the SIM of a new phone"),
+        flag("--wire", "print requests and answers to stderr as they go over the wire, the secret masked"),
+        option(
+            "--clock-offset",
+            "the phone's clock is so much ahead, or behind if negative; default: 0",
+            kind=WholeNumber(-LARGEST_NUMBER),
+            default=0,
+            metavar="SECONDS",
+        ),
+        option(
+            "--lose-replies",
+            "lose every Nth answer after the server has sent it, counted over all calls with this state",
+            kind=WholeNumber(1),
+            metavar="N",
+        ),
     ),
 )
 ALL = (DELIVERY, WEBHOOK, PHONE)

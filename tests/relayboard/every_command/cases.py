@@ -303,7 +303,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ),
     ("start", "show"): ("--workspace {workspace} {start}",),
     ("phone", "register"): ("--server {server} --state {folder}/phone.json --country rw :",),
-    ("phone", "sync"): ("--server {server} --state {folder}/phone.json :",),
+    ("phone", "sync"): (
+        "--server {server} --state {folder}/phone.json :",
+        "--server {server} --state {folder}/phone.json --wire : --clock-offset -1000 --lose-replies 2",
+    ),
     ("phone", "show"): ("--server {server} --state {folder}/phone.json :",),
     ("phone", "receive"): ("--server {server} --state {folder}/phone.json : +250788000111 Hello",),
     ("phone", "call"): ("--server {server} --state {folder}/phone.json : --seconds 3 mo_miss +250788000111",),
@@ -312,7 +315,12 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--server {server} --state {folder}/phone.json : --no-delivery",
         "--server {server} --state {folder}/phone.json : --fail",
     ),
-    ("phone", "battery"): ("--server {server} --state {folder}/phone.json : --status CHA 80",),
+    ("phone", "report"): ("--server {server} --state {folder}/phone.json : mt_error 90311",),
+    ("phone", "queue"): ("""--server {server} --state {folder}/phone.json : '{{"cmd": "signal", "dbm": -71}}'""",),
+    ("phone", "battery"): ("--server {server} --state {folder}/phone.json : --status CHA --source AC 80",),
+    ("phone", "status"): (
+        "--server {server} --state {folder}/phone.json : --network LTE --device SM-A135F --os 14 --app-version 2.2.0",
+    ),
     ("phone", "reset"): ("--server {server} --state {folder}/phone.json --lagging :",),
     ("phone", "run"): ("--server {server} --state {folder}/runner.json : --every 0.01 --syncs 2",),
 }

@@ -45,7 +45,8 @@ def _wrong_values(action: click.Parameter) -> Iterator[tuple[str, set[int]]]:
         yield from ((name, REFUSED) for name in WRONG_FILES[:4] if not is_text or not name.endswith("torn.json"))
         yield WRONG_FILES[4], ANY
     elif action.metavar in ("TIME", "SECONDS", "N") or str(action.name) in ("port", "limit", "level", "seconds"):
-        yield from ((text, USAGE) for text in ("nonsense", "-1", "9" * 30, "1e400", "nan", ""))
+        numbers = ("nonsense", "9" * 30, "1e400", "nan", "")
+        yield from ((text, USAGE) for text in (*numbers, *(() if getattr(action.type, "least", 0) < 0 else ("-1",))))
     elif action.metavar == "JSON":
         yield from ((text, REFUSED) for text in ("nonsense", "[]", '"\\ud800"', '{"name": NaN}'))
     elif action.metavar != "URL":
