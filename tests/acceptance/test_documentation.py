@@ -249,6 +249,30 @@ def check_ready(running: Started) -> str:
     return url
 
 
+def test_an_app_is_tested_against_the_demo_as_printed(tmp_path: Path) -> None:
+    blocks = [block for block in read_blocks(ROOT / "docs" / "relayer-protocol.md") if block.kind == "console"]
+    lines = [line.removeprefix("$ ") for block in blocks for line in block.text.splitlines()]
+    said: dict[str, str] = {}
+    code = "CODE"
+    with started("demo", "--port", "0", folder=tmp_path, environment=make_environment()) as running:
+        url = running.wait_for(r"API +(http://[^/\s]+)").group(1)
+        running.wait_for(r"curl .*/contacts\.json")
+        for line in lines:
+            words = [
+                code if word == "CODE" else word for word in shlex.split(line.replace("http://127.0.0.1:8080", url))
+            ]
+            done = call_forked(*words[1:], folder=tmp_path, environment=make_environment())
+            assert done.returncode == 0, (line, done.stderr)
+            said[line] = done.stdout
+            code = json.loads(done.stdout).get("claim_code") or code
+            assert ("> POST /relayers/relayer/" in done.stderr) is ("--wire" in words), line
+        assert running.stop() == 0
+
+    shown = {line: json.loads(text) for line, text in said.items() if " phone " in line}
+    assert [line for line, each in shown.items() if each["refused"]] == [line for line in shown if "offset" in line]
+    assert json.loads(said[lines[-1]])["relayer_id"] is None
+
+
 @pytest.mark.parametrize("command", SENTENCES)
 def test_a_command_in_a_sentence_is_one(command: str, world: World, filled_folder: Path, run: Run) -> None:
     for given in expand(command):
