@@ -7,6 +7,7 @@ import { notify } from "../parts/notices.js";
 import { get, newKey, post, remove } from "../shared/api.js";
 import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
+import { channelName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { number, t } from "../shared/texts.js";
@@ -14,14 +15,14 @@ import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Alarms } from "./alarms.js";
 import { Calls } from "./calls.js";
 import { HealthCard } from "./health.js";
-import { Card, nameOf } from "./page.js";
+import { Card } from "./page.js";
 import { SettingsCard } from "./settings_card.js";
 
 /** @param {{uuid: string}} props */
 export function ChannelPage({ uuid }) {
   const [channel, setChannel] = useState(/** @type {import("./page.js").Channel | null | undefined} */ (undefined));
   const [problem, setProblem] = useState("");
-  const [testing, setTesting] = useState(false);
+  const [asked, setAsked] = useState(/** @type {"" | "name" | "test"} */ (""));
   const load = useInTurn(() => get("channels", { uuid }).then((page) => (setChannel(page.results[0] ?? null), setProblem("")), (error) => setProblem(explain(error))));
   useEffect(() => void load(), [uuid]);
   useChanges(["channel", "channel_gone"], load);
@@ -32,8 +33,9 @@ export function ChannelPage({ uuid }) {
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
         <a class="button quiet icon-only" href=${link(["channels"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
-        <h1>${nameOf(channel)}</h1><span class="grows"></span>
-        ${may("send_channel_test") && html`<button type="button" onClick=${() => setTesting(true)}><${Icon} name="send" size=${16} /> ${t("channels.test")}</button>`}
+        <h1><bdi>${channelName(channel)}</bdi></h1><span class="grows"></span>
+        ${may("send_channel_test") && html`<button type="button" onClick=${() => setAsked("test")}><${Icon} name="send" size=${16} /> ${t("channels.test")}</button>`}
+        ${may("change_channel_settings") && html`<button type="button" onClick=${() => setAsked("name")}>${t("channels.rename")}</button>`}
         ${may("release_channel") && html`<button type="button" class="quiet" onClick=${() => askToRelease(channel)}><${Icon} name="trash" size=${16} /> ${t("channels.release")}</button>`}
       </header>
       <div class="two">
@@ -43,7 +45,8 @@ export function ChannelPage({ uuid }) {
       </div>
       ${channel.device || !may("list_channel_calls") ? null : html`<${Calls} channel=${uuid} />`}
       ${channel.device && html`<${Alarms} channel=${uuid} />`}
-      ${testing && html`<${TestDialog} channel=${uuid} onClose=${() => setTesting(false)} />`}
+      ${asked === "test" && html`<${TestDialog} channel=${uuid} onClose=${() => setAsked("")} />`}
+      ${asked === "name" && html`<${NameDialog} channel=${channel} onDone=${load} onClose=${() => setAsked("")} />`}
     </main>
   `;
 }
@@ -54,7 +57,7 @@ const askToRelease = async (channel) => {
   if (!unsent) return;
   const counts = { handed_over: number(unsent.handed_over), failed: number(unsent.failed) };
   confirmFirst({
-    title: t("channels.release_ask", { name: nameOf(channel) }),
+    title: t("channels.release_ask", { name: channelName(channel) }),
     text: `${t("channels.release_text")} ${t("channels.release_counts", counts)}`,
     submit: t("channels.release"),
     onYes: async () => {
@@ -64,6 +67,19 @@ const askToRelease = async (channel) => {
     },
   });
 };
+
+/** @param {{channel: import("./page.js").Channel, onDone: () => unknown, onClose: () => void}} props */
+function NameDialog({ channel: { uuid, name }, onDone, onClose }) {
+  const save = async (/** @type {FormData} */ data) => {
+    await post("channel_settings", { name: String(data.get("name")) }, { uuid });
+    await onDone();
+  };
+  return html`
+    <${FormDialog} title=${t("channels.rename")} submit=${t("act.save")} draft=${`channel.name.${uuid}`} onSubmit=${save} onClose=${onClose}>
+      <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" required maxlength="64" dir="auto" defaultValue=${name ?? ""} /><//>
+    <//>
+  `;
+}
 
 /** @param {{channel: string, onClose: () => void}} props */
 function TestDialog({ channel, onClose }) {

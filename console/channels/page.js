@@ -7,6 +7,7 @@ import { notify } from "../parts/notices.js";
 import { request } from "../shared/api.js";
 import { useChanges } from "../shared/changes.js";
 import { useList } from "../shared/lists.js";
+import { channelName } from "../shared/names.js";
 import { go, link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { duration, fullTime, listTime, number, t, word } from "../shared/texts.js";
@@ -52,11 +53,9 @@ function ChannelList() {
 /** What is wrong with a channel now. @param {import("../shared/contract.js").Listed<"channel_alarms">[]} alarms @param {string} uuid */
 const openOf = (alarms, uuid) => alarms.filter((each) => !each.closed_on && each.channel?.uuid === uuid).map(({ kind }) => kind);
 
-/** A phone that was claimed without a name is called by its number. @param {Channel} channel */
-export const nameOf = ({ name, address }) => name || address || t("contact.unnamed");
-
 /** What is known of the state of a channel. @param {{channel: Channel, alarms?: string[]}} props */
 export function Card({ channel, alarms = [] }) {
+  const name = channelName(channel);
   const device = channel.device;
   const silence = channel.last_seen ? (Date.now() - Date.parse(channel.last_seen)) / 1000 : 0;
   const isSilent = !!device && silence > SILENT_SECONDS;
@@ -64,7 +63,7 @@ export function Card({ channel, alarms = [] }) {
     <li class="card channel">
       <header>
         <span class="empty-icon small"><${Icon} name="channel" size=${22} /></span>
-        <div><h2><a href=${link(["channels", channel.uuid])}>${nameOf(channel)}</a></h2><p><bdi>${channel.address}</bdi></p></div>
+        <div><h2><a href=${link(["channels", channel.uuid])}><bdi>${name}</bdi></a></h2>${channel.address && channel.address !== name && html`<p><bdi>${channel.address}</bdi></p>`}</div>
         ${isSilent
           ? html`<${Badge} tone="bad">${t("channels.silent", { time: duration(silence) })}<//>`
           : !channel.refused_on && html`<${Badge} tone="good">${t("channels.alive")}<//>`}
@@ -114,6 +113,7 @@ function ClaimDialog({ channels, onClose }) {
   };
   return html`
     <${FormDialog} title=${t("channels.add_phone")} submit=${t("channels.claim")} draft="channel.phone" onSubmit=${claim} onClose=${onClose}>
+      <p class="help">${t("channels.guide_help")} <a href="guides/phones" target="_blank" rel="noopener">${t("channels.guide")}</a></p>
       <ol class="steps">
         <li>${t("channels.step_install")}</li>
         <li>${t("channels.step_server", { address: location.origin })} <${QrCode} text=${location.origin} label=${t("channels.qr", { address: location.origin })} /></li>
@@ -122,7 +122,7 @@ function ClaimDialog({ channels, onClose }) {
       <${Field} label=${t("channels.code")} id="claim_code"><input id="claim_code" name="claim_code" required maxlength="64" dir="ltr" placeholder="K7Q W3Z P9M" autocomplete="off" autocapitalize="characters" spellcheck="false" /><//>
       <${Field} label=${t("channels.number")} id="phone"><input id="phone" name="phone" type="tel" required placeholder="+250788123123"
         onInput=${type} onChange=${type} /><//>
-      ${former && html`<p class="help" role="status">${t("channels.replaces", { name: nameOf(former), number: former.address ?? "" })}</p>
+      ${former && html`<p class="help" role="status">${t("channels.replaces", { name: channelName(former), number: former.address ?? "" })}</p>
         <label class="event-check"><input type="checkbox" name="second_phone" /> ${t("channels.second_phone")}</label>`}
       <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" maxlength="64" /><//>
     <//>

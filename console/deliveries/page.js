@@ -10,7 +10,7 @@ import { may } from "../shared/session.js";
 import { fullTime, listTime, number, t, word } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 import { DeliveryDialog } from "./delivery.js";
-import { nameOf, Receivers } from "./receivers.js";
+import { Receivers, useReceiverNames } from "./receivers.js";
 
 /**
  * @typedef {import("../shared/contract.js").Listed<"deliveries">} Delivery
@@ -29,6 +29,7 @@ export default function Deliveries({ place }) {
   const wanted = STATUSES.find((known) => known === status);
   const receivers = useList("webhook_receivers", {});
   const list = useList("deliveries", { ...(wanted && { status: wanted }), ...(receiver && { receiver }) });
+  const nameOf = useReceiverNames([...receivers.items, ...list.items]);
   const choose = (/** @type {Record<string, string>} */ changed) => go(["deliveries"], { status, receiver, ...changed });
   const renew = () => (list.reload(), receivers.reload());
   return html`
@@ -37,7 +38,7 @@ export default function Deliveries({ place }) {
         <h1>${t("deliveries.title")}</h1><span class="grows"></span>
         <button type="button" onClick=${renew}>${t("deliveries.renew")}</button>
       </header>
-      <${Receivers} list=${receivers} onChange=${renew} />
+      <${Receivers} list=${receivers} nameOf=${nameOf} onChange=${renew} />
       <header class="page-header">
         <h2>${t("deliveries.list")}</h2><span class="grows"></span>
         <select aria-label=${t("deliveries.receiver")} onChange=${(/** @type {any} */ event) => choose({ receiver: event.target.value })}>
@@ -52,7 +53,7 @@ export default function Deliveries({ place }) {
       </header>
       ${list.items.length === 0 && !list.loading && !list.problem
         ? html`<${Empty} icon="send" title=${t("deliveries.none")} text=${t("deliveries.none_text")} />`
-        : html`<${Table} items=${list.items} receivers=${receivers.items} query=${place.query} />`}
+        : html`<${Table} items=${list.items} receivers=${receivers.items} nameOf=${nameOf} query=${place.query} />`}
       <${ListEnd} list=${list} />
       ${chosen && html`<${DeliveryDialog} key=${chosen} uuid=${chosen} onClose=${() => choose({})} onSent=${renew} />`}
     </main>
@@ -74,8 +75,8 @@ function askForFailed(receiver, onDone) {
   });
 }
 
-/** @param {{items: Delivery[], receivers: Receiver[], query: Record<string, string>}} props */
-const Table = ({ items, receivers, query }) => html`
+/** @param {{items: Delivery[], receivers: Receiver[], nameOf: import("./receivers.js").NameOf, query: Record<string, string>}} props */
+const Table = ({ items, receivers, nameOf, query }) => html`
   <div class="table-box" tabindex="0" role="region" aria-label=${t("deliveries.list")}>
     <table class="table">
       <thead><tr>
@@ -87,7 +88,7 @@ const Table = ({ items, receivers, query }) => html`
         ${items.map((each) => html`
           <tr key=${each.uuid}>
             <td><a class="delivery-link" href=${link(["deliveries", each.uuid], query)}>${each.event}</a></td>
-            <td><bdi>${nameFor(each, receivers)}</bdi></td>
+            <td><bdi>${nameOf(receiverOf(each, receivers) ?? each)}</bdi></td>
             <td><${Badge} tone=${TONES[each.status]}>${word("delivery_status", each.status)}<//></td>
             <td>${number(each.attempts)}</td>
             <td><time datetime=${each.created_on} title=${fullTime(each.created_on)}>${listTime(each.created_on)}</time></td>
@@ -99,8 +100,7 @@ const Table = ({ items, receivers, query }) => html`
 `;
 
 /** @param {Delivery} delivery @param {Receiver[]} receivers */
-function nameFor(delivery, receivers) {
+function receiverOf(delivery, receivers) {
   const key = delivery.subscriber === null ? delivery.channel?.uuid : String(delivery.subscriber);
-  const known = receivers.find((each) => each.receiver === key);
-  return known ? nameOf(known) : delivery.channel?.name || delivery.url;
+  return receivers.find((each) => each.receiver === key);
 }

@@ -4,6 +4,7 @@ import { FormDialog } from "../parts/dialog.js";
 import { Field } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
 import { useList } from "../shared/lists.js";
+import { channelName } from "../shared/names.js";
 import { t, word } from "../shared/texts.js";
 import { html, useRef } from "../shared/ui.js";
 
@@ -41,7 +42,7 @@ export function ReceiverDialog({ receiver, taken, onDone, onClose }) {
   return html`
     <${FormDialog} title=${title} submit=${t("act.save")} draft=${`receiver.${receiver?.receiver ?? ""}`} onSubmit=${save} onClose=${onClose} disabled=${!receiver && free.length === 0} wide>
       ${!receiver && html`<${Field} label=${t("receiver.channel")} id="channel" help=${t("receiver.channel_help")}>
-        <select id="channel" name="channel" required aria-describedby="channel-help">${free.map((channel) => html`<option key=${channel.uuid} value=${channel.uuid}>${channel.name ?? channel.address}</option>`)}</select><//>`}
+        <select id="channel" name="channel" required aria-describedby="channel-help">${free.map((channel) => html`<option key=${channel.uuid} value=${channel.uuid}>${channelName(channel)}</option>`)}</select><//>`}
       ${isOfChannel && html`
         <${Field} label=${t("receiver.url")} id="url"><input id="url" name="url" type="url" required maxlength="2048" dir="ltr" defaultValue=${receiver?.url ?? ""} placeholder="https://hooks.example.org/in" /><//>
         <fieldset class="boxed event-checks"><legend>${t("receiver.events")}</legend>

@@ -4,6 +4,7 @@ import { confirmFirst, Dialog } from "../parts/dialog.js";
 import { attempt } from "../parts/notices.js";
 import { Badge, Empty, ListEnd } from "../parts/small.js";
 import { post } from "../shared/api.js";
+import { useChannelNames } from "../shared/names.js";
 import { may } from "../shared/session.js";
 import { duration, fullTime, number, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
@@ -17,11 +18,16 @@ import { ReceiverDialog } from "./receiver_form.js";
 /** @type {Record<string, "good" | "bad" | "warn">} */
 const TONES = { healthy: "good", failing: "bad", off: "warn" };
 
-/** @param {Receiver} receiver */
-export const nameOf = (receiver) => receiver.channel?.name || receiver.resthook || receiver.url;
+/** @typedef {(receiver: Pick<Receiver, "channel" | "url"> & {resthook?: string | null}) => string} NameOf */
 
-/** @param {{list: import("../shared/lists.js").List<Receiver>, onChange: () => void}} props */
-export function Receivers({ list, onChange }) {
+/** What receivers are called: by their channel or resthook. @param {Pick<Receiver, "channel">[]} receivers @returns {NameOf} */
+export function useReceiverNames(receivers) {
+  const channelNameOf = useChannelNames(receivers.map(({ channel }) => channel));
+  return ({ channel, resthook, url }) => (channel ? channelNameOf(channel) : resthook || url);
+}
+
+/** @param {{list: import("../shared/lists.js").List<Receiver>, nameOf: NameOf, onChange: () => void}} props */
+export function Receivers({ list, nameOf, onChange }) {
   const [secret, setSecret] = useState(/** @type {Secret | null} */ (null));
   const [adding, setAdding] = useState(false);
   const taken = list.items.flatMap(({ channel }) => (channel ? [channel.uuid] : []));
@@ -31,7 +37,7 @@ export function Receivers({ list, onChange }) {
     ${isEmpty ? html`<${Empty} icon="channel" title=${t("deliveries.empty")} text=${t("deliveries.empty_text")}>${add}<//>` : html`<p class="add-receiver">${add}</p>`}
     ${adding && html`<${ReceiverDialog} taken=${taken} onDone=${onChange} onClose=${() => setAdding(false)} />`}
     <ul class="cards">
-      ${list.items.map((receiver) => html`<${Card} key=${receiver.receiver} receiver=${receiver} onChange=${onChange} onSecret=${setSecret} />`)}
+      ${list.items.map((receiver) => html`<${Card} key=${receiver.receiver} receiver=${receiver} name=${nameOf(receiver)} onChange=${onChange} onSecret=${setSecret} />`)}
     </ul>
     <${ListEnd} list=${list} />
     ${secret && html`<${Dialog} title=${t("deliveries.new_secret")} onClose=${() => setSecret(null)}>
@@ -41,9 +47,8 @@ export function Receivers({ list, onChange }) {
   `;
 }
 
-/** @param {{receiver: Receiver, onChange: () => void, onSecret: (secret: Secret) => void}} props */
-function Card({ receiver, onChange, onSecret }) {
-  const name = nameOf(receiver);
+/** @param {{receiver: Receiver, name: string, onChange: () => void, onSecret: (secret: Secret) => void}} props */
+function Card({ receiver, name, onChange, onSecret }) {
   const [changing, setChanging] = useState(false);
   const isOff = receiver.health === "off";
   const key = { receiver: receiver.receiver };

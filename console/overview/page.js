@@ -2,13 +2,17 @@
 
 import { Chart } from "../parts/chart.js";
 import { Problem, Waiting } from "../parts/small.js";
+import { useChannelNames } from "../shared/names.js";
 import { go } from "../shared/router.js";
 import { duration, number, t } from "../shared/texts.js";
 import { html, useMemo } from "../shared/ui.js";
 import { useFigures } from "./figures.js";
 import { Troubles } from "./troubles.js";
 
-/** @typedef {import("./figures.js").Figures} Figures */
+/**
+ * @typedef {import("./figures.js").Figures} Figures
+ * @typedef {ReturnType<typeof useChannelNames>} NameOf
+ */
 
 const PERIODS = ["7", "30", "90"];
 
@@ -16,6 +20,7 @@ const PERIODS = ["7", "30", "90"];
 export default function Overview({ place }) {
   const period = PERIODS.includes(place.query.days) ? place.query.days : "30";
   const { figures, problem, load } = useFigures(Number(period));
+  const nameOf = useChannelNames(figures ? [...figures.channels, ...figures.silent_phones, ...figures.failing_webhooks].map(({ channel }) => channel) : []);
   return html`
     <main id="main" class="page overview" tabindex="-1">
       <header class="page-header">
@@ -26,7 +31,7 @@ export default function Overview({ place }) {
       </header>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
       ${!figures && !problem && html`<${Waiting} />`}
-      ${figures && html`<${Tiles} figures=${figures} /><${Troubles} figures=${figures} /><${Plots} figures=${figures} />`}
+      ${figures && html`<${Tiles} figures=${figures} /><${Troubles} figures=${figures} nameOf=${nameOf} /><${Plots} figures=${figures} nameOf=${nameOf} />`}
     </main>
   `;
 }
@@ -48,9 +53,9 @@ function Tiles({ figures }) {
   return html`<dl class="tiles">${tiles.map(([text, value]) => html`<div key=${text} class="card tile"><dt>${t(text)}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** @param {{figures: Figures}} props */
-function Plots({ figures }) {
-  const { days, arrived, left, active } = useMemo(() => bySeries(figures), [figures]);
+/** @param {{figures: Figures, nameOf: NameOf}} props */
+function Plots({ figures, nameOf }) {
+  const { days, arrived, left, active } = useMemo(() => bySeries(figures, nameOf), [figures, nameOf]);
   return html`
     <div class="charts">
       <${Chart} title=${t("overview.messages_in")} days=${days} series=${arrived} />
@@ -60,13 +65,13 @@ function Plots({ figures }) {
   `;
 }
 
-/** What is plotted, the oldest day first. Messages of channels that are gone, or of none, are a series of their own. @param {Figures} figures */
-function bySeries(figures) {
+/** What is plotted, the oldest day first. Messages of channels that are gone, or of none, are a series of their own. @param {Figures} figures @param {NameOf} nameOf */
+function bySeries(figures, nameOf) {
   const days = figures.days.map(({ day }) => day).reverse();
   const series = (/** @type {"messages_in" | "messages_out"} */ what) => {
     const named = figures.channels.map(({ channel, days: counts }) => {
       const byDay = new Map(counts.map((each) => [each.day, each[what]]));
-      return { name: channel.name ?? t("contact.unnamed"), values: days.map((day) => byDay.get(day) ?? 0) };
+      return { name: nameOf(channel), values: days.map((day) => byDay.get(day) ?? 0) };
     });
     const total = figures.days.map((each) => each[what]).reverse();
     const others = total.map((all, at) => all - named.reduce((sum, { values }) => sum + values[at], 0));

@@ -1,7 +1,7 @@
 """An administrator adds a gateway, reads what was said to it, and sets up a receiver, in a real browser."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from playwright.sync_api import expect
 from sqlalchemy import update
@@ -173,6 +173,62 @@ def test_a_phone_that_is_refused_says_why_in_the_list_and_on_its_page(somebody, 
         assert findings(page, "a phone that is refused") == []
 
 
+def test_a_phone_without_a_name_is_called_by_what_is_known_of_it_and_gets_one(somebody, clinic):
+    (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
+
+    def change(**what):
+        with clinic.service.database.writing() as tx:
+            tx.execute(update(channel).where(channel.c.uuid == phone["uuid"]).values(**what))
+
+    change(name=None, last_seen=datetime.now(UTC) - timedelta(hours=2), device="SM-A135F")
+    page = sign_in(somebody, clinic, "administrator", place="overview")
+    troubles = page.locator(".troubles")
+    expect(troubles.get_by_role("link")).to_have_text(phone["address"])
+    expect(page.locator(".legend, figcaption").get_by_text(phone["address"]).first).to_be_visible()
+    for known, what in (
+        (phone["address"], {"name": "\u200b "}),
+        ("SM-A135F", {"address": None}),
+        ("Registered", {"device": None}),
+    ):
+        change(**what)
+        page.goto(f"{clinic.service.url}/#/channels")
+        page.reload()
+        assert findings(page, f"phones, one of which is called {known}") == []
+        page.locator(".channel h2").get_by_role("link", name=known).click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text(known)
+    change(address=phone["address"])
+
+    page.get_by_role("button", name="Rename").click()
+    form = page.get_by_role("dialog")
+    form.get_by_label("Name").fill('Front "desk')
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_contain_text("quotation mark")
+    assert findings(page, "a new name for a phone") == []
+    form.get_by_label("Name").fill("Front desk")
+    form.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Front desk")
+    expect(page.locator(".channel h2")).to_have_text("Front desk")
+
+
+def test_a_phone_is_claimed_by_the_code_as_its_screen_shows_it(somebody, clinic):
+    other = Phone(HttpTransport(clinic.service.url), PhoneState())
+    other.register()
+    code = other.state.claim_code
+    page = sign_in(somebody, clinic, "administrator", place="channels")
+    page.get_by_role("button", name="Add a phone").click()
+    form = page.get_by_role("dialog")
+    guide = form.get_by_role("link", name="Phones")
+    assert page.request.get(f"{clinic.service.url}/{guide.get_attribute('href')}").status == 200
+    form.get_by_label("Claim code").fill(f"{code[:3]} {code[3:6]} {code[6:]}".lower())
+    form.get_by_label("Number").fill("+250788123124")
+    assert findings(page, "the form of a phone") == []
+    form.get_by_role("button", name="Claim").click()
+    page.locator(".channel").get_by_role("link", name="+250788123124").click()
+    page.get_by_role("button", name="Release").click()
+    form.get_by_role("button", name="Release").click()
+    expect(page.locator(".cards .channel")).to_have_count(1)
+
+
 def test_a_viewer_sees_health_and_changes_nothing(somebody, clinic):
     (phone,) = clinic.service.get("/api/v2/channels.json")["results"]
     page = sign_in(somebody, clinic, "viewer", place=f"channels/{phone['uuid']}")
@@ -180,6 +236,6 @@ def test_a_viewer_sees_health_and_changes_nothing(somebody, clinic):
     expect(page.get_by_role("heading", name="Health")).to_be_visible()
     expect(page.get_by_text("No alarms")).to_be_visible()
     expect(page.get_by_role("link", name="Get alarms by webhook")).to_have_count(0)
-    for name in ("Release", "Send a test message", "Change settings"):
+    for name in ("Release", "Rename", "Send a test message", "Change settings"):
         expect(page.get_by_role("button", name=name)).to_have_count(0)
     assert refused(page, "/api/v2/channel_settings.json") == 403
