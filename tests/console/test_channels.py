@@ -213,7 +213,7 @@ def test_a_phone_without_a_name_is_called_by_what_is_known_of_it_and_gets_one(so
 def test_a_phone_is_claimed_by_the_code_as_its_screen_shows_it(somebody, clinic):
     other = Phone(HttpTransport(clinic.service.url), PhoneState())
     other.register()
-    code = other.state.claim_code
+    code = str(other.state.claim_code)
     page = sign_in(somebody, clinic, "administrator", place="channels")
     page.get_by_role("button", name="Add a phone").click()
     form = page.get_by_role("dialog")
