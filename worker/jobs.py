@@ -34,7 +34,8 @@ from persistence.groups.smart_groups import (
 from persistence.media.store import finish_received, open_store
 from persistence.messages.outgoing import fail_old_messages
 from persistence.relayers.relayers import trim_registrations
-from persistence.relayers.sync import trim_forgotten, trim_syncs
+from persistence.relayers.reports import trim_forgotten
+from persistence.relayers.sync import trim_syncs
 from persistence.resthooks import trim_resthook_events
 from persistence.service.diagnosis import trim_heartbeats
 from persistence.sql.statistics import learn_filled_tables, refresh_statistics

@@ -26,7 +26,7 @@ from persistence.groups.groups import leave_all_groups
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
-from persistence.relayers.sync import SENDERS_KEPT, UNKNOWN_SENDER, announce_received, find_senders, sender_of
+from persistence.relayers.reports import SENDERS_KEPT, UNKNOWN_SENDER, announce_received, find_senders, sender_of
 from persistence.secrets.encryption import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.statements import statement

@@ -15,7 +15,7 @@ from persistence.groups.groups import hold_contacts, leave_all_groups
 from persistence.lists import ListQuery
 from persistence.media.store import note_former_owners
 from persistence.messages.outgoing import INACTIVE, WAITS
-from persistence.relayers.sync import forget_calls_of
+from persistence.relayers.reports import forget_calls_of
 from persistence.sessions.sessions import delete_sessions_of
 from persistence.sql.columns import split
 from persistence.tables.complete import metadata

@@ -24,7 +24,7 @@ from persistence.definitions.assets import adopt_uuid
 from persistence.groups.groups import create_group
 from persistence.messages.actions import add_label
 from persistence.messages.incoming import note_stored
-from persistence.relayers.sync import PHONE_FAILED
+from persistence.relayers.reports import PHONE_FAILED
 from persistence.resthooks import ensure_resthook
 from persistence.sql.columns import new_uuid, time_text
 from persistence.tables.accounts import user

@@ -10,7 +10,7 @@ from persistence.channels.channels import Source
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Database, Transaction
 from persistence.relayers.commands import SmsReport
-from persistence.relayers.sync import record_sms
+from persistence.relayers.reports import record_sms
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message

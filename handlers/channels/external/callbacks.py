@@ -11,7 +11,7 @@ from persistence.channels.gateway_reports import Gateway, GatewayMessage, receiv
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.relayers.commands import DeliveryReport
-from persistence.relayers.sync import record_delivery_reports
+from persistence.relayers.reports import record_delivery_reports
 
 ADDRESSES = (
     re.compile(r"/c/ex/(?P<uuid>[^/]+)/(?:(?P<secret>[^/]+)/)?(?P<action>[a-z]+)/?\Z"),

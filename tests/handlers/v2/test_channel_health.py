@@ -12,7 +12,7 @@ from persistence.channels.channels import Source
 from persistence.channels.health import GatewayCall, check_alarms, record_calls, trim_calls
 from persistence.database import Database
 from persistence.relayers.commands import DeliveryReport
-from persistence.relayers.sync import record_delivery_reports
+from persistence.relayers.reports import record_delivery_reports
 from persistence.service.backlog import read_backlog
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.channels import channel, gateway_call, sync_record
