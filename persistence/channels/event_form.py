@@ -21,6 +21,8 @@ CHANNEL_EVENTS = {
 }
 """The events that a channel's receiver can get, and the area whose tokens see them; events of flows have another body,
 in JSON."""
+CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
+"""The call types of phones, webhooks and v1, and those of v2, which are stored."""
 UNANSWERED = ("mt_sent", "mt_dlvd")
 """Responses to them send no message: a receiver that replies to every event would cause further events without end."""
 CONTENT_TYPE, JSON_TYPE = "application/x-www-form-urlencoded", "application/json"

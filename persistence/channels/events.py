@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, Executable, case, exists, func, null, sele
 
 from flows.phones import normalize_number
 from persistence.channels.channels import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
+from persistence.channels.event_form import CALL_TYPES
 from persistence.contacts.records import refuse_addresses
 from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, one_of, within
@@ -24,9 +25,6 @@ from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
 from persistence.triggers.records import INCOMING_CALL, MISSED_CALL
-
-CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
-"""The call types of phones, webhooks and v1, and those of v2, which are stored."""
 
 CHANNEL_EVENT_RECORD = Record(
     {

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
-from persistence.channels.event_form import CallName
-from persistence.channels.events import CALL_TYPES
+from persistence.channels.event_form import CALL_TYPES, CallName
 
 TEXT_LENGTH = 4096
 LONGEST_ID_LIST = 10_000
