@@ -38,6 +38,7 @@ def test_the_word_of_a_path_leads_to_contract_tag_handler_persistence_and_test(o
     room = next(name for name in rooms for end in ("", ".py") if (ROOT / "persistence" / f"{name}{end}").exists())
     tests = [
         *(ROOT / "tests" / "handlers" / generation).glob(f"test_{resource}*.py"),
+        *(ROOT / "tests" / "handlers").glob(f"test_{resource}*.py"),
         *(ROOT / "tests" / "persistence" / room).glob("test_*.py"),
     ]
 
