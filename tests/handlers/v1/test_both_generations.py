@@ -86,7 +86,10 @@ def test_a_contact_put_into_a_group_in_generation_1_counts_in_both(api: Api) -> 
     assert api.results("/api/v1/groups.json", uuid=group)[0]["size"] == 1
 
 
-@pytest.mark.parametrize(("letter", "word"), [("T", "text"), ("N", "number"), ("D", "datetime"), ("S", "state")])
+@pytest.mark.parametrize(
+    ("letter", "word"),
+    [("T", "text"), ("N", "number"), ("D", "datetime"), ("S", "state"), ("I", "district"), ("W", "ward")],
+)
 def test_a_field_has_the_same_type_in_both(api: Api, letter: str, word: str) -> None:
     key = write(api, "/api/v1/fields.json", label="Due Date", value_type=letter)["key"]
 

@@ -1,4 +1,4 @@
-"""`/api/v2/fields.json` over HTTP."""
+"""`fields.json` of both generations over HTTP."""
 
 import pytest
 
@@ -9,6 +9,10 @@ from tests.api import Api
 from tests.factories import make_field, make_named
 
 PATH = "/api/v2/fields.json"
+V1 = "/api/v1/fields.json"
+WORDS = [(V1, "label", "value_type", "T"), (PATH, "name", "type", "text")]
+"""What each generation calls name and type of a field, and a type."""
+BOTH = pytest.mark.parametrize(("path", "label", "kind", "text"), WORDS)
 
 
 class TestListFields:
@@ -32,11 +36,13 @@ class TestListFields:
 
 
 class TestWriteField:
-    def test_a_key_is_made_from_the_name(self, api: Api) -> None:
-        response = api.post(PATH, {"name": "Date of Birth", "type": "datetime"})
+    @BOTH
+    def test_a_key_is_made_from_the_name(self, api: Api, path: str, label: str, kind: str, text: str) -> None:
+        response = api.post(path, {label: "Date of Birth", kind: text})
 
         assert response.status_code == 201
         assert (response.json()["key"], response.json()["label"]) == ("date_of_birth", "Date of Birth")
+        assert response.json()["value_type"] == text
 
     @pytest.mark.parametrize(
         "names",
@@ -71,12 +77,24 @@ class TestWriteField:
 
         assert (response.status_code, response.json()["key"], response.json()["name"]) == (200, "age", "Years")
 
-    @pytest.mark.parametrize("name", ["", "x" * 37, "a!b", "has", "Created On", "9 lives", "  ", 7])
-    def test_a_bad_name_is_refused_by_field(self, api: Api, name: object) -> None:
-        response = api.post(PATH, {"name": name, "type": "text"})
+    @BOTH
+    @pytest.mark.parametrize("name", ["", "x" * 37, "a!b", "has", "Created On", "9 lives", "a_b", "  ", 7])
+    def test_a_bad_name_is_refused_by_field(
+        self, api: Api, path: str, label: str, kind: str, text: str, name: object
+    ) -> None:
+        response = api.post(path, {label: name, kind: text})
 
-        assert (response.status_code, list(response.json())) == (400, ["name"])
-        assert api.results(PATH) == []
+        assert (response.status_code, list(response.json())) == (400, [label])
+        assert api.results(path) == []
+
+    @BOTH
+    @pytest.mark.parametrize("value", ["color", "X", None, 3])
+    def test_a_bad_type_is_refused_by_field(
+        self, api: Api, path: str, label: str, kind: str, text: str, value: object
+    ) -> None:
+        response = api.post(path, {label: "Age", kind: value})
+
+        assert (response.status_code, list(response.json())) == (400, [kind])
 
     def test_36_characters_are_accepted(self, api: Api) -> None:
         assert api.post(PATH, {"name": "x" * 36, "type": "text"}).status_code == 201
@@ -91,12 +109,6 @@ class TestWriteField:
         api.post(PATH, {"name": "Due Date", "type": "text"})
 
         assert list(api.post(PATH, {"name": "Due-Date", "type": "text"}).json()) == ["name"]
-
-    @pytest.mark.parametrize("kind", ["color", None, 3])
-    def test_a_bad_type_is_refused_by_field(self, api: Api, kind: object) -> None:
-        response = api.post(PATH, {"name": "Age", "type": kind})
-
-        assert (response.status_code, list(response.json())) == (400, ["type"])
 
 
 class TestDeleteField:
@@ -170,3 +182,45 @@ class TestAgentAccess:
         made = api.as_role("agent").post("/api/v2/contacts.json", {"fields": {"age": "27"}})
 
         assert (made.status_code, made.json()["fields"]) == (201, {"age": "27"})
+
+
+class TestGeneration1:
+    def test_a_part_of_a_key_finds_fields_of_any_case_newest_first(self, api: Api) -> None:
+        for label in ("Due Date", "Birth Date", "Age"):
+            api.post(V1, {"label": label, "value_type": "T"})
+
+        assert [field["key"] for field in api.results(V1, key="DATE")] == ["birth_date", "due_date"]
+        assert api.results(V1, key="d_te") == []
+
+    def test_a_key_names_the_field_to_change(self, api: Api) -> None:
+        api.post(V1, {"label": "Due Date", "value_type": "T"})
+
+        response = api.post(V1, {"key": "due_date", "label": "Birth", "value_type": "D"})
+
+        assert (response.status_code, response.json()["label"]) == (201, "Birth")
+        assert api.results(V1) == [{"key": "due_date", "label": "Birth", "value_type": "D"}]
+
+    def test_making_a_field_again_changes_it(self, api: Api) -> None:
+        api.post(V1, {"label": "Due Date", "value_type": "T"})
+
+        response = api.post(V1, {"label": "due date", "value_type": "D"})
+
+        assert response.status_code == 201
+        assert api.results(V1) == [{"key": "due_date", "label": "due date", "value_type": "D"}]
+
+    def test_a_label_without_latin_letters_names_its_field(self, api: Api) -> None:
+        api.post(V1, {"label": "น้ำหนัก", "value_type": "T"})
+        api.post(V1, {"label": "ส่วนสูง", "value_type": "T"})
+
+        api.post(V1, {"label": "ส่วนสูง", "value_type": "N"})
+
+        known = {each["label"]: (each["key"], each["value_type"]) for each in api.results(V1)}
+        assert known == {"น้ำหนัก": ("field", "T"), "ส่วนสูง": ("field_2", "N")}
+
+    def test_an_unknown_key_is_a_problem_of_that_field(self, api: Api) -> None:
+        response = api.post(V1, {"key": "shoe_size", "label": "Shoe Size", "value_type": "N"})
+
+        assert (response.status_code, list(response.json())) == (400, ["key"])
+
+    def test_label_and_type_are_needed(self, api: Api) -> None:
+        assert set(api.post(V1, {}).json()) == {"label", "value_type"}
