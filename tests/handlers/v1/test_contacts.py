@@ -171,13 +171,6 @@ class TestWriteContact:
 
         assert refuse(api, uuid=uuid, group_uuids=[group]) == ["non_field_errors"]
 
-    def test_where_addresses_are_hidden_they_can_be_given_but_not_replaced(self, api: Api) -> None:
-        fresh = hide_addresses(api)
-        record = write(fresh, urns=[AMINA], name="Amina")
-
-        assert record["urns"] == []
-        assert refuse(fresh, uuid=record["uuid"], urns=[GRACE]) == ["urns"]
-
 
 class TestDeleteContacts:
     def test_all_that_fit_are_deleted(self, api: Api) -> None:

@@ -162,18 +162,6 @@ class TestAnonymousWorkspaces:
 
         assert hidden["urns"] == ["tel:********"]
 
-    @pytest.mark.parametrize("method", ["get", "post", "delete"])
-    def test_nobody_is_looked_up_by_an_address(
-        self, api: Api, database: Database, workspace: Workspace, amina: str, method: str
-    ) -> None:
-        hide_addresses(database, workspace)
-        editor = api.as_role("editor")
-        ask = {"get": editor.get, "post": lambda path, **query: editor.post(path, {}, **query), "delete": editor.delete}
-
-        response = ask[method](PATH, urn="tel:+250788000111")
-
-        assert (response.status_code, list(response.json())) == (400, ["detail"])
-
     def test_addresses_are_given_to_new_contacts_but_never_changed(
         self, api: Api, database: Database, workspace: Workspace, amina: str
     ) -> None:
