@@ -2,6 +2,7 @@
 when to come again, lists are read if they can be, and afterwards everything goes on.
 """
 
+import contextlib
 import json
 import socket
 import sqlite3
@@ -353,16 +354,26 @@ def test_workers_on_another_queue_are_told(database_url: str, tmp_path: Path) ->
 
 def test_a_database_without_connections_is_told(own_server: str, tmp_path: Path) -> None:
     with postgres_database(own_server) as url, served(url, tmp_path) as service, ExitStack() as ending:
-        try:
-            while True:
-                ending.enter_context(connected(url))
-        except psycopg2.OperationalError:
-            pass
-        run_again = examine(service)
-        assert "no connections left" in run_again or "max_connections" in run_again, run_again
-        status, said = readiness(service)
-        told = said.get("reasons", {}) | said.get("warnings", {})
-        assert any("connections" in each for each in told.values()), (status, said)
+
+        def take_all() -> None:
+            """Whoever gives a connection back meanwhile leaves a free one, which is taken before each look."""
+            with contextlib.suppress(psycopg2.OperationalError):
+                while True:
+                    ending.enter_context(connected(url))
+
+        def is_told() -> bool:
+            take_all()
+            said = readiness(service)[1]
+            told = said.get("reasons", {}) | said.get("warnings", {})
+            return any("connections" in each for each in told.values())
+
+        def is_found() -> bool:
+            take_all()
+            found = examine(service)
+            return "no connections left" in found or "max_connections" in found
+
+        wait_until(is_found, "the doctor to find it")
+        wait_until(is_told, "the missing connections to be told")
 
 
 def test_a_standby_for_lists_that_lags_is_told(own_server: str, tmp_path: Path) -> None:
