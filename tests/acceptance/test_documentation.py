@@ -232,7 +232,7 @@ def run_service(arguments: list[str], folder: Path) -> None:
         elif words[0] == "worker":
             wait_until(queue.exists, "the queue", PATIENCE_SECONDS)
         else:
-            running.wait_for("Waiting for webhooks")
+            running.wait_for("Everything works" if words[0] == "demo" else "Waiting for webhooks")
         assert running.stop() == 0
 
 
