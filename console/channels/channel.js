@@ -56,9 +56,10 @@ const askToRelease = async (channel) => {
   const unsent = await get("channel_releases", { uuid: channel.uuid }).catch((error) => void notify(explain(error), true));
   if (!unsent) return;
   const counts = { handed_over: number(unsent.handed_over), failed: number(unsent.failed) };
+  const fate = unsent.handed_over + unsent.failed ? [t("channels.release_counts", counts)] : [];
   confirmFirst({
     title: t("channels.release_ask", { name: channelName(channel) }),
-    text: `${t("channels.release_text")} ${t("channels.release_counts", counts)}`,
+    text: [t("channels.release_text"), ...fate].join(" "),
     submit: t("channels.release"),
     onYes: async () => {
       await remove("channel_settings", { uuid: channel.uuid });

@@ -123,7 +123,7 @@ function ClaimDialog({ channels, onClose }) {
       <${Field} label=${t("channels.number")} id="phone"><input id="phone" name="phone" type="tel" required placeholder="+250788123123"
         onInput=${type} onChange=${type} /><//>
       ${former && html`<p class="help" role="status">${t("channels.replaces", { name: channelName(former), number: former.address ?? "" })}</p>
-        <label class="event-check"><input type="checkbox" name="second_phone" /> ${t("channels.second_phone")}</label>`}
+        <div class="field"><label class="event-check"><input type="checkbox" name="second_phone" /> ${t("channels.second_phone")}</label></div>`}
       <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" maxlength="64" /><//>
     <//>
   `;
