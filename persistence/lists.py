@@ -123,7 +123,7 @@ class ListSpec:
         chosen = self.select(query, order or _by_id(self.table), mine, is_even=True)
         if wanted is not None:
             chosen.asking[WANTED] = wanted
-        return read_all(query.tx, chosen)
+        return read_all(query.tx, chosen, most=None if wanted is None else 1)
 
     def record_of(self, query: ListQuery) -> Record:
         """A record as this list shows it."""

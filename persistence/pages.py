@@ -291,9 +291,9 @@ def read_window(tx: Transaction, chosen: Selection, order: Order, window: Window
     return execute_kept(tx, parts, window.shape, chosen.conditions, build, values, is_even=is_even)
 
 
-def read_all(tx: Transaction, chosen: Selection) -> list[str]:
-    """All records of a selection, as JSON texts."""
-    rows = read_window(tx, chosen, chosen.order, Window())
+def read_all(tx: Transaction, chosen: Selection, *, most: int | None = None) -> list[str]:
+    """All records of a selection, or so many, as JSON texts."""
+    rows = read_window(tx, chosen, chosen.order, Window(size=most))
     return [write_record(each) for each in chosen.record.read(rows)]
 
 
@@ -325,7 +325,8 @@ def _read_value(value: Any, kind: TypeEngine[Any]) -> datetime | date | int | st
 
 def _select_window(chosen: Selection, order: Order, window: Window, *, is_sqlite: bool) -> Select[*tuple[Any, ...]]:
     picked = _pick_ids(order, chosen.conditions, window, is_sqlite=is_sqlite).cte("picked")
-    found = select_records(chosen.record, chosen.source, chosen.source_id, picked, is_sqlite=is_sqlite)
+    is_one = window.size == 1
+    found = select_records(chosen.record, chosen.source, chosen.source_id, picked, is_sqlite=is_sqlite, is_one=is_one)
     key, tie = picked.c.key, picked.c.id
     return found.add_columns(readable(key), tie).order_by(*Order(key, tie, order.descending).sorting)
 

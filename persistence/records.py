@@ -40,7 +40,7 @@ from persistence.sql.columns import BigId, JsonIndexed, UtcDateTime
 Values = Sequence[Any]
 Shown = dict[str, Any]
 """A record as orjson writes it; documents that are stored as JSON are in it as they are (`orjson.Fragment`)."""
-OfPage = Callable[[FromClause, bool], ColumnElement[Any]]
+OfPage = Callable[[FromClause, bool, bool], ColumnElement[Any]]
 """A column that only the first row of a page has: made from the ids of the page, for SQLite or not."""
 
 WORKSPACE = bindparam("asking_workspace", None, type_=Integer, required=False)
@@ -161,13 +161,16 @@ class Related:
             found[link].append(item)
         return [found.get(owner, ()) for owner in owners]
 
-    def _of_page(self, picked: FromClause, is_sqlite: bool) -> ColumnElement[Any]:
+    def _of_page(self, picked: FromClause, is_sqlite: bool, is_one: bool) -> ColumnElement[Any]:
         ids = select(picked.c.id)
         if self._owner is not None:
             table: Any = self._owner.table
             ids = select(self._owner).where(table.c.id.in_(ids))
-        # For an array of ids PostgreSQL goes through the index once, for a join once for each id.
-        is_theirs = self._link.in_(ids) if is_sqlite else self._link == any_(func.array(ids.scalar_subquery()))
+        # For an array of ids PostgreSQL goes through the index once, for a join once for each id. It takes an array for
+        # ten ids, and would read what belongs to one record as if to ten.
+        is_theirs = (
+            self._link.in_(ids) if is_sqlite or is_one else self._link == any_(func.array(ids.scalar_subquery()))
+        )
         return _gather(self._rows.where(is_theirs), is_sqlite)
 
 
@@ -185,7 +188,7 @@ class Document:
         self._show = show
         self.columns: list[ColumnElement[Any] | OfPage] = [
             cast(column, Text),
-            lambda _picked, is_sqlite: _gather(known, is_sqlite),
+            lambda _picked, is_sqlite, _is_one: _gather(known, is_sqlite),
         ]
 
     def build(self, columns: Iterator[Values], _ids: Values) -> Iterable[Any]:
@@ -232,13 +235,20 @@ def write_record(record: Shown) -> str:
 
 
 def select_records(
-    record: Record, source: FromClause, source_id: ColumnElement[int], picked: FromClause, *, is_sqlite: bool
+    record: Record,
+    source: FromClause,
+    source_id: ColumnElement[int],
+    picked: FromClause,
+    *,
+    is_sqlite: bool,
+    is_one: bool = False,
 ) -> Select[*tuple[Any, ...]]:
-    """The columns of the records whose ids are in `picked`, which is a CTE; whoever adds others adds the id last."""
+    """The columns of the records whose ids are in `picked`, which is a CTE, or of one (`is_one`); whoever adds
+    others adds the id last."""
     # Only the first row has what is read for the whole page: records are found by a plan that does not depend on it.
     is_first = picked.c.id == select(picked.c.id).limit(ONE).scalar_subquery()
     columns = [
-        each if isinstance(each, ColumnElement) else case((is_first, each(picked, is_sqlite)))
+        each if isinstance(each, ColumnElement) else case((is_first, each(picked, is_sqlite, is_one)))
         for each in record.columns
     ]
     return select(*columns).select_from(picked.join(source, source_id == picked.c.id))
