@@ -26,17 +26,15 @@ from sqlalchemy import select
 from bench.data import build
 from bench.machine import describe_run, describe_server
 from bench.servers import Servers, running_servers
-from bench.tenants import SMS_PER_SYNC, SYNC_HEADERS, sign_sync, write_sync
+from bench.tenants import SMS_PER_SYNC, SYNC_HEADERS, claim, sign_sync, write_sync
 from persistence.database import Database
 from persistence.messages.records import CREATED_ORDER
 from persistence.migrations import upgrade
 from persistence.pages import Position, encode_cursor
-from persistence.relayers.relayers import claim_phone
 from persistence.secrets.encryption import KeyRing
 from persistence.sql.columns import time_text
 from persistence.tables.messages import message
 from persistence.workspaces.records import find_workspace
-from relayboard.phone.phone import HttpTransport, Phone
 from testbed.servers import postgres_database, postgres_server
 
 SECRET_KEY = "used-by-benchmarks-only"
@@ -184,13 +182,10 @@ def throughput(request: Request, seconds: float, connections: int = CONNECTIONS)
 
 def make_sync(server_url: str, database: Database, workspace_id: int) -> Request:
     """A claimed phone's sync of fifty SMS that are new each time."""
-    phone = Phone(HttpTransport(server_url))
-    phone.register()
-    with database.writing() as tx:
+    with database.reading() as tx:
         workspace = find_workspace(tx, workspace_id)
-        assert workspace is not None
-        claim_phone(tx, workspace, phone.state.claim_code or "", "+250788999999", None)
-    phone.sync()
+    assert workspace is not None
+    phone = claim(server_url, database, workspace, 9999)
     number = itertools.count()
 
     def body() -> bytes:

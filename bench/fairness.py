@@ -25,6 +25,7 @@ from bench.tenants import (
     SMS_PER_SYNC,
     SYNC_HEADERS,
     Tenant,
+    claim,
     compare,
     describe,
     measure_replies,
@@ -39,13 +40,12 @@ from persistence.database import Database
 from persistence.deliveries.outbox import NewDelivery, record_deliveries
 from persistence.groups.smart_groups import create_query_group, refresh_contacts
 from persistence.messages.incoming import Received, store_received
-from persistence.relayers.relayers import claim_phone
 from persistence.sql.columns import new_uuid
 from persistence.sql.statistics import learn_filled_tables
 from persistence.tables.contacts import READY, contact, field, group
 from persistence.tables.messages import INCOMING, QUEUED, message
 from persistence.workspaces.records import Workspace
-from relayboard.phone.phone import HttpTransport, Phone
+from relayboard.phone.phone import Phone
 from testbed.flow_rows import say, uuid_of
 from testbed.gateways import queue_messages
 from testbed.running import RunningService, wait_until
@@ -349,7 +349,10 @@ def _measure(options: argparse.Namespace, people: int) -> dict[str, Any]:
     """What phones relay when so many people write, in turns."""
     with service(options.database, SYNC_HOLD_SECONDS="0") as running:
         tenant = Tenant.begin(running, "A", Gateway(0.0).url)
-        phones = [_claim(tenant, number) for number in range(options.phones)]
+        phones = [
+            claim(tenant.running.url, tenant.running.database, tenant.workspace, number)
+            for number in range(options.phones)
+        ]
         numbers = itertools.count()
         _sync(_connect(running.url), phones[0], numbers, people)
         waits: list[float] = []
@@ -377,15 +380,6 @@ def _count_deadlocks(running: RunningService) -> int:
     mine = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
     with running.database.reading() as tx:
         return int(tx.execute(text(mine)).scalar_one())
-
-
-def _claim(tenant: Tenant, number: int) -> Phone:
-    phone = Phone(HttpTransport(tenant.running.url))
-    phone.register()
-    with tenant.running.database.writing() as tx:
-        claim_phone(tx, tenant.workspace, phone.state.claim_code or "", f"+25078899{number:04}", None)
-    phone.sync()
-    return phone
 
 
 def _sync_until(

@@ -23,9 +23,8 @@ from typing import Any
 import requests
 
 from bench.gateways import Gateway
-from bench.tenants import GREETING, Tenant, describe, processor_seconds, service
-from persistence.relayers.relayers import claim_phone
-from relayboard.phone.phone import HttpTransport, Phone
+from bench.tenants import GREETING, Tenant, claim, describe, processor_seconds, service
+from relayboard.phone.phone import Phone
 from testbed.running import wait_until
 
 CONTACTS = 500
@@ -99,7 +98,9 @@ def measure_phones(kind: str, phones: int, turns: int) -> dict[str, Any]:
     with service(kind) as running:
         tenant = Tenant.begin(running, "A", "http://127.0.0.1:9/send")
         tenant.greet()
-        claimed = [claim(tenant, number) for number in range(phones)]
+        claimed = [
+            claim(tenant.running.url, tenant.running.database, tenant.workspace, number) for number in range(phones)
+        ]
         together = threading.Barrier(phones, timeout=PATIENCE_SECONDS)
 
         def relay(phone: Phone, first: int) -> None:
@@ -113,15 +114,6 @@ def measure_phones(kind: str, phones: int, turns: int) -> dict[str, Any]:
         run_each(relay, [(phone, number * (turns + 1)) for number, phone in enumerate(claimed)])
     told = {"phones": phones, "turns": len(replied), "replied_in_the_same_sync": sum(replied)}
     return {**told, "of_hundred": round(100 * sum(replied) / len(replied), 1), "syncs": describe(waits)}
-
-
-def claim(tenant: Tenant, number: int) -> Phone:
-    phone = Phone(HttpTransport(tenant.running.url))
-    phone.register()
-    with tenant.running.database.writing() as tx:
-        claim_phone(tx, tenant.workspace, phone.state.claim_code or "", f"+25078899{number:04}", None)
-    phone.sync()
-    return phone
 
 
 def take_turn(phone: Phone, sender: str) -> tuple[float, bool]:

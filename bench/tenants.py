@@ -14,6 +14,8 @@ from urllib.parse import quote
 import requests
 from sqlalchemy import Executable, literal, select, text
 
+from persistence.database import Database
+from persistence.relayers.relayers import claim_phone
 from persistence.statements import statement
 from persistence.tables.channels import channel
 from persistence.tables.contacts import contact_urn
@@ -22,7 +24,7 @@ from persistence.tables.messages import OUTGOING, message
 from persistence.triggers.records import KEYWORD, NewTrigger, create_trigger
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
-from relayboard.phone.phone import Phone, sign_body, write_body
+from relayboard.phone.phone import HttpTransport, Phone, sign_body, write_body
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.gateways import SECRET, add_gateway
 from testbed.running import RunningService, running_service
@@ -170,6 +172,16 @@ def _read_stat(pid: int) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return int(fields[1]), sum(int(each) for each in fields[11:15])
+
+
+def claim(url: str, database: Database, workspace: Workspace, number: int) -> Phone:
+    """A new phone of the workspace, which knows that it is claimed."""
+    phone = Phone(HttpTransport(url))
+    phone.register()
+    with database.writing() as tx:
+        claim_phone(tx, workspace, phone.state.claim_code or "", f"+25078899{number:04}", None)
+    phone.sync()
+    return phone
 
 
 def write_sync(phone: Phone, messages: Iterable[tuple[str, str]]) -> bytes:

@@ -1,9 +1,7 @@
-"""The audit log as a list, for administrators.
-
-The witness of a unit of work: it sees each statement that changes an audited table, and writes what changed and who
-changed it into the same transaction. What no change of a table tells, `tell_deed` does: who merged contacts, who read a
-secret. A failed sign-in is told by nobody's witness (`tell_failed_sign_in`). Which changes are told, the policy of each
-table says.
+"""The audit log: the list for administrators, and the witness of a unit of work, which sees each statement that changes
+an audited table and writes what changed and who changed it into the same transaction. Which changes are told, the
+policy of each table says. What no change of a table tells, `tell_deed` does: who merged contacts, who read a secret. A
+failed sign-in is told by nobody's witness (`tell_failed_sign_in`).
 """
 
 from collections.abc import Mapping, Sequence

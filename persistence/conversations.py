@@ -1,6 +1,5 @@
-"""Conversations: contacts with their last message, newest first.
-
-Keeps the conversations of contacts up to date, and marks them as read.
+"""Conversations: contacts with their last message, newest first. They are kept up to date, listed, and marked as read
+here.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,6 @@
-"""Jobs with the data of a workspace (imports, exports, requests of persons): one worker has each, for a limited time. A
-job whose worker died is continued by another one; one that ends a worker, or meets an error of the service, again
-and again fails.
-
-They are performed in a worker or a command.
+"""Jobs with the data of a workspace (imports, exports, requests of persons), performed in a worker or a command: one
+worker has each, for a limited time. A job whose worker died is continued by another one; one that ends a worker, or
+meets an error of the service, again and again fails.
 """
 
 import contextlib

@@ -1,7 +1,5 @@
-"""Resthooks: named events that flows trigger.
-
-Subscribers of resthooks, URLs that are called when a resthook is triggered, and the events, which are kept for two
-days.
+"""Resthooks, named events that flows trigger: the URLs that are called then, and the events themselves, which are kept
+for two days.
 """
 
 import re

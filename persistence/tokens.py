@@ -1,8 +1,6 @@
 """API tokens: a recognizable prefix, a public part by which they are looked up, and a secret stored only as a keyed
-hash.
-
-Limits per window of time (requests per workspace and scope, registrations of phones per IP address), and responses
-stored under the client's Idempotency-Key.
+hash. With them, what is kept for each client: its requests in a window of time (registrations of phones by IP address),
+and the responses to its Idempotency-Keys.
 """
 
 import hashlib

@@ -1,6 +1,5 @@
-"""Invitations: a link with which somebody joins a workspace.
-
-Letters to people about their accounts, which a worker hands to the mail server.
+"""Invitations, links with which people join a workspace, and the letters to people about their accounts, which a worker
+hands to the mail server.
 """
 
 import logging

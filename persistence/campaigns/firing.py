@@ -1,9 +1,7 @@
-"""Performs due fires, once for each contact and time, if necessary late. The fires of a batch are locked and marked in
-the transaction that creates their messages or their flow start: a worker that dies leaves neither, and several
+"""Events of campaigns: how v1 shows them (letters for units, one text, plain values), how v1 and v2 write them, and how
+their fires are performed, once for each contact and time, if necessary late. The fires of a batch are locked and marked
+in the transaction that creates their messages or their flow start: a worker that dies leaves neither, and several
 workers never take the same fire.
-
-Campaign events as v1 shows, writes and deletes them (letters for units, one text, plain values), and the writes of v2
-with their checks.
 """
 
 import logging

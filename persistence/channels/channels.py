@@ -1,13 +1,8 @@
-"""Channels: phones that relay and gateways; the v2 record.
+"""Channels, phones that relay and gateways, as v2 shows them, with the URL to which the events of each are sent. What
+kind of channel a row is and when a phone counts as lost, many modules ask here.
 
-The delivery URL of a channel: where its events are sent, which events, and the secret that signs them.
-
-What kind of channel a row is, when a phone counts as lost, and what it was when it left a workspace: conditions and
-limits that many modules need.
-
-The state of channels when they left a workspace, so that old records neither change nor show data of the new owner. A
-phone keeps its row when it moves. Lists that show records with their channels join them by `join_channels`, which finds
-nothing of other workspaces.
+A phone keeps its row when it moves to another workspace. Old records show its state at the time when it left and
+nothing of the new owner: lists join channels by `join_channels`, which finds nothing of other workspaces.
 """
 
 import base64

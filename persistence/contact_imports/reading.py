@@ -1,8 +1,6 @@
-"""The rows of a file: a workbook, of which the first visible sheet counts, or a CSV file. Cells are texts; `--` clears,
-and `'--` is the text with these dashes. A process of its own reads the file (`reader.py`).
-
-What the values of a file say about its columns: how many there are, what they could be, and how numbers and dates are
-written in it.
+"""Reads the rows of a file, which is a CSV file or a workbook, of which the first visible sheet counts, and finds out
+what its columns could be and how numbers and dates are written in them. Cells are texts; `--` clears, and `'--` is the
+text with these dashes. A process of its own reads the file (`reader.py`).
 """
 
 import os

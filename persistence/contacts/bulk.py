@@ -1,7 +1,6 @@
-"""Creating and changing many contacts at once, with the rules of one contact: a constant number of statements for a
-chunk of rows. Rows that break a rule are rejected, each with its reason; the others are written.
-
-Finds contacts, and performs the bulk actions of v2 and v1 on them.
+"""Many contacts at once: they are created and changed with the rules of one contact, and the bulk actions of v1 and v2
+are performed on them. A chunk of rows takes a constant number of statements. Rows that break a rule are rejected, each
+with its reason; the others are written.
 """
 
 import re

@@ -1,6 +1,5 @@
-"""Contacts by URN: finds the owners of URNs, and creates contacts for new URNs.
-
-Values of contact fields: how a string is read, also as a boundary, and how it is stored.
+"""URNs and fields, which many contacts share: finds the owners of URNs, creates contacts for new ones, and reads
+strings as values of fields, also as a boundary.
 """
 
 import contextlib

@@ -1,7 +1,6 @@
-"""What can be exported: the list of each kind, its filters, and how its records become rows of a sheet.
-
-Files that are written row by row: CSV, XLSX and JSON Lines. A text that a spreadsheet would take for a formula is
-written so that it is only a text (docs/decisions-data.md).
+"""What can be exported: the list of each kind, its filters, how its records become rows, and the files to which these
+are written one by one: CSV, XLSX and JSON Lines. A text that a spreadsheet would take for a formula is written so that
+it is only a text (docs/decisions-data.md).
 """
 
 import codecs

@@ -1,9 +1,8 @@
-"""Messages that came in through a channel: how they are stored, and automatic answers in a circle.
-
-Automatic answers in a circle: two machines answer each other for ever, for example two phones whose flows catch all.
+"""Messages that came in through a channel: how they are stored, and how automatic answers in a circle are found, for
+example between two phones whose flows catch all.
 
 What a machine does again and again is counted, because a person who answers a survey quickly gets as many messages, but
-others. Each message of a flow that begun anew because the contact wrote or called counts. What goes on (a flow that
+others. Each message of a flow that began anew because the contact wrote or called counts. What goes on (a flow that
 waited, the reply of a webhook) counts only if its text was sent before, or once there are many times more messages than
 a person reads. What is not an answer (campaigns, broadcasts, starts by people) does not count, and after a message that
 a person wrote the count begins anew.

@@ -1,9 +1,6 @@
-"""Writes runs and tickets of another server in bulk, as history.py writes the rest. Runs that go on there are
-interrupted here.
-
-Brings in messages and runs from archives of other servers, and keeps the archives themselves. Contacts, labels and
-channels that they name are found here, or made; contacts that are here stay as they are. A record that is here already
-is left out.
+"""Brings in messages, runs and tickets of another server in bulk, from its API or its archives, and keeps the archives
+themselves. Runs that go on there are interrupted here. Contacts, labels and channels that an archive names are found
+here, or made; contacts and records that are here already stay as they are.
 """
 
 from collections import Counter

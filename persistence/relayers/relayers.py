@@ -37,9 +37,8 @@ from persistence.tokens import Origin, count_registration
 from persistence.triggers.records import archive_triggers_of_channels
 from persistence.workspaces.records import Workspace, hold_workspace
 
-LEFT_BEHIND: dict[str, Any] = dict.fromkeys(
-    ("name", "webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
-)
+_RECEIVER = ("webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
+LEFT_BEHIND: dict[str, Any] = dict.fromkeys(("name", *_RECEIVER))
 """The columns that are cleared when another workspace claims a phone: events of the new workspace are not for the
 old one's receiver."""
 
@@ -122,12 +121,17 @@ def read_claim_code(text: str) -> str:
 
 def read_own_number(text: str, country: str | None) -> str:
     """A phone's own number in E.164 form. Raises InvalidInput if it is not a possible number."""
-    for form in (text, "+" + text.strip().lstrip("+")):
+    for form in (text, as_e164(text)):
         try:
             return parse_number(form, country or "")
         except PhoneError:
             continue
     raise InvalidInput.on("phone", "Not a possible phone number.")
+
+
+def as_e164(text: str) -> str:
+    """A number with its `+`, also if that is missing or, unescaped in a query, has become a space."""
+    return "+" + text.strip().lstrip("+")
 
 
 class Released(NamedTuple):
@@ -163,11 +167,6 @@ def release_channel(tx: Transaction, workspace_id: int, uuid: str) -> Leaving:
     if not released.ids:
         raise RecordMissing
     return released.unsent
-
-
-def as_e164(text: str) -> str:
-    """A number from a query, where an unescaped `+` has become a space, with its `+`."""
-    return "+" + text.strip().lstrip("+")
 
 
 RELAYERS = ListSpec(
@@ -381,9 +380,6 @@ def _leave(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -> Le
     unsent = hand_over_unsent(tx, workspace_id, channel_ids)
     archive_triggers_of_channels(tx, workspace_id, channel_ids)
     return unsent
-
-
-_RECEIVER = ("webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,27 +15,12 @@ from persistence.channels.health import note_power_report
 from persistence.database import Transaction
 from persistence.messages.incoming import find_queued
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
-from persistence.relayers.commands import (
-    CallReport,
-    DeliveryReport,
-    Report,
-    Reset,
-    SmsReport,
-    StatusReport,
-    Upload,
-)
+from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.relayers.relayers import Phone, release_channels
 from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
 from persistence.statements import among, statement
 from persistence.tables.channels import channel, sync_record
-from persistence.tables.messages import (
-    ERRORED,
-    IS_UNSENT,
-    QUEUED,
-    VISIBLE,
-    WIRED,
-    message,
-)
+from persistence.tables.messages import ERRORED, IS_UNSENT, QUEUED, VISIBLE, WIRED, message
 
 OUTBOX_LIMIT = 1000
 FULL_UPLOAD = 2 + 50

@@ -1,7 +1,5 @@
-"""Runs of contacts through flows, saved by workers after each sprint of the engine.
-
-How new runs are inserted: at once, or with the clock of their workspace, so that no row is written a second time to
-give it its final time.
+"""Runs of contacts through flows, saved by workers after each sprint of the engine. New ones are inserted with the
+clock of their workspace where it is held, so that no row is written a second time to give it its final time.
 """
 
 from collections import Counter

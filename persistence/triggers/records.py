@@ -1,6 +1,5 @@
-"""Triggers: start flows when an event of a contact occurs, or at a time.
-
-Creates, archives and restores triggers; no two active ones may have the same conditions (contract reference, triggers).
+"""Triggers, which start flows when an event of a contact occurs, or at a time: the v2 record, and how they are created,
+archived and restored. No two active ones may have the same conditions (contract reference, triggers).
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,6 @@
-"""Schedules: calculates when they are due next in the workspace's time zone, and starts their flows. Each due time
+"""Checks what somebody wants of a trigger, and starts the flows of those that no message or call starts: schedules,
+which are due next by the time zone of their workspace, and closed tickets (flow format, triggers). Each due time
 becomes a start, even if a worker dies.
-
-Triggers on closed tickets: each starts its flow for the contact of the ticket (flow format, triggers).
-
-Checks a command's trigger against the workspace.
 """
 
 import calendar

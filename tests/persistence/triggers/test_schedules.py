@@ -1,9 +1,7 @@
-"""When schedules are due again.
-
-Triggers as people describe them.
-"""
+"""When schedules are due again, and triggers as people describe them."""
 
 from datetime import UTC, datetime, time
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -81,12 +79,12 @@ def test_a_trigger_names_no_record_of_another_workspace(
     own, other = (workspace, other_workspace) if is_later else (other_workspace, workspace)
     flow = make_flow(database, own, "Survey")
     if part == "channel":
-        named: str | list[str] = uuid_of(database, channel, add_channel(database, other))
+        named: dict[str, Any] = {part: uuid_of(database, channel, add_channel(database, other))}
     else:
-        named = [uuid_of(database, group, make_group(database, other))]
+        named = {part: [uuid_of(database, group, make_group(database, other))]}
 
     with database.writing() as tx, pytest.raises(InvalidInput) as refused:
-        read_trigger_form(tx, own, TriggerForm(CATCH_ALL, flow, **{part: named}))  # type: ignore[arg-type]
+        read_trigger_form(tx, own, TriggerForm(CATCH_ALL, flow, **named))
 
     assert list(refused.value.errors) == [field]
 
