@@ -32,7 +32,7 @@ from persistence.groups.smart_groups import (
     list_evaluated_workspaces,
 )
 from persistence.media.store import finish_received, open_store
-from persistence.messages.outgoing import fail_old_messages
+from persistence.messages.actions import fail_old_messages
 from persistence.relayers.relayers import trim_registrations
 from persistence.relayers.reports import trim_forgotten
 from persistence.relayers.sync import trim_syncs

@@ -1,14 +1,11 @@
-"""The bulk actions on messages."""
+"""The bulk actions on messages, by people and, on those that nobody has sent for days, by the service."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Executable,
-    delete,
-)
+from sqlalchemy import ColumnElement, Executable, case, delete, exists, func, or_, select
 
 from persistence.changes import (
     IS_LIVING,
@@ -19,6 +16,7 @@ from persistence.changes import (
     holding,
     move_messages,
 )
+from persistence.channels.channels import IS_RELAYER
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.media.store import note_former_owners
@@ -26,11 +24,15 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.names import find_ids
 from persistence.statements import insert_rows, statement
+from persistence.tables.channels import channel
 from persistence.tables.messages import (
     ARCHIVED,
     DELETED,
+    ERRORED,
     FAILED,
+    IS_UNSENT,
     OUTGOING,
+    QUEUED,
     RESENT,
     UNCERTAIN,
     VISIBLE,
@@ -39,6 +41,13 @@ from persistence.tables.messages import (
     message,
     message_label,
 )
+
+TOO_OLD, PHONE_SILENT = "too_old", "phone_silent"
+UNSENT_FOR = timedelta(days=7)
+"""Relayer protocol, life of an outgoing message: queued or errored ones fail after seven days, and those that a phone
+has (`wired`) if it has been silent for as long."""
+
+_TOO_LATE = case((message.c.status == WIRED, PHONE_SILENT), else_=TOO_OLD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +213,32 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
     )
     change_messages(tx, workspace_id, [row.id for row in found], {"failed_reason": RESENT})
     return missing
+
+
+def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
+    """Fails up to `limit` outgoing messages that have been queued or errored for longer than UNSENT_FOR, or whose phone
+    has been silent for as long; returns their number.
+    """
+    is_waiting = message.c.status.in_((QUEUED, ERRORED))
+    long_ago = tx.now - UNSENT_FOR
+    its = (channel.c.id == message.c.channel_id) & (channel.c.workspace_id == message.c.workspace_id) & IS_RELAYER
+    is_silent = func.coalesce(channel.c.last_seen, channel.c.created_on) < long_ago
+    is_stuck = (message.c.status == WIRED) & exists().where(its, is_silent)
+    old = (
+        select(message.c.workspace_id, message.c.id)
+        .where(IS_UNSENT, or_(is_waiting, is_stuck), message.c.created_on < long_ago)
+        .order_by(message.c.id)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    # Read first: PostgreSQL may look into a subquery again for each row, and then it passes over the rows it has just
+    # failed and finds others.
+    found: dict[int, list[int]] = {}
+    for workspace_id, message_id in tx.execute(old):
+        found.setdefault(workspace_id, []).append(message_id)
+    for workspace_id, ids in sorted(found.items()):
+        change_messages(tx, workspace_id, ids, {"status": FAILED, "failed_reason": _TOO_LATE})
+    return sum(map(len, found.values()))
 
 
 def _hold(tx: Transaction, workspace_id: int, message_ids: Sequence[int]) -> None:

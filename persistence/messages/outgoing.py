@@ -1,9 +1,9 @@
 """Outgoing messages: creation with a route, and changes of their status."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -11,7 +11,6 @@ from sqlalchemy import (
     Executable,
     Select,
     and_,
-    case,
     exists,
     func,
     literal,
@@ -25,7 +24,6 @@ from sqlalchemy import (
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import change_each_message, change_messages
-from persistence.channels.channels import IS_RELAYER
 from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of, drop_untried_sends, queue_sends
 from persistence.channels.health import open_circle_alarms
 from persistence.channels.types import GATEWAYS
@@ -47,7 +45,6 @@ from persistence.tables.messages import (
     OUTGOING,
     QUEUED,
     VISIBLE,
-    WIRED,
     gateway_send,
     message,
 )
@@ -508,44 +505,11 @@ def _find_contacts(
     return list(dict.fromkeys(found)) if len(found) == (len(uuids) or 1) else None
 
 
-TOO_OLD, PHONE_SILENT = "too_old", "phone_silent"
-UNSENT_FOR = timedelta(days=7)
-"""Relayer protocol, life of an outgoing message: queued or errored ones fail after seven days, and those that a phone
-has (`wired`) if it has been silent for as long."""
-
-_TOO_LATE = case((message.c.status == WIRED, PHONE_SILENT), else_=TOO_OLD)
-
-
-def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
-    """Fails up to `limit` outgoing messages that have been queued or errored for longer than UNSENT_FOR, or whose phone
-    has been silent for as long; returns their number.
-    """
-    is_waiting = message.c.status.in_((QUEUED, ERRORED))
-    long_ago = tx.now - UNSENT_FOR
-    its = (channel.c.id == message.c.channel_id) & (channel.c.workspace_id == message.c.workspace_id) & IS_RELAYER
-    is_silent = func.coalesce(channel.c.last_seen, channel.c.created_on) < long_ago
-    is_stuck = (message.c.status == WIRED) & exists().where(its, is_silent)
-    old = (
-        select(message.c.workspace_id, message.c.id)
-        .where(IS_UNSENT, or_(is_waiting, is_stuck), message.c.created_on < long_ago)
-        .order_by(message.c.id)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    # Read first: PostgreSQL may look into a subquery again for each row, and then it passes over the rows it has just
-    # failed and finds others.
-    found: dict[int, list[int]] = {}
-    for workspace_id, message_id in tx.execute(old):
-        found.setdefault(workspace_id, []).append(message_id)
-    for workspace_id, ids in sorted(found.items()):
-        change_messages(tx, workspace_id, ids, {"status": FAILED, "failed_reason": _TOO_LATE})
-    return sum(map(len, found.values()))
-
-
 QuickReply = dict[str, str]
 
 
-def read_quick_replies(given: Sequence[Mapping[str, Any]]) -> list[QuickReply]:
-    """The `text` and optional `extra` of quick replies; other properties are ignored, as unknown fields are
-    everywhere."""
-    return [{name: reply[name] for name in ("text", "extra") if reply.get(name)} for reply in given]
+def read_quick_replies(given: Iterable[str | Mapping[str, Any]]) -> list[QuickReply]:
+    """Quick replies, which flows may write as strings, with their `text` and optional `extra`; other properties are
+    ignored, as unknown fields are everywhere."""
+    replies = ({"text": each} if isinstance(each, str) else each for each in given)
+    return [{name: each[name] for name in ("text", "extra") if each.get(name)} for each in replies]

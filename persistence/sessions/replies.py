@@ -25,7 +25,7 @@ from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
 from persistence.groups.groups import add_members, leave_all_groups, remove_members
 from persistence.messages.incoming import NEUTRAL
-from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting
+from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting, read_quick_replies
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index
 from persistence.statements import among, statement
@@ -83,12 +83,6 @@ def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
     """The attachments of a flow's message, in the form of stored messages."""
     parts = (str(text).partition(":") for text in content.get("attachments") or ())
     return [{"content_type": content_type, "url": url} for content_type, _, url in parts]
-
-
-def read_quick_replies(content: Mapping[str, Any]) -> list[dict[str, str]]:
-    """The quick replies of a flow's message: strings, or objects with a text."""
-    replies = ({"text": each} if isinstance(each, str) else each for each in content.get("quick_replies") or ())
-    return [{name: each[name] for name in ("text", "extra") if each.get(name)} for each in replies]
 
 
 @dataclass(slots=True)
@@ -221,7 +215,7 @@ def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draf
         reply.contact_id,
         content.get("text") or "",
         tuple(read_attachments(content)),
-        tuple(read_quick_replies(content)),
+        tuple(read_quick_replies(content.get("quick_replies") or ())),
         flow_id=reply.flow_id,
         route=_route(content, channels),
         is_bulk=reply.is_bulk,

@@ -1,7 +1,7 @@
 from sqlalchemy import select, text
 
 import worker.jobs
-from persistence.messages.outgoing import fail_old_messages
+from persistence.messages.actions import fail_old_messages
 from persistence.tables.messages import message
 from tests.channel_rows import add_channel, add_contact, add_outgoing
 from worker.jobs import begin_expiry

@@ -18,7 +18,7 @@ from persistence.deliveries.outbox import record_flow_event
 from persistence.flow_starts.flow_starts import FLOW_ACTION, NewStart, create_start
 from persistence.groups.smart_groups import follow_contacts
 from persistence.messages.actions import label_incoming
-from persistence.messages.outgoing import fail_waiting, send_event_reply
+from persistence.messages.outgoing import fail_waiting, read_quick_replies, send_event_reply
 from persistence.resthooks import end_subscriptions, find_subscribers_at, record_resthook_event
 from persistence.sessions.replies import (
     ContactDelta,
@@ -26,7 +26,6 @@ from persistence.sessions.replies import (
     change_many,
     change_memberships,
     read_attachments,
-    read_quick_replies,
     send_replies,
     write_value,
 )
@@ -149,7 +148,9 @@ def create_broadcasts(recording: Recording, events: Sequence[SprintEvent]) -> No
             event["base_language"],
             find_audience(recording.tx, recording.workspace, event),
             files={language: read_attachments(content) for language, content in parts.items()},
-            quick_replies={language: read_quick_replies(content) for language, content in parts.items()},
+            quick_replies={
+                language: read_quick_replies(content.get("quick_replies") or ()) for language, content in parts.items()
+            },
             is_evaluated=True,
         )
         create_broadcast(recording.tx, recording.workspace.id, new)

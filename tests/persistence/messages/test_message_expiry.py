@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select, update
 
-from persistence.messages.outgoing import fail_old_messages
+from persistence.messages.actions import fail_old_messages
 from persistence.tables.channels import channel
 from persistence.tables.messages import message
 from tests.channel_rows import add_channel, add_contact, add_outgoing

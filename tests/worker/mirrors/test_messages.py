@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import update
 
 from persistence.database import Database, Transaction, utc_now
-from persistence.messages.outgoing import UNSENT_FOR, fail_old_messages
+from persistence.messages.actions import UNSENT_FOR, fail_old_messages
 from persistence.relayers.relayers import release_channels
 from persistence.tables.channels import channel
 from persistence.tables.messages import QUEUED, message
