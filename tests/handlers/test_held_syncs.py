@@ -1,8 +1,9 @@
 """The answer to a sync that brought messages or calls waits for what flows reply, and nobody else does."""
 
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ from persistence.relayers import sync as module
 from persistence.relayers.relayers import claim_phone, release_channels
 from persistence.relayers.sync import Arrivals, leave_unhandled
 from persistence.tables.channels import channel, sync_record
+from persistence.tables.contacts import contact
 from persistence.tables.flows import flow
 from persistence.tables.messages import HANDLED, INCOMING, OUTGOING, QUEUED, message
 from persistence.triggers.records import KEYWORD, MISSED_CALL, NewTrigger, create_trigger
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
 from relayboard.phone.phone import HttpTransport, NoReply, Phone, WireReply
-from testbed.flow_rows import definition, node, say, store_flow
+from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
 from tests.factories import make_contact, make_messages
@@ -79,12 +81,16 @@ def connect(service: RunningService, number: str, workspace: Workspace | None = 
 
 def answer_people(service: RunningService) -> None:
     """Flows that answer the word `hello` and missed calls."""
-    for kind, text in ((KEYWORD, WELCOME), (MISSED_CALL, CALL_BACK)):
-        uuid = store_flow(service.database, service.workspace, definition(text, [node(text, [say(text)])]))
-        words = ("hello",) if kind == KEYWORD else ()
-        with service.database.writing() as tx:
-            flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == uuid)).scalar_one()
-            create_trigger(tx, service.workspace.id, NewTrigger(kind, flow_id, keywords=words))
+    start_flow(service, KEYWORD, [say(WELCOME)], "hello")
+    start_flow(service, MISSED_CALL, [say(CALL_BACK)])
+
+
+def start_flow(service: RunningService, kind: str, actions: Sequence[Mapping[str, Any]], *words: str) -> None:
+    """A flow that does this when somebody calls or writes one of these words."""
+    uuid = store_flow(service.database, service.workspace, definition(kind, [node(kind, actions)]))
+    with service.database.writing() as tx:
+        flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == uuid)).scalar_one()
+        create_trigger(tx, service.workspace.id, NewTrigger(kind, flow_id, keywords=words))
 
 
 def count(service: RunningService, direction: str) -> int:
@@ -256,6 +262,29 @@ def test_a_killed_process_loses_and_doubles_nothing(alone: RunningService) -> No
 
     assert line_of(phone).texts == [WELCOME]
     assert (count(alone, INCOMING), count(alone, OUTGOING)) == (1, 1)
+
+
+def test_a_worker_that_is_killed_neither_loses_nor_doubles_the_reply(run: Run) -> None:
+    with run("api", "worker", SYNC_HOLD_SECONDS=FOR_LONG) as service:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            silent.settimeout(PATIENCE_SECONDS)
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
+            call = {"type": "call_webhook", "uuid": uuid_of("call"), "method": "GET", "url": url}
+            start_flow(service, KEYWORD, [call, say(WELCOME)], "hello")
+            phone = connect(service, "+250788123001")
+            held = Held(service, phone)
+            with silent.accept()[0]:  # the flow waits for an answer
+                service.kill("worker")
+        assert held.is_held
+        with service.database.writing() as tx:
+            tx.execute(update(contact).values(handling_until=None))  # as when the lease is over
+        service.start("worker")
+        held.end()
+        assert line_of(phone).texts == [WELCOME]
+
+        phone.send_waiting()
+        phone.sync()
+        assert (count(service, INCOMING), count(service, OUTGOING)) == (1, 1)
 
 
 def test_a_phone_that_was_released_meanwhile_gets_nothing_to_send(alone: RunningService) -> None:
