@@ -26,6 +26,7 @@ from persistence.relayers.relayers import (
     Phone,
     Registration,
     WaitingRegistration,
+    find_released_secrets,
     find_waiting,
     lock_phones_of,
     note_waiting_seen,
@@ -61,9 +62,9 @@ def _sync(tx: Transaction, request: RelayRequest, channel_id: int | None) -> Ans
         phone_sync.note_refused(tx, phones[0], phone_sync.WRONG_CLOCK)
         return answer_error(401, WRONG_CLOCK, "The clocks differ by more than fifteen minutes.")
     signer = _find_signer(tx, phones, ts, request)
-    if signer is None and phones[0].id != channel_id:
-        return _release(channel_id)
     if signer is None:
+        if phones[0].id != channel_id or _was_released(tx, phones[0].id, ts, request):
+            return _release(channel_id)
         phone_sync.note_refused(tx, phones[0], phone_sync.WRONG_SECRET)
         return answer_error(401, WRONG_SIGNATURE, "The signature does not match.")
     try:
@@ -95,6 +96,12 @@ def _find_signer(tx: Transaction, phones: Sequence[Phone], ts: str, request: Rel
     by_id = {phone.id: phone for phone in phones}
     beside = [_Signer(by_id[each.channel_id], each.secret, each) for each in find_waiting(tx, list(by_id))]
     return next((each for each in beside if is_signed(each.secret, ts, request.raw_body, signature)), None)
+
+
+def _was_released(tx: Transaction, channel_id: int, ts: str, request: RelayRequest) -> bool:
+    """Whether a phone signed that synced with the id of this one, which others have, until it was released."""
+    signature = request.query.get("signature", "")
+    return any(is_signed(each, ts, request.raw_body, signature) for each in find_released_secrets(tx, channel_id))
 
 
 def _exchange(tx: Transaction, request: RelayRequest, signer: _Signer, commands: list[Any]) -> Answer | HeldAnswer:

@@ -61,6 +61,8 @@ ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 SECRET_LENGTH = 64
 KEPT_FOR = timedelta(days=90)
 """How long an unclaimed registration is kept after its phone was last seen."""
+MOST_RELEASED = 20
+"""Of the released phones that synced with the id of another one: so many are still told that they are."""
 _BETWEEN_GROUPS = re.compile(r"[\W_]+")
 _NAMED = (channel.c.id == bindparam("named")) | (channel.c.parted_from_id == bindparam("named"))
 
@@ -291,6 +293,13 @@ def lock_phones_of(tx: Transaction, channel_id: int) -> list[Phone]:
     the syncs of a phone run one after another, while messages may be created for them. There are several if
     registrations with other push tokens were claimed elsewhere."""
     return [Phone(*row) for row in tx.execute(_LOCK_NAMED, {"named": channel_id})]
+
+
+def find_released_secrets(tx: Transaction, channel_id: int) -> Sequence[str]:
+    """The secrets of the phones that synced with the id of another one and were released, the newest first."""
+    parted = (channel.c.parted_from_id == channel_id) & ~channel.c.is_active & channel.c.secret.is_not(None)
+    newest = select(channel.c.secret).where(parted).order_by(channel.c.id.desc()).limit(MOST_RELEASED)
+    return tx.execute(newest).scalars().all()
 
 
 _PHONES = select(*columns_for(Phone, channel)).where(channel.c.is_active, IS_RELAYER).order_by(channel.c.id)

@@ -150,6 +150,22 @@ class TestRegister:
         assert commands(phone)[0]["cmd"] == "rel"
         assert len(other_api.results("/api/v2/messages.json")) == 1
 
+    def test_the_one_that_another_workspace_claimed_and_released_is_told_so(self, api: Api, other_api: Api) -> None:
+        phone, thief = phone_and_thief(api)
+        claim(api, phone)
+        phone.sync()
+        claim(other_api, thief)
+        thief.sync()
+        thief.receive_sms("+250788000222", "for nobody else")
+        assert other_api.delete("/api/v1/relayers.json", phone="+250788123123").status_code == 204
+
+        thief.sync()
+
+        assert ([each["cmd"] for each in commands(thief)], thief.state.queue) == (["rel"], [])
+        (channel,) = api.results("/api/v2/channels.json")
+        health = api.get("/api/v2/channel_health.json", uuid=channel["uuid"]).json()
+        assert health["refused_on"] is None, "the workspace of the phone is told of no wrong secret"
+
     def test_registrations_under_new_tokens_count_towards_the_limit(self, make_client: Any) -> None:
         with make_client(**by_name(REGISTRATION_LIMIT="2/hour")) as client:
             statuses = [register(client, "device-1", token).status for token in ("a", "b", "b", "c")]
