@@ -24,7 +24,8 @@ from persistence.tables.messages import OUTGOING, message
 from persistence.triggers.records import KEYWORD, NewTrigger, create_trigger
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
-from relayboard.phone.phone import HttpTransport, Phone, sign_body, write_body
+from relayboard.phone.phone import Phone, sign_body, write_body
+from relayboard.phone.wire import HttpTransport
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.gateways import SECRET, add_gateway
 from testbed.running import RunningService, running_service

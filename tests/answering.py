@@ -4,7 +4,8 @@ import re
 import threading
 from collections.abc import Callable
 
-from relayboard.phone.phone import NoReply, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import NoReply
 
 IDLE_SECONDS = 0.25
 """Each sync of a phone that has nothing to say costs the machine a request."""

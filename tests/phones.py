@@ -10,7 +10,8 @@ from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.relayers.relayers import claim_phone
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from relayboard.phone.phone import NoReply, Phone, PhoneState, WireReply
+from relayboard.phone.phone import Phone, PhoneState
+from relayboard.phone.wire import NoReply, WireReply
 from tests.api import Api
 
 

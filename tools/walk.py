@@ -32,7 +32,8 @@ from starlette.testclient import TestClient
 from handlers.app import create_app
 from relayboard import cli
 from relayboard.base.settings import load_settings
-from relayboard.phone.phone import Phone, WireReply
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import WireReply
 from testbed.databases import open_database
 from testbed.flow_rows import ask, definition, node, say
 from testbed.patience import PATIENCE_SECONDS

@@ -42,7 +42,8 @@ from relayboard.base.logs import configure_logging
 from relayboard.base.settings import Settings, load_settings
 from relayboard.commands.output import CommandFailed
 from relayboard.commands.processes import bound, prepare
-from relayboard.phone.phone import HttpTransport, NoReply, Phone, load_state, save_state
+from relayboard.phone.phone import Phone, load_state, save_state
+from relayboard.phone.wire import HttpTransport, NoReply
 from relayboard.processes import Supervisor, listen, service_children, stopped_by_signals
 from relayboard.usage.parts import Options
 from relayboard.usage.services import DEFAULT_PORT

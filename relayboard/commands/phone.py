@@ -7,15 +7,8 @@ import orjson
 
 from relayboard.commands.countries import read_country
 from relayboard.commands.printing import print_json, print_line
-from relayboard.phone.phone import (
-    HttpTransport,
-    NoReply,
-    Phone,
-    PhoneState,
-    load_state,
-    now_in_milliseconds,
-    save_state,
-)
+from relayboard.phone.phone import Phone, PhoneState, load_state, now_in_milliseconds, save_state
+from relayboard.phone.wire import HttpTransport, NoReply
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
 

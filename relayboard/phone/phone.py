@@ -14,10 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from relayboard.base.private_files import make_file
-from relayboard.phone.wire import HttpTransport as HttpTransport
-from relayboard.phone.wire import NoReply as NoReply
-from relayboard.phone.wire import Transport as Transport
-from relayboard.phone.wire import WireReply as WireReply
+from relayboard.phone.wire import NoReply, Transport, WireReply
 from relayboard.refusal import CommandFailed
 
 COMMANDS_PER_SYNC = 50

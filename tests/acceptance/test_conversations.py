@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from relayboard.phone.phone import HttpTransport, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
 from tests.answering import AnsweringPhone

@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl
 
 import requests
 
-from relayboard.phone.phone import HttpTransport, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport
 from relayboard.processes import listen
 from testbed.patience import PATIENCE_SECONDS
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from persistence.channels.channels import set_channel_webhook
-from relayboard.phone.phone import HttpTransport, NoReply, Phone, Transport, WireReply
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport, NoReply, Transport, WireReply
 from testbed.running import Receiver, RunningService, forked_service, wait_until
 
 QUESTION, ANSWER = "Is it open on Monday? ☕", "Yes, from 8 to 12."

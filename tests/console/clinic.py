@@ -13,7 +13,8 @@ from persistence.fields import create_field
 from persistence.relayers.relayers import claim_phone
 from persistence.users import add_member, find_member
 from relayboard.commands.demo import begin_work, fill_workspace
-from relayboard.phone.phone import HttpTransport, Phone, PhoneState
+from relayboard.phone.phone import Phone, PhoneState
+from relayboard.phone.wire import HttpTransport
 from testbed.running import RunningService, forked_service
 
 PASSWORD = "a long sentence is best"

@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 from sqlalchemy import update
 
 from persistence.tables.channels import channel
-from relayboard.phone.phone import HttpTransport, Phone, PhoneState
+from relayboard.phone.phone import Phone, PhoneState
+from relayboard.phone.wire import HttpTransport
 from testbed.running import wait_until
 from tests.console.pages import NARROW, findings, open_page, refused, sign_in
 from tests.worker.receivers import Reply, receiving

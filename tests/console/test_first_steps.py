@@ -8,7 +8,8 @@ from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
 from persistence.users import add_member, find_member
 from persistence.workspaces.writes import create_workspace
-from relayboard.phone.phone import HttpTransport, Phone, PhoneState
+from relayboard.phone.phone import Phone, PhoneState
+from relayboard.phone.wire import HttpTransport
 from tests.console.clinic import PASSWORD, Clinic
 from tests.console.pages import NARROW, findings, open_page, sign_in
 

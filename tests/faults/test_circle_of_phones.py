@@ -8,7 +8,8 @@ from sqlalchemy import select
 
 from persistence.tables.flows import flow
 from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
-from relayboard.phone.phone import HttpTransport, Phone, PhoneState
+from relayboard.phone.phone import Phone, PhoneState
+from relayboard.phone.wire import HttpTransport
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until

@@ -18,7 +18,8 @@ from persistence.tables.channels import channel
 from persistence.tables.contacts import contact, group
 from persistence.tables.flows import flow_run, flow_session, flow_start
 from persistence.tables.messages import INCOMING, OUTGOING, message
-from relayboard.phone.phone import HttpTransport, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport
 from testbed.flow_rows import ask, definition, node, say, store_flow
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until

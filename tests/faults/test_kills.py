@@ -16,7 +16,8 @@ from persistence.deliveries.outbox import count_deliveries
 from persistence.relayers.relayers import claim_phone
 from persistence.tables.channels import channel
 from persistence.tables.messages import INCOMING, OUTGOING, message
-from relayboard.phone.phone import HttpTransport, NoReply, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport, NoReply
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import Receiver, RunningService, forked_service, wait_until
 

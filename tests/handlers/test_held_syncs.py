@@ -23,7 +23,8 @@ from persistence.tables.messages import HANDLED, INCOMING, OUTGOING, QUEUED, mes
 from persistence.triggers.records import KEYWORD, MISSED_CALL, NewTrigger, create_trigger
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
-from relayboard.phone.phone import HttpTransport, NoReply, Phone, WireReply
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport, NoReply, WireReply
 from testbed.flow_rows import definition, node, say, store_flow, uuid_of
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until

@@ -8,7 +8,7 @@ from persistence.relayers.relayers import release_channels
 from persistence.tables.channels import channel
 from persistence.tables.data_jobs import contact_import
 from persistence.tables.messages import media
-from relayboard.phone.phone import NoReply
+from relayboard.phone.wire import NoReply
 from testbed.gateways import SECRET, add_gateway
 from tests.api import Api
 from tests.factories import make_contact, make_messages

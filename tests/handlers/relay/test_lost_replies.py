@@ -9,7 +9,8 @@ from sqlalchemy import select
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.tables.contacts import contact
 from persistence.tables.messages import DELIVERED, INCOMING, OUTGOING, message
-from relayboard.phone.phone import NoReply, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import NoReply
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import AppTransport, claimed_phone

@@ -11,7 +11,8 @@ from persistence.tables.channels import channel_alarm
 from persistence.tables.deliveries import delivery, webhook_trouble
 from persistence.tables.flows import flow
 from persistence.triggers.records import CATCH_ALL, NewTrigger, create_trigger
-from relayboard.phone.phone import NoReply, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import NoReply
 from testbed.flow_rows import definition, store_flow
 from tests.api import Api
 from tests.phones import AppTransport, claimed_phone, commands, count_rows, last_reply, send_texts, status_of

@@ -55,7 +55,8 @@ from persistence.workspace_files.writing import write_workspace
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
 from relayboard.base.settings import load_settings
-from relayboard.phone.phone import HttpTransport, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport
 from testbed.running import RunningService
 from testbed.tokens import KEYS, SECRET_KEY
 from tests.boundary_files import RWANDA

@@ -9,7 +9,8 @@ from persistence.contacts.records import CONTACTS
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.records import MESSAGES
 from persistence.relayers.relayers import claim_phone
-from relayboard.phone.phone import HttpTransport, Phone
+from relayboard.phone.phone import Phone
+from relayboard.phone.wire import HttpTransport
 from testbed.running import RunningService
 from tests.api import Api
 from tests.phones import AppTransport, phone_clock

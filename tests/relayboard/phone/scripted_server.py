@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from relayboard.phone.phone import NoReply, Phone, PhoneState, WireReply
+from relayboard.phone.phone import Phone, PhoneState
+from relayboard.phone.wire import NoReply, WireReply
 
 CLAIM = {"cmd": "claim", "org_id": 17}
 SECRET = "7KQ2M9XWPA4TDZ6RHB3NVE8YCJ5FGLUS" * 2

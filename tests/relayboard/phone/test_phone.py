@@ -16,7 +16,6 @@ from relayboard.phone.phone import (
     RETRY,
     SENT,
     HeldMessage,
-    NoReply,
     Phone,
     PhoneState,
     load_state,
@@ -24,6 +23,7 @@ from relayboard.phone.phone import (
     sign_body,
     write_body,
 )
+from relayboard.phone.wire import NoReply
 from relayboard.refusal import CommandFailed
 from tests.relayboard.phone.scripted_server import (
     CLAIM,
