@@ -1,8 +1,5 @@
-"""Administrative boundaries: countries with their states, districts and wards, shared by all workspaces.
-
-Other names of a boundary belong to the workspace that uses them.
-
-Boundaries read from GeoJSON and stored.
+"""Administrative boundaries: countries with their states, districts and wards, shared by all workspaces, and read from
+GeoJSON. Other names of a boundary belong to the workspace that uses them.
 
 A file is a FeatureCollection. The properties of a feature are `osm_id`, `name` (or `name_en`), and for everything
 except a country the `osm_id` of its parent, as `parent_osm_id`, `parent_id`, `is_in_state` or `is_in_country`. A

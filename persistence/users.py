@@ -1,6 +1,5 @@
-"""Users and their roles in workspaces, each of which keeps an administrator.
-
-API tokens as people see them: without their secrets.
+"""Users and their roles in workspaces, each of which keeps an administrator, and API tokens as people see them: without
+their secrets.
 """
 
 from dataclasses import dataclass

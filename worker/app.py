@@ -1,10 +1,6 @@
-"""The Huey queue that wakes workers and schedules jobs. The work itself is in the database, so a lost queue message
-only costs seconds.
-
-The messages in the queue: JSON that names a task of a fixed set, so that write access to the queue does not allow
-running code.
-
-Wakes workers by the names of their jobs, after a commit and outside of the request.
+"""The Huey queue that wakes workers and schedules jobs: by the names of their jobs, after a commit and outside of the
+request. The work itself is in the database, so a lost queue message only costs seconds. Queue messages are JSON that
+names a task of a fixed set, so that write access to the queue does not allow running code.
 """
 
 import json

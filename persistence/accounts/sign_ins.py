@@ -1,8 +1,6 @@
-"""Sign-ins: the browsers in which people are signed in, by secrets of which only hashes are stored. The API calls them
-sessions.
-
-Secrets that browsers and mails carry: a prefix, a public part by which they are looked up, and a secret part. Only a
-keyed hash is stored.
+"""Sign-ins: the browsers in which people are signed in, which the API calls sessions. The secrets that browsers and
+mails carry have a prefix, a public part by which they are looked up, and a secret part, of which only a keyed hash is
+stored.
 """
 
 import hashlib

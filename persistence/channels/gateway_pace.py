@@ -1,8 +1,7 @@
-"""The queue of HTTP gateways, and the rate limit of each in messages per second, stored for all workers as one time on
-its channel.
+"""The queue of HTTP gateways, with a row for each message that they do not have yet (relayer protocol, section 22), and
+the rate limit of each in messages per second, stored for all workers as one time on its channel.
 
-The queue of HTTP gateways, with a row for each message that they do not have yet (relayer protocol, section 22). A
-message is sent to its gateway in parts, one request each. The row stores how many parts were begun and how many the
+A message is sent to its gateway in parts, one request each. The row stores how many parts were begun and how many the
 gateway has accepted; it is deleted when the last part is accepted or the message is given up.
 """
 

@@ -1,10 +1,9 @@
-"""What waits for a channel, what is wrong with it, and what a phone reported of itself.
+"""What waits for a channel and what is wrong with it: what a phone reported of itself, the log of calls to gateways,
+and alarms. The log says what was said, with secrets hidden, and what became of it; it is bounded by an age, and by a
+number for each channel.
 
-The log of calls to gateways: what was said, with secrets hidden, and what became of it. It is bounded by an age, and by
-a number for each channel.
-
-Alarms of phones: lost contact, low battery, unsent backlog; and of all channels: automatic answers in a circle. There
-is one event when an alarm opens, and none while it lasts.
+Alarms of phones are lost contact, low battery and unsent backlog; all channels have one for automatic answers in a
+circle. There is one event when an alarm opens, and none while it lasts.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,9 +1,6 @@
-"""Contact queries as SQL: which contacts of a workspace match (flow format, contact queries). The condition holds for
-the same contacts as `flows.queries.evaluate`; both are tested on the same cases.
-
-What contact queries of a workspace may refer to, read from the database.
-
-What people type into a search: whether a query can be read, how many contacts match, and what it may name.
+"""Contact queries: which contacts of a workspace match, as SQL (flow format, contact queries), what a query may refer
+to, and whether what people type into a search can be read. The condition holds for the same contacts as
+`flows.queries.evaluate`; both are tested on the same cases.
 """
 
 import dataclasses

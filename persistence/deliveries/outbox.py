@@ -1,6 +1,5 @@
-"""Deliveries of events to webhooks, created in the transaction that causes the event, and their ledger.
-
-The ledger of deliveries: those that were made are delivered, failed, or pending. Nothing else happens to them.
+"""Deliveries of events to webhooks, created in the transaction that causes the event, and their ledger: those that were
+made are delivered, failed, or pending. Nothing else happens to them.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,9 +1,6 @@
 """Receivers of webhooks: the delivery URLs of channels and the subscribers of resthooks, as one resource. A receiver is
-named by the UUID of its channel or the id of its subscriber.
-
-What signs calls to channels' delivery URLs and to subscribers of resthooks, and what else was set for them.
-
-Pairs of Ed25519 keys in the form of Standard Webhooks: `whsk_` and `whpk_`, each with 32 bytes in base64.
+named by the UUID of its channel or the id of its subscriber. What signs the calls to it is here too, with pairs of
+Ed25519 keys in the form of Standard Webhooks: `whsk_` and `whpk_`, each with 32 bytes in base64.
 """
 
 import base64

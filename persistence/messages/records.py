@@ -1,9 +1,8 @@
-"""Messages as both generations show them: the records, the lists with their filters, and times in the folder of sent
-messages.
+"""Messages as both generations show them: the records, and the lists with their filters.
 
-Times in the folder of sent messages: it is in the order of sending, while its filters are by the time of creation.
-Nearly all messages are sent within a day. So one time tells where the other is, but for a few messages that have an
-index of their own.
+The folder of sent messages is in the order of sending, while its filters are by the time of creation. Nearly all
+messages are sent within a day. So one time tells where the other is, but for a few messages that have an index of their
+own.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -1,10 +1,9 @@
-"""Sessions: conversations of flows with contacts, of which a contact has at most one that waits.
+"""Sessions: conversations of flows with contacts, of which a contact has at most one that waits: for the contact's
+message, for a timeout, for its expiration.
 
-Sessions that wait: for their contacts' messages, for a timeout, for their expiration.
-
-Both times count from when the last message of the sprint was sent or failed: nobody can answer a question before. They
-are stored as if it had been sent at once, and set anew when they come and the question had not left by then
-(`count_anew`). So sending a message costs nothing more.
+Timeout and expiration count from when the last message of the sprint was sent or failed: nobody can answer a question
+before. They are stored as if it had been sent at once, and set anew when they come and the question had not left by
+then (`count_anew`). So sending a message costs nothing more.
 """
 
 from collections.abc import Collection, Mapping, Sequence

@@ -1,6 +1,5 @@
-"""Writes a workspace into a file, from one snapshot of the database, row by row.
-
-Which tables are in a file of a workspace, how rows refer to each other, and how values are written.
+"""Writes a workspace into a file, from one snapshot of the database, row by row: which tables are in the file, how rows
+refer to each other, and how values are written.
 """
 
 import shutil

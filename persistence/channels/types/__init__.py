@@ -1,7 +1,6 @@
-"""The channel types, one folder each. No code outside the folders of a type names it. `worker/channels/` has a folder
-of the same name for calls to its gateways, `handlers/channels/` one for calls from them.
-
-What a channel type declares about its channels.
+"""The channel types, one folder each, and what a type declares about its channels. No code outside the folders of a
+type names it. `worker/channels/` has a folder of the same name for calls to its gateways, `handlers/channels/` one for
+calls from them.
 """
 
 from dataclasses import dataclass
