@@ -27,6 +27,7 @@ from persistence.accounts.sign_ins import Browser
 from persistence.audit import Witness
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, Refused, has_broken
+from persistence.relayers.commands import read_integer
 from persistence.tables.service import KEY_LENGTH
 from persistence.tokens import claim_key, keep_answer
 from persistence.workspaces.records import hold_workspace
@@ -85,9 +86,9 @@ def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestConte
 async def _answer_phone(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
     """The answer to a phone. One that waits has no thread meanwhile, and its lane serves others."""
     service = context.service
-    lanes, limiter, phone = service.write_lanes, service.write_limiter, str(http.path_params.get(PHONE, ""))
+    lanes, limiter, phone = service.write_lanes, service.write_limiter, _phone_of(http)
     with service.held_syncs.place() as place:
-        run = partial(_run_relay, rules, http, context, place.take)
+        run = partial(_run_relay, rules, http, context, phone, place.take)
         answer = await lanes.run(lanes.owner_of(phone), limiter, run)
         if not isinstance(answer, HeldAnswer):
             return answer
@@ -97,6 +98,12 @@ async def _answer_phone(rules: OperationRules, http: HttpRequest, context: Reque
         finally:
             context.held_seconds = time.perf_counter() - began
     return await lanes.run(lanes.owner_of(phone), limiter, answer.finish)
+
+
+def _phone_of(http: HttpRequest) -> str:
+    """The phone that sends a request, however its id is written: as another phone it would not wait for its workspace's
+    lane."""
+    return str(read_integer(http.path_params[PHONE])) if PHONE in http.path_params else ""
 
 
 async def _run_in_thread(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
@@ -282,7 +289,7 @@ def _run_itself(rules: OperationRules, http: HttpRequest, context: RequestContex
 
 
 def _run_relay(
-    rules: OperationRules, http: HttpRequest, context: RequestContext, take_place: Callable[[int], bool]
+    rules: OperationRules, http: HttpRequest, context: RequestContext, phone: str, take_place: Callable[[int], bool]
 ) -> Answer | HeldAnswer:
     path_parameters = {name: str(value) for name, value in http.path_params.items()}
     request = RelayRequest(
@@ -292,7 +299,7 @@ def _run_relay(
         query=dict(http.query_params),
         path_parameters=path_parameters,
         client_address=http.client.host if http.client else "",
-        note_workspace=partial(context.service.write_lanes.note_phone, path_parameters.get(PHONE, "")),
+        note_workspace=partial(context.service.write_lanes.note_phone, phone),
         take_place=take_place,
     )
     answer: Answer | HeldAnswer = rules.function(request)

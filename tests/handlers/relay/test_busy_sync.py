@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 import pytest
 from sqlalchemy import select, update
 
+from handlers.threads import WriteLanes
 from persistence.channels.channels import set_channel_webhook
 from persistence.tables.channels import channel, channel_event, sync_record
 from persistence.tables.contacts import contact
@@ -14,7 +15,16 @@ from persistence.tables.deliveries import delivery
 from persistence.tables.messages import message
 from relayboard.phone.phone import Phone, sign_body, write_body
 from tests.api import Api
-from tests.phones import claimed_phone, commands, count_rows, last_reply, repeat_last, send_texts, status_of
+from tests.phones import (
+    AppTransport,
+    claimed_phone,
+    commands,
+    count_rows,
+    last_reply,
+    repeat_last,
+    send_texts,
+    status_of,
+)
 
 NOW_MS = 1772438400000
 COUNTED = (message, channel_event, contact, delivery)
@@ -268,3 +278,29 @@ class TestPoison:
         reply = phone.transport.post(f"/relayers/relayer/sync/{phone.state.relayer_id}/", query, body)
         assert reply.status == 200, reply
         return reply.document
+
+
+def _transport(phone: Phone) -> AppTransport:
+    assert isinstance(phone.transport, AppTransport)
+    return phone.transport
+
+
+@pytest.mark.parametrize("spelled", ["{}", "00{}", "+{}", "{}.0"])
+def test_a_phone_waits_for_its_workspace_however_its_id_is_written(
+    api: Api, phone: Phone, monkeypatch: pytest.MonkeyPatch, spelled: str
+) -> None:
+    owners: list[Any] = []
+    run = WriteLanes.run
+
+    async def note(lanes: WriteLanes, owner: Any, limiter: Any, work: Any) -> Any:
+        owners.append(owner)
+        return await run(lanes, owner, limiter, work)
+
+    monkeypatch.setattr(WriteLanes, "run", note)
+    phone.sync()
+    path, query, body = _transport(phone).requests[-1]
+    known = f"/{phone.state.relayer_id}/"
+
+    reply = _transport(phone).post(path.replace(known, f"/{spelled.format(phone.state.relayer_id)}/"), query, body)
+
+    assert (reply.status, owners) == (200, [api.workspace.id] * 2)
