@@ -8,7 +8,8 @@ from persistence.channels.events import CHANNEL_EVENTS
 from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import add_gateway, describe_types
 from persistence.contacts.owners import read_recipient
-from persistence.messages.outgoing import foresee_leaving, send_test
+from persistence.messages.actions import send_test
+from persistence.messages.outgoing import foresee_leaving
 from persistence.messages.records import MESSAGES
 from persistence.records import Shown
 from persistence.relayers import relayers

@@ -1,4 +1,4 @@
-"""The bulk actions on messages, by people and, on those that nobody has sent for days, by the service."""
+"""What is done with messages: the bulk actions, test messages, and the end of those that nobody has sent for days."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, case, delete, exists, func, or_, select
 
+from flows.urns import Urn
 from persistence.changes import (
     IS_LIVING,
     are_these,
@@ -17,10 +18,12 @@ from persistence.changes import (
     move_messages,
 )
 from persistence.channels.channels import IS_RELAYER
+from persistence.channels.types import GATEWAYS
+from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, LostRace
+from persistence.errors import InvalidInput, LostRace, RecordMissing
 from persistence.media.store import note_former_owners
-from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.outgoing import Draft, Route, create_outgoing, find_routes
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.names import find_ids
 from persistence.statements import insert_rows, statement
@@ -213,6 +216,27 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
     )
     change_messages(tx, workspace_id, [row.id for row in found], {"failed_reason": RESENT})
     return missing
+
+
+def send_test(tx: Transaction, workspace_id: int, channel_uuid: str, urn: Urn, text: str) -> int:
+    """Sends a text to a URN by one channel, whichever serves the URN otherwise; returns the message's id. A contact is
+    created for a URN without an owner, as by `ensure_owners`. Raises RecordMissing for an unknown channel, and
+    InvalidInput for a scheme that the channel does not serve.
+    """
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    statement = select(channel.c.id, channel.c.type, channel.c.schemes).where(mine)
+    # Locked, so that it is not released before the message is there: a channel that is gone is missing.
+    row = tx.execute(statement.with_for_update(read=True, key_share=True)).first()
+    if row is None:
+        raise RecordMissing
+    if urn.scheme not in row.schemes:
+        raise InvalidInput.on("urn", f"This channel sends to {', '.join(row.schemes)}.")
+    owner = ensure_owners(tx, workspace_id, [urn], channel_id=row.id)[urn.identity]
+    # It locks the contact, and tells whether it may get messages.
+    route = find_routes(tx, workspace_id, [owner.contact_id], channel_id=row.id).get(owner.contact_id)
+    if route is not None and route.failed_reason is None:
+        route = Route(urn.identity, row.id, is_by_gateway=row.type in GATEWAYS)
+    return create_outgoing(tx, workspace_id, [Draft(owner.contact_id, text, route=route)])[0]
 
 
 def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:

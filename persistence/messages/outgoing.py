@@ -29,7 +29,7 @@ from persistence.channels.health import open_circle_alarms
 from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, RecordMissing
+from persistence.errors import RecordMissing
 from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
@@ -465,27 +465,6 @@ def send_event_reply(
     recipients = dict.fromkeys([*named, *(owner.contact_id for owner in owners.values())])
     drafts = [Draft(contact_id, text, automatic=GOING_ON) for contact_id in recipients]
     return create_outgoing(tx, workspace_id, drafts, channel_id=channel_id)
-
-
-def send_test(tx: Transaction, workspace_id: int, channel_uuid: str, urn: Urn, text: str) -> int:
-    """Sends a text to a URN by one channel, whichever serves the URN otherwise; returns the message's id. A contact is
-    created for a URN without an owner, as by `ensure_owners`. Raises RecordMissing for an unknown channel, and
-    InvalidInput for a scheme that the channel does not serve.
-    """
-    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
-    statement = select(channel.c.id, channel.c.type, channel.c.schemes).where(mine)
-    # Locked, so that it is not released before the message is there: a channel that is gone is missing.
-    row = tx.execute(statement.with_for_update(read=True, key_share=True)).first()
-    if row is None:
-        raise RecordMissing
-    if urn.scheme not in row.schemes:
-        raise InvalidInput.on("urn", f"This channel sends to {', '.join(row.schemes)}.")
-    owner = ensure_owners(tx, workspace_id, [urn], channel_id=row.id)[urn.identity]
-    # It locks the contact, and tells whether it may get messages.
-    route = find_routes(tx, workspace_id, [owner.contact_id], channel_id=row.id).get(owner.contact_id)
-    if route is not None and route.failed_reason is None:
-        route = Route(urn.identity, row.id, is_by_gateway=row.type in GATEWAYS)
-    return create_outgoing(tx, workspace_id, [Draft(owner.contact_id, text, route=route)])[0]
 
 
 def _find_contacts(
