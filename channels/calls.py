@@ -1,0 +1,313 @@
+"""What the functions of a channel type take and return: messages, requests and responses, callbacks and the events in
+them. Nothing here is sent or received.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from urllib.parse import parse_qsl, urlencode
+
+import orjson
+
+Settings = Mapping[str, Any]
+"""The stored settings of a channel, by the names that its type declares."""
+Headers = Mapping[str, str]
+"""Of responses and callbacks: names in small letters."""
+
+FORM_TYPE = "application/x-www-form-urlencoded"
+JSON_TYPE = "application/json"
+MOST_FIELDS = 100
+
+
+class BadSignature(Exception):
+    """A callback does not prove that it comes from the provider: 403, and nothing is stored."""
+
+
+class Unread(Exception):
+    """A callback that cannot be read; its text says what was there and what was expected: 400."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file of an outgoing message: its media type, such as `image/jpeg` or only `image`, and its public URL."""
+
+    content_type: str
+    url: str
+
+    @property
+    def kind(self) -> str:
+        """`image`, `audio`, `video`, `application`, `geo` (whose url is `latitude,longitude`) or another."""
+        return self.content_type.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class QuickReply:
+    """A suggested answer; `extra` explains it where a provider shows lists. `kind` is `text` or `location`."""
+
+    text: str
+    extra: str = ""
+    kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text that the provider has approved, by its name and language, with the values of its variables in order."""
+
+    name: str
+    language: str
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """An outgoing message: `to` is the path of the contact's URN, `address` that of the channel. `answers` is the
+    provider's id of the message that it answers."""
+
+    uuid: str
+    to: str
+    text: str = ""
+    id: int = 0
+    channel_id: int = 0
+    scheme: str = "tel"
+    address: str = ""
+    country: str = ""
+    attachments: tuple[Attachment, ...] = ()
+    quick_replies: tuple[QuickReply, ...] = ()
+    template: Template | None = None
+    answers: str = ""
+
+    def part_id(self, number: int) -> str:
+        """What identifies a part (from 1), the same each time it is sent."""
+        return f"{self.uuid}-{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request to a provider; a message has one for each of its parts."""
+
+    method: str
+    url: str
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+
+    @classmethod
+    def json(cls, method: str, url: str, value: Any, headers: Headers | None = None) -> "Request":
+        """With a JSON body."""
+        return cls(method, url, {"Content-Type": JSON_TYPE, **(headers or {})}, orjson.dumps(value))
+
+    @classmethod
+    def form(cls, method: str, url: str, values: Mapping[str, Any], headers: Headers | None = None) -> "Request":
+        """With a form as body; a list is a field that is there several times."""
+        body = urlencode(values, doseq=True).encode()
+        return cls(method, url, {"Content-Type": FORM_TYPE, **(headers or {})}, body)
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A provider's response; its body may be cut off."""
+
+    status: int
+    headers: Headers = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def is_ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def text(self) -> str:
+        return self.body.decode(errors="replace")
+
+    def json(self) -> Any:
+        """The body, or None if it is no JSON."""
+        return _read_json(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The provider has the part; `id` is its name for it, by which its statuses name it."""
+
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The provider will never take this message. `has_stopped`: because the person does not want to be written to."""
+
+    reason: str
+    has_stopped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """The provider may take it when it is sent again, after `seconds` if it says so. `is_for_all`: it takes nothing
+    from this channel before that."""
+
+    reason: str
+    seconds: float | None = None
+    is_for_all: bool = False
+
+
+Outcome = Sent | Refused | Later
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """A file of an incoming message: its media type, if the provider says it, and its public `url`, or the `reference`
+    by which `fetch` gets it."""
+
+    content_type: str = ""
+    url: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An incoming message; `sender` as the provider writes it. `id` is the provider's: a repeat has the same. `sent_on`
+    is None if nothing useful was said. `name` is what the provider calls the person."""
+
+    sender: str
+    text: str = ""
+    id: str = ""
+    sent_on: datetime | None = None
+    name: str = ""
+    attachments: tuple[Media, ...] = ()
+    payload: str = ""
+
+
+State = Literal["sent", "delivered", "read", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What became of a part: by the provider's `id`, or by `message`, the number that the request contained."""
+
+    state: State
+    id: str = ""
+    message: str = ""
+    on: datetime | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The person does not want to be written to any more."""
+
+    sender: str
+    on: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Something that the person did beside writing: a call (`mo_call`, `mo_miss`), or the first word of a conversation
+    (`new_conversation`, `welcome_message`, `referral`) with the referrer in `extra`."""
+
+    sender: str
+    kind: Literal["mo_call", "mo_miss", "new_conversation", "welcome_message", "referral"]
+    on: datetime | None = None
+    seconds: int = 0
+    name: str = ""
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+Event = Received | Status | Stopped | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the provider wants to read as response to its callback."""
+
+    body: str = ""
+    content_type: str = "text/plain; charset=utf-8"
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a callback says; `answer` is None where any success will do."""
+
+    events: tuple[Event, ...] = ()
+    answer: Answer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Callback:
+    """A provider's call. `url` is the public URL as it was called, with its query; `action` the last word of its path,
+    if any; `secret` that of the channel, which the path or a header has proved already; `now` the moment of arrival."""
+
+    now: datetime
+    method: str = "POST"
+    url: str = ""
+    action: str = ""
+    headers: Headers = field(default_factory=dict)
+    body: bytes = b""
+    secret: str = ""
+
+    @property
+    def content_type(self) -> str:
+        """The media type of the body, without parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters of the URL."""
+        return dict(_fields(self.url.partition("?")[2], self.charset))
+
+    @property
+    def charset(self) -> str:
+        """What the header says of the body's characters; empty if nothing."""
+        _, mark, rest = self.headers.get("content-type", "").lower().partition("charset=")
+        return rest.split(";")[0].strip(' "') if mark else ""
+
+    @property
+    def text(self) -> str:
+        return read_bytes(self.body, self.charset)
+
+    def form(self) -> dict[str, str]:
+        """The fields of a form. Raises Unread."""
+        return dict(_fields(self.body.decode("latin-1"), self.charset))
+
+    def json(self) -> Any:
+        """The body as JSON. Raises Unread."""
+        value = _read_json(self.text.encode())
+        if value is None:
+            raise Unread(f"The body is not JSON; it begins with {self.text[:80]!r}.")
+        return value
+
+    def values(self) -> dict[str, str]:
+        """The parameters of the URL, and the fields of the form instead where both have them. Raises Unread."""
+        return self.query | (self.form() if self.content_type == FORM_TYPE else {})
+
+
+def read_bytes(content: bytes, charset: str = "") -> str:
+    """Text as what it is: UTF-8, else what was declared, else Windows-1252, which old gateways mean by Latin-1."""
+    for each in dict.fromkeys(("utf-8", charset, "cp1252")):
+        try:
+            return content.decode(each)
+        except (UnicodeDecodeError, LookupError):
+            continue
+    return content.decode("latin-1")
+
+
+def _fields(text: str, charset: str) -> list[tuple[str, str]]:
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS, encoding="latin-1")
+    except ValueError as error:
+        raise Unread(f"There are more than {MOST_FIELDS} fields.") from error
+    return [(_read(name, charset), _read(value, charset)) for name, value in pairs]
+
+
+def _read(text: str, charset: str) -> str:
+    """Text that was read as bytes. A character that is beyond Latin-1 already was text before."""
+    try:
+        return read_bytes(text.encode("latin-1"), charset)
+    except UnicodeEncodeError:
+        return text
+
+
+def _read_json(content: bytes) -> Any:
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError:
+        return None
