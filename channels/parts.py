@@ -1,6 +1,13 @@
-"""Cuts texts into the parts that a gateway takes."""
+"""Cuts texts into the parts that a gateway takes, by characters; `sms` does so by segments."""
+
+from collections.abc import Iterable
 
 from flows.words import cut_between_letters
+
+
+def with_links(text: str, urls: Iterable[str]) -> str:
+    """The text as it goes where files cannot: their URLs follow it."""
+    return "\n".join([text, *urls]).strip("\n")
 
 
 def split_text(text: str, length: int) -> list[str]:

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Select, func, select, true, union, update
 from flows.engine import Contact
 from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from flows.queries import QueryError
-from flows.segments import measure
+from channels.sms import measure
 from persistence.broadcasts.records import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS, NewBroadcast
 from persistence.changes import note_changed
 from persistence.contacts.audience import SavedAudience, check_audience, find_groups, read_audience
