@@ -121,6 +121,12 @@ class Response:
     def text(self) -> str:
         return self.body.decode(errors="replace")
 
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds that its header `Retry-After` names; None if it names none, or a date."""
+        after = self.headers.get("retry-after", "").strip()
+        return float(after) if after.isascii() and after.isdecimal() and len(after) < 10 else None
+
     def json(self) -> Any:
         """The body, or None if it is no JSON."""
         return _read_json(self.body)

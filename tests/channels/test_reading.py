@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from channels.moments import read_moment
+from channels.reading import moment
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SECONDS = int(MOMENT.timestamp())
@@ -27,7 +27,7 @@ SECONDS = int(MOMENT.timestamp())
     ],
 )
 def test_a_time_in_a_usual_form_is_read(value: Any) -> None:
-    assert read_moment(value) == MOMENT
+    assert moment(value) == MOMENT
 
 
 @pytest.mark.parametrize(
@@ -53,4 +53,4 @@ def test_a_time_in_a_usual_form_is_read(value: Any) -> None:
     ],
 )
 def test_a_time_that_nobody_means_is_none(value: Any) -> None:
-    assert read_moment(value) is None
+    assert moment(value) is None
