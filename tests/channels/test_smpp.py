@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from channels import sms
 from channels.calls import Attachment, Later, Message, Received, Refused, Sent, Status
 from channels.smpp import (
     MESSAGE_PAYLOAD,
@@ -95,6 +96,12 @@ class TestSubmits:
         assert [len(each) for each in coding.split(text)] == lengths
         decoded = b"".join(coding.split(text))
         assert (decode_gsm(decoded) if coding is GSM_CODING else decoded.decode("utf-16-be")) == text
+
+    @pytest.mark.parametrize(
+        "text", ["a" * 153 + "€" * 80, "é^" * 200, "я" * 300, FAMILY * 40, "e" + "\u0301" * 150, "😀" * 99]
+    )
+    def test_there_are_as_many_as_are_counted(self, text: str) -> None:
+        assert len(submits(message(text), {})) == sms.measure(text).segments
 
     def test_parts_have_headers_with_one_reference(self) -> None:
         first, second = submits(message("a" * 161), {})
