@@ -64,7 +64,7 @@ def body_of(given: Case) -> bytes:
 
 
 def small(headers: dict[str, Any]) -> dict[str, str]:
-    return {str(name).lower(): str(value) for name, value in headers.items()}
+    return {str(name).lower(): value if value is None else str(value) for name, value in headers.items()}
 
 
 def is_as_written(request: Request | None, wanted: Case | None) -> None:
