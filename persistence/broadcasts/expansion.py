@@ -11,10 +11,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, func, select, true, union, update
 
+from channels.sms import measure
 from flows.engine import Contact
 from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from flows.queries import QueryError
-from channels.sms import measure
 from persistence.broadcasts.records import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS, NewBroadcast
 from persistence.changes import note_changed
 from persistence.contacts.audience import SavedAudience, check_audience, find_groups, read_audience

@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from channels.sms import measure
 from flows import places, urns, words
 from flows.dates import parse_date, parse_datetime, parse_time
 from flows.environment import Environment
 from flows.layouts import LayoutError, format_with_layout, parse_with_layout
 from flows.phones import PhoneError, find_phones, parse_number, parse_phone
-from channels.sms import measure
 from tests.flows.corpora.case_values import assert_case_value, read_case_value, standing_clock
 
 Case = dict[str, Any]
