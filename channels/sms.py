@@ -5,10 +5,13 @@ one character of the text is in neither that alphabet nor its extension. A heade
 each segment of a longer text. A character of the extension takes two, of which none is in the next segment.
 """
 
+import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from channels.parts import with_links
 from flows.words import list_letters
 
 BASIC = frozenset(
@@ -16,6 +19,9 @@ BASIC = frozenset(
     "¿abcdefghijklmnopqrstuvwxyzäöñüà"
 )
 EXTENDED = frozenset("^{}\\[~]|€\f")
+_SHORT = re.compile(f"[{re.escape(''.join(sorted(BASIC | EXTENDED)))}]*")
+_EXTENDED = re.compile(f"[{re.escape(''.join(sorted(EXTENDED)))}]")
+SCHEME = "tel"
 SINGLE, PART = 160, 153
 WIDE_SINGLE, WIDE_PART = 70, 67
 
@@ -53,7 +59,7 @@ class Length:
 
 def is_short(text: str) -> bool:
     """Whether all characters are in the default alphabet of GSM or its extension."""
-    return all(character in BASIC or character in EXTENDED for character in text)
+    return _SHORT.fullmatch(text) is not None
 
 
 def measure(text: str) -> Length:
@@ -65,10 +71,23 @@ def measure(text: str) -> Length:
     'ucs2'
     """
     if is_short(text):
+        size = len(text) + len(_EXTENDED.findall(text))
+        if size <= SINGLE:
+            return Length("gsm", size, 1 if size else 0)
         costs = [2 if character in EXTENDED else 1 for character in text]
-        return Length("gsm", sum(costs), _count(costs, SINGLE, PART))
+        return Length("gsm", size, _count(costs, SINGLE, PART))
     costs = [cost for letter in list_letters(text) for cost in _list_wide_costs(letter)]
     return Length("ucs2", sum(costs), _count(costs, WIDE_SINGLE, WIDE_PART))
+
+
+def count_segments(urn: str | None, text: str, urls: Iterable[str] = ()) -> int | None:
+    """The number of SMS that a message from or to this URN takes, whose files go as URLs; None if it is no SMS.
+
+    >>> count_segments("tel:+250780000001", "Is the clinic open?"), count_segments("telegram:1234", "Yes")
+    (1, None)
+    """
+    is_sms = urn is not None and urn.partition(":")[0] == SCHEME
+    return measure(with_links(text, urls)).segments if is_sms else None
 
 
 def cut(text: str, segments: int = 1) -> list[str]:

@@ -14,7 +14,7 @@ from persistence.errors import RecordMissing
 from persistence.records import Template
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
-from persistence.stamps import ACTIVE, CAME, ERRORS, WENT
+from persistence.stamps import ACTIVE, CAME, ERRORS, SEGMENTS, WENT
 from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ticket
@@ -23,7 +23,15 @@ from persistence.tables.flows import flow, flow_run
 from persistence.tables.messages import IS_UNHANDLED, message
 
 MOST_COUNTED = 10_000
-BY_CHANNEL = ("messages_in", "messages_out", "errors")
+NAMES = {
+    CAME: "messages_in",
+    WENT: "messages_out",
+    SEGMENTS: "segments_out",
+    ACTIVE: "active_contacts",
+    ERRORS: "errors",
+}
+"""The counts of a day, by their names in figures."""
+BY_CHANNEL = ("messages_in", "messages_out", "segments_out", "errors")
 EXIT, RESULT = "exit", "result"
 UNFINISHED = (INTERRUPTED, EXPIRED)
 
@@ -44,9 +52,8 @@ def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dic
     channels: dict[int, dict[date, dict[str, int]]] = {}
     rows = day_count.c
     mine = (rows.workspace_id == workspace_id) & (rows.day >= listed[-1])
-    for kind in (CAME, WENT, ACTIVE, ERRORS):
+    for kind, name in NAMES.items():
         found = tx.execute(select(rows.day, rows.subject, rows.number).where(mine, rows.kind == kind))
-        name = {CAME: "messages_in", WENT: "messages_out", ACTIVE: "active_contacts", ERRORS: "errors"}[kind]
         for day, subject, number in found:
             if day in by_day:
                 if kind != ERRORS:
@@ -135,7 +142,7 @@ def find_oldest_delivery(tx: Transaction, workspace_id: int) -> str | None:
 
 
 def _nothing() -> dict[str, Any]:
-    counts = ("messages_in", "messages_out", "active_contacts", "tickets_opened", "tickets_closed")
+    counts = ("messages_in", "messages_out", "segments_out", "active_contacts", "tickets_opened", "tickets_closed")
     return dict.fromkeys(counts, 0) | {"first_reply_seconds": None, "closing_seconds": None}
 
 

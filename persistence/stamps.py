@@ -29,7 +29,7 @@ PASSES = 3
 
 TICK = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-CAME, WENT, ACTIVE, ERRORS = "came", "went", "active", "errors"
+CAME, WENT, ACTIVE, ERRORS, SEGMENTS = "came", "went", "active", "errors", "segments"
 INBOX = "inbox"
 MESSAGE = "message"
 """The kind of messages: the name of their table."""
@@ -48,6 +48,7 @@ class Unread(IntEnum):
 class NewMessage(NamedTuple):
     """A message that was just stored: whose, when, by which channel, and the folder in which lists show it. `is_of_new`
     says that this unit of work has created the contact, who has no other messages but those stored with this one.
+    `segments` are those that are to be sent or came.
     """
 
     id: int
@@ -58,6 +59,7 @@ class NewMessage(NamedTuple):
     folder: str | None
     is_deleted: bool = False
     is_of_new: bool = False
+    segments: int = 0
 
 
 @dataclass(slots=True)
@@ -97,7 +99,10 @@ class WorkspaceChanges:
         """What is added to the counts, by kind, day and subject."""
         counts: Counter[tuple[str, date, int]] = Counter()
         for each in self.new_messages:
-            counts[CAME if each.direction == INCOMING else WENT, _day_of(each), each.channel_id or 0] += 1
+            is_incoming, where = each.direction == INCOMING, (_day_of(each), each.channel_id or 0)
+            counts[CAME if is_incoming else WENT, *where] += 1
+            if each.segments and not is_incoming:
+                counts[SEGMENTS, *where] += each.segments
         for day, contact_ids in self._heard(are_new=True).items():
             counts[ACTIVE, day, 0] += len(contact_ids)
         counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import Executable, exists, literal, literal_column, select, true
 
+from channels.sms import count_segments
 from persistence.changes import change_contacts, change_messages, note_new_messages
 from persistence.channels.channels import SEEN_NAME, SEEN_UUID, join_channels
 from persistence.contacts.owners import UrnOwner
@@ -33,6 +34,7 @@ from persistence.tables.flows import flow_session
 from persistence.tables.messages import (
     CIRCLE,
     DELETED,
+    FAILED,
     HANDLED,
     INCOMING,
     IS_UNHANDLED,
@@ -50,7 +52,7 @@ _insert_outgoing = insert_rows(
     (
         *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "broadcast_id", "flow_id", "direction", "type"),
         *("status", "visibility", "text", "attachments", "quick_replies", "failed_reason", "error_count"),
-        *("automatic", "created_on", "modified_on"),
+        *("automatic", "segments", "created_on", "modified_on"),
     ),
     (_rows.id, _rows.uuid, _rows.folder),
 )
@@ -58,7 +60,7 @@ _insert_incoming = insert_rows(
     message,
     (
         *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "direction", "type", "status", "visibility"),
-        *("text", "attachments", "quick_replies", "external_id", "error_count"),
+        *("text", "attachments", "quick_replies", "external_id", "error_count", "segments"),
         *("created_on", "stored_on", "modified_on"),
     ),
     (_rows.id, _rows.uuid, _rows.folder),
@@ -156,7 +158,7 @@ def insert_incoming(
 
 def note_stored(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> None:
     """Notes messages that were inserted otherwise."""
-    names = ("contact_id", "channel_id", "direction", "created_on", "visibility", "folder")
+    names = ("contact_id", "channel_id", "direction", "status", "segments", "created_on", "visibility", "folder")
     for some in split(ids):
         mine = (_rows.workspace_id == workspace_id) & _rows.id.in_(some)
         found = tx.execute(select(_rows.id, *(_rows[name] for name in names)).where(mine)).mappings()
@@ -357,6 +359,7 @@ def _row(tx: Transaction, workspace_id: int, channel_id: int, report: Received) 
         "quick_replies": [],
         "external_id": report.external_id,
         "error_count": 0,
+        "segments": count_segments(report.owner.urn, report.text),
         "created_on": report.received_on,
         "stored_on": tx.now,
         "modified_on": tx.now,
@@ -380,9 +383,16 @@ def _note(
 
 
 def _new_message(row: Row, number: int, folder: str | None, *, is_of_new: bool = False) -> NewMessage:
-    is_deleted = row["visibility"] == DELETED
     return NewMessage(
-        number, row["contact_id"], row["channel_id"], row["direction"], row["created_on"], folder, is_deleted, is_of_new
+        number,
+        row["contact_id"],
+        row["channel_id"],
+        row["direction"],
+        row["created_on"],
+        folder,
+        is_deleted=row["visibility"] == DELETED,
+        is_of_new=is_of_new,
+        segments=0 if row["status"] == FAILED else row["segments"] or 0,
     )
 
 

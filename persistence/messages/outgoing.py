@@ -21,6 +21,7 @@ from sqlalchemy import (
     update,
 )
 
+from channels.sms import count_segments
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import change_each_message, change_messages
@@ -438,6 +439,7 @@ def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) 
         "failed_reason": route.failed_reason,
         "error_count": 0,
         "automatic": draft.automatic,
+        "segments": count_segments(route.urn, draft.text, [each["url"] for each in draft.attachments]),
         "created_on": tx.now,
         "modified_on": tx.now,
     }

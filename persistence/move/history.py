@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 
+from channels.sms import count_segments
 from persistence.changes import change_count, change_each_message, change_messages, note_changed
 from persistence.conversations import mark_read
 from persistence.database import Transaction
@@ -139,6 +140,7 @@ def _message_rows(
             "quick_replies": each["quick_replies"],
             "failed_reason": LEFT_THERE if each["is_left_there"] else None,
             "error_count": 0,
+            "segments": count_segments(each["urn"], each["text"], [file["url"] for file in each["attachments"]]),
             "created_on": each["created_on"] or tx.now,
             # Archiving counts from here, not from the time of the message.
             "stored_on": tx.now,

@@ -80,8 +80,9 @@ day_count = table_of(
     Index("ix_day_count_page", "workspace_id", "kind", "day"),
     info=policy("what happened on a day, in the figures of the workspace", refers={"subject": "channel"}),
 )
-"""What happened on a day (UTC). `kind` is `came` or `went`, messages of the channel `subject` (0: of none), or
-`active`: contacts from whom a first message of the day came (`subject` is 0)."""
+"""What happened on a day (UTC). `kind` is `came` or `went`, messages of the channel `subject` (0: of none), its
+`errors` and the `segments` of the SMS that went, or `active`: contacts from whom a first message of the day came
+(`subject` is 0)."""
 
 
 class FlowCountColumns(LinkColumns):

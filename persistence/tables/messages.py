@@ -262,6 +262,7 @@ class MessageColumns(RecordColumns):
     failed_reason: Named[str | None] = Column(String(16))
     error_count: Named[int] = Column(Integer, default=0)
     automatic: Named[int | None] = Column(Integer)
+    segments: Named[int | None] = Column(Integer)
     offered_on: Named[datetime | None] = Column(UtcDateTime)
     reported_on: Named[datetime | None] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
@@ -335,7 +336,8 @@ message = numbered_table(
 """`external_id` is the sender's own key for a message (for a phone: a hash of number, time and text), unique per
 channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
 failed, or that it is `uncertain` whether a wired one was sent. `automatic` says what made it by itself
-(`persistence.messages.incoming`), null if a person did. `stored_on` is our time of storing if `created_on` is the
+(`persistence.messages.incoming`), null if a person did. `segments` is the number of SMS, null for what is no SMS and
+for messages from before they were counted. `stored_on` is our time of storing if `created_on` is the
 channel's time, otherwise null. `offered_on` is when a phone was first asked to send it, `reported_on` the phone's
 time of its last report about it."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Table, insert, select, update
 
+from channels.sms import count_segments
 from flows.urns import Urn
 from persistence.broadcasts.expansion import read_form
 from persistence.broadcasts.records import create_broadcast
@@ -189,6 +190,7 @@ def _message(owner: tuple[int, str], direction: str, status: str, text: str, on:
         "text": text,
         "attachments": [],
         "quick_replies": [],
+        "segments": count_segments(urn, text),
         "created_on": on,
         "modified_on": on,
         "sent_on": on + timedelta(seconds=9) if is_sent else None,

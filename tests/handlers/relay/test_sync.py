@@ -32,6 +32,7 @@ class TestIncoming:
         messages = api.results("/api/v2/messages.json")
         assert [each["text"] for each in messages] == ["Is it open on Monday?"]
         assert messages[0]["urn"] == "tel:+250788000111"
+        assert messages[0]["segments"] == 1
         assert messages[0]["created_on"] == "2026-03-02T08:00:00.000000Z"
         assert phone.state.queue == []
 

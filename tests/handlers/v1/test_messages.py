@@ -71,6 +71,7 @@ class TestListMessages:
             "direction": "I",
             "archived": False,
             "text": "Is it open on Monday?",
+            "segments": 1,
             "created_on": "2026-03-02T07:53:20.123000Z",
             "sent_on": None,
             "delivered_on": None,

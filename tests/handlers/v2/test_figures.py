@@ -42,6 +42,25 @@ def test_days_count_messages_by_channel_and_each_contact_once(
     assert found["oldest_unsent_on"] is not None and found["oldest_unhandled_on"] is None
 
 
+def test_segments_count_where_and_when_they_are_to_be_sent(
+    api: Api, database: Database, workspace: Workspace, clock: Any
+) -> None:
+    amina = make_contact(database, workspace, "+250788000111")
+    messages = "/api/v2/messages.json"
+    assert api.post(messages, {"contact": amina, "text": "a" * 400}).json()["status"] == "failed"
+    add_channel(database, workspace)
+    for text in ("a" * 160, "a" * 161):
+        assert api.post(messages, {"contact": amina, "text": text}).json()["status"] == "queued"
+    clock.advance(days=1)
+    api.post(messages, {"contact": amina, "text": "Where? Где?"})
+
+    found = api.get(WORKSPACE, days=2).json()
+
+    assert [each["segments_out"] for each in found["days"]] == [1, 3]
+    (by_channel,) = found["channels"]
+    assert [each["segments_out"] for each in by_channel["days"]] == [1, 3]
+
+
 def test_a_ticket_is_timed_to_its_first_reply_and_its_end(
     api: Api, database: Database, workspace: Workspace, clock: Any
 ) -> None:

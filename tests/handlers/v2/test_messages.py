@@ -136,6 +136,32 @@ class TestCreateMessage:
         assert record["quick_replies"][0]["text"] == "Yes"
         assert [one["id"] for one in api.results(PATH, folder="outbox")] == [record["id"]]
 
+    @pytest.mark.parametrize(("text", "segments"), [("a" * 160, 1), ("a" * 161, 2), ("€" * 81, 2), ("ж" * 71, 2)])
+    def test_it_tells_how_many_sms_the_text_takes(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, text: str, segments: int
+    ) -> None:
+        add_channel(database, workspace)
+
+        assert api.post(PATH, {"contact": amina, "text": text}).json()["segments"] == segments
+
+    def test_the_urls_of_files_count_as_they_follow_the_text(
+        self, api: Api, database: Database, workspace: Workspace, amina: str
+    ) -> None:
+        add_channel(database, workspace)
+        file = api.upload("/api/v2/media.json", "leaf.png", b"\x89PNG\r\n\x1a\n", "image/png").json()
+
+        record = api.post(PATH, {"contact": amina, "text": "a" * 150, "attachments": [file["uuid"]]}).json()
+
+        assert record["segments"] == 2
+
+    def test_a_message_that_is_no_sms_has_no_segments(self, api: Api, database: Database, workspace: Workspace) -> None:
+        add_channel(database, workspace, schemes=["telegram"])
+        contact = api.post("/api/v2/contacts.json", {"urns": ["telegram:123456"]}).json()["uuid"]
+
+        record = api.post(PATH, {"contact": contact, "text": "hello"}).json()
+
+        assert (record["urn"], record["segments"]) == ("telegram:123456", None)
+
     def test_a_message_that_nothing_can_carry_is_failed_without_address(self, api: Api, amina: str) -> None:
         response = api.post(PATH, {"contact": amina, "text": "hello"})
 
