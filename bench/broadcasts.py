@@ -22,8 +22,8 @@ from sqlalchemy import func, insert, select, text
 
 from bench.data import Row, contact_rows, urn_rows, write_rows
 from bench.soak import family
+from channels.types import RELAYER
 from persistence.broadcasts.records import COMPLETED, NewBroadcast, create_broadcast
-from persistence.channels.types import RELAYER
 from persistence.contacts.audience import Audience
 from persistence.database import Database
 from persistence.groups.groups import create_group

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from sqlalchemy import Table, insert, select, text
 
+from channels.types import DEFAULT_GATEWAY
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
-from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.database import Database, Transaction
 from persistence.labels import create_label
 from persistence.sql.columns import new_uuid, time_text

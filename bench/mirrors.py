@@ -22,7 +22,7 @@ from typing import Any
 import requests
 from sqlalchemy import select
 
-from persistence.channels.types import DEFAULT_GATEWAY
+from channels.types import DEFAULT_GATEWAY
 from persistence.contacts.writes import ContactChange, change_contact
 from persistence.database import Database, Transaction
 from persistence.definitions.importing import import_definitions

@@ -2,6 +2,7 @@
 them. Nothing here is sent or received.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,7 +18,11 @@ Headers = Mapping[str, str]
 
 FORM_TYPE = "application/x-www-form-urlencoded"
 JSON_TYPE = "application/json"
+MULTIPART_TYPE = "multipart/form-data"
 MOST_FIELDS = 100
+BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))', re.IGNORECASE)
+FIELD_NAME = re.compile(r';\s*name="([^"\r\n]*)"', re.IGNORECASE)
+FILE_NAME = re.compile(r";\s*filename\*?=", re.IGNORECASE)
 
 
 class BadSignature(Exception):
@@ -273,7 +278,9 @@ class Callback:
         return read_bytes(self.body, self.charset)
 
     def form(self) -> dict[str, str]:
-        """The fields of a form. Raises Unread."""
+        """The fields of a form of either kind, without files. Raises Unread."""
+        if self.content_type == MULTIPART_TYPE:
+            return dict(_parts(self.body, self.headers["content-type"], self.charset))
         return dict(_fields(self.body.decode("latin-1"), self.charset))
 
     def json(self) -> Any:
@@ -285,7 +292,7 @@ class Callback:
 
     def values(self) -> dict[str, str]:
         """The parameters of the URL, and the fields of the form instead where both have them. Raises Unread."""
-        return self.query | (self.form() if self.content_type == FORM_TYPE else {})
+        return self.query | (self.form() if self.content_type in (FORM_TYPE, MULTIPART_TYPE) else {})
 
 
 def read_bytes(content: bytes, charset: str = "") -> str:
@@ -304,6 +311,27 @@ def _fields(text: str, charset: str) -> list[tuple[str, str]]:
     except ValueError as error:
         raise Unread(f"There are more than {MOST_FIELDS} fields.") from error
     return [(_read(name, charset), _read(value, charset)) for name, value in pairs]
+
+
+def _parts(body: bytes, content_type: str, charset: str) -> list[tuple[str, str]]:
+    """The fields of a multipart form (RFC 7578)."""
+    boundary = BOUNDARY.search(content_type)
+    if boundary is None:
+        raise Unread("The form does not say what separates its parts.")
+    separator = b"\r\n--" + (boundary[1] or boundary[2]).encode("latin-1", "replace")
+    _, *parts = (b"\r\n" + body).split(separator, MOST_FIELDS + 2)
+    if not parts or not parts.pop().startswith(b"--"):
+        raise Unread(f"The form does not end, or has more than {MOST_FIELDS} fields.")
+    fields = []
+    for part in parts:
+        head, _, content = part.partition(b"\r\n\r\n")
+        about = read_bytes(head, charset)
+        name = FIELD_NAME.search(about)
+        if name is None:
+            raise Unread("A part of the form has no name.")
+        if FILE_NAME.search(about) is None:
+            fields.append((name[1], read_bytes(content, charset)))
+    return fields
 
 
 def _read(text: str, charset: str) -> str:

@@ -16,3 +16,6 @@ def _declared() -> dict[str, ChannelType]:
 TYPES = _declared()
 RELAYERS = tuple(name for name, each in TYPES.items() if each.is_relayer)
 GATEWAYS = tuple(name for name, each in TYPES.items() if not each.is_relayer)
+RELAYER = RELAYERS[0]
+"""The type of channels that register by the relayer protocol."""
+DEFAULT_GATEWAY = GATEWAYS[0]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from channels.types import DEFAULT_GATEWAY
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
-from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.database import Database, Transaction
 from persistence.topics import create_topic
 from persistence.users import add_member

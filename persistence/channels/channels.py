@@ -29,9 +29,9 @@ from sqlalchemy import (
     update,
 )
 
+from channels.types import GATEWAYS, RELAYERS
 from persistence.changes import note_changed
 from persistence.channels.event_form import CHANNEL_EVENTS, EventChannel
-from persistence.channels.types import GATEWAYS, RELAYERS
 from persistence.database import Transaction
 from persistence.deliveries.outbox import follow_channel
 from persistence.deliveries.settings import Endpoint, end_trouble, switch_on

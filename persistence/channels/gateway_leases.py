@@ -94,6 +94,7 @@ class GatewaySend(QueuedPart):
     due_on: datetime
     parts_begun: int = 0
     is_uncertain: bool = False
+    country: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ class LeasedSends:
 class _Gateway:
     type: str
     address: str | None
+    country: str | None
     config: Mapping[str, Any] | None
 
 
@@ -294,8 +296,8 @@ def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _
         return {}
     config = channel.c.config
     return {
-        channel_id: _Gateway(channel_type, address, open_or_none(tx.dialect, config, sealed))
-        for channel_id, channel_type, address, sealed in _select_settings.rows(tx, sorted(channel_ids))
+        channel_id: _Gateway(channel_type, address, country, open_or_none(tx.dialect, config, sealed))
+        for channel_id, channel_type, address, country, sealed in _select_settings.rows(tx, sorted(channel_ids))
     }
 
 
@@ -306,6 +308,7 @@ def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
         **{each.name: getattr(row, each.name) for each in fields(QueuedPart)},
         channel_type=gateway.type,
         address=gateway.address,
+        country=gateway.country,
         config=gateway.config,
         part=row.parts_begun if repeats else row.parts_begun + 1,
         due_on=due_on,
@@ -446,5 +449,5 @@ def _delete_parts(ids: Sequence[int]) -> Executable:
 
 @statement
 def _select_settings(channel_ids: Sequence[int]) -> Executable:
-    columns = (channel.c.id, channel.c.type, channel.c.address, sealed_text(channel.c.config))
+    columns = (channel.c.id, channel.c.type, channel.c.address, channel.c.country, sealed_text(channel.c.config))
     return select(*columns).where(among(channel.c.id, channel_ids))

@@ -1,18 +1,17 @@
-"""Reports of gateways: incoming messages and contacts that opted out. For statuses of outgoing messages see
-`delivery_reports`."""
+"""Reports of gateways, as their channel types read them: incoming messages, statuses, contacts that opted out."""
 
 import contextlib
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from email.utils import parseaddr
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import Executable, literal, select
 
+from channels import calls
 from flows.typed import plain
 from flows.urns import PATH_LENGTH_MAX, URN_LENGTH_MAX, Urn, UrnError, from_parts
 from persistence.changes import change_contacts
@@ -25,14 +24,22 @@ from persistence.errors import Refused
 from persistence.groups.groups import leave_all_groups
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
-from persistence.relayers.commands import TEXT_LENGTH, believe, clean_text
-from persistence.relayers.reports import SENDERS_KEPT, UNKNOWN_SENDER, announce_received, find_senders, sender_of
+from persistence.relayers.commands import TEXT_LENGTH, DeliveryReport, believe, clean_text
+from persistence.relayers.reports import (
+    SENDERS_KEPT,
+    UNKNOWN_SENDER,
+    announce_received,
+    find_senders,
+    record_delivery_reports,
+    sender_of,
+)
 from persistence.secrets.encryption import open_sealed, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.statements import statement
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
 
+REPORTS = {"sent": "mt_sent", "delivered": "mt_dlvd", "failed": "mt_fail"}
 OTHER = "ext"
 NOBODY = Urn(OTHER, "unknown")
 AS_NUMBER = re.compile(r"[0-9+ ().-]+")
@@ -49,15 +56,6 @@ class Gateway:
     source: Source
     scheme: str
     config: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class GatewayMessage:
-    """An incoming message as its gateway reports it."""
-
-    sender: str
-    text: str
-    moment: datetime | None
 
 
 def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | None) -> Gateway:
@@ -87,12 +85,44 @@ def _select_gateway(uuid: str, channel_type: str) -> Executable:
 _IS_ACTIVE = contact.c.status == literal(ACTIVE)
 
 
-def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -> int | None:
+def record_events(tx: Transaction, gateway: Gateway, events: Sequence[calls.Event]) -> str:
+    """Carries out what a gateway reports; returns what became of it. What cannot be carried out does not keep the rest
+    from it. Raises Refused if all is like that.
+    """
+    told, refused = list[str](), list[str]()
+    for event in events:
+        try:
+            told.append(_record(tx, gateway, event))
+        except Refused as error:
+            refused.append(str(error))
+    if refused and not told:
+        raise Refused(" ".join(refused))
+    return " ".join([*told, *refused]) or "There was nothing to do."
+
+
+def _record(tx: Transaction, gateway: Gateway, event: calls.Event) -> str:
+    match event:
+        case calls.Received():
+            message_id = receive_message(tx, gateway, event)
+            dropped = "The message was dropped: its sender is blocked."
+            return dropped if message_id is None else f"Message {message_id}"
+        case calls.Status():
+            report = DeliveryReport(REPORTS[event.state], int(event.message), event.on)
+            record_delivery_reports(tx, gateway.source, [report])
+            return f"Message {event.message} is {event.state}."
+        case calls.Stopped():
+            stop_contact(tx, gateway, event.sender)
+            return "The contact is stopped."
+        case _:
+            return "Nothing is done about calls."
+
+
+def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received) -> int | None:
     """Store an incoming message, whatever its sender; returns its id, or None if its sender is blocked."""
     urn = _sender(gateway, report.sender)
     text = clean_text(report.text)[:TEXT_LENGTH]
     # Without a time, a repeated report cannot be distinguished from a second message with the same text.
-    stamp = report.moment.isoformat() if report.moment is not None else new_uuid()
+    stamp = report.sent_on.isoformat() if report.sent_on is not None else new_uuid()
     name = hashlib.sha256(f"gateway\x1f{urn.identity}\x1f{stamp}\x1f{text}".encode()).hexdigest()
     known = find_known_messages(tx, gateway.source.id, [name]).get(name)
     if known is not None:
@@ -100,7 +130,7 @@ def receive_message(tx: Transaction, gateway: Gateway, report: GatewayMessage) -
     owner = find_senders(tx, gateway.source, [urn])[urn.identity]
     if owner.status == BLOCKED:
         return None
-    received = Received(owner, text, believe(report.moment, tx.now) or tx.now, name)
+    received = Received(owner, text, believe(report.sent_on, tx.now) or tx.now, name)
     return announce_received(tx, gateway.source, [received])[name]
 
 

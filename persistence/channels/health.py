@@ -14,9 +14,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, literal, not_, or_, select, true, update
 
+from channels.types import GATEWAYS
 from persistence.channels.channels import IS_RELAYER, LOST_AFTER, REFUSED, SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
 from persistence.channels.event_form import ALARM, EventChannel, PhoneState, alarm_fields
-from persistence.channels.types import GATEWAYS
 from persistence.database import Database, Transaction
 from persistence.deliveries.outbox import record_channel_event
 from persistence.deliveries.records import HIDDEN

@@ -13,6 +13,8 @@ from typing import Any
 import orjson
 from sqlalchemy import func, select, update
 
+from channels.declaration import Setting
+from channels.types import GATEWAYS, TYPES
 from flows.header_values import is_header_value
 from flows.phones import is_country
 from flows.words import told
@@ -25,7 +27,6 @@ from persistence.channels.channels import (
     create_gateway,
     rename_channel,
 )
-from persistence.channels.types import GATEWAYS, TYPES, Setting
 from persistence.database import Transaction
 from persistence.deliveries.records import HIDDEN
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused

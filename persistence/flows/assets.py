@@ -5,6 +5,7 @@ from dataclasses import dataclass, fields
 
 from sqlalchemy import ColumnElement, Executable, Table, select
 
+from channels.types import TYPES
 from flows.asset_kinds import (
     KINDS,
     Asset,
@@ -26,7 +27,6 @@ from flows.asset_kinds import (
 from flows.engine import Assets
 from flows.places import read_places
 from persistence.boundaries import read_place_tree
-from persistence.channels.types import TYPES
 from persistence.database import Transaction
 from persistence.deliveries.settings import IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PACED
 from persistence.groups.groups import create_group

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, case, delete, exists, func, or_, select
 
+from channels.types import GATEWAYS
 from flows.urns import Urn
 from persistence.changes import (
     IS_LIVING,
@@ -18,7 +19,6 @@ from persistence.changes import (
     move_messages,
 )
 from persistence.channels.channels import IS_RELAYER
-from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, RecordMissing

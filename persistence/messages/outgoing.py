@@ -22,12 +22,12 @@ from sqlalchemy import (
 )
 
 from channels.sms import count_segments
+from channels.types import GATEWAYS
 from flows.phones import choose_sender
 from flows.urns import Urn, parse
 from persistence.changes import change_each_message, change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of, drop_untried_sends, queue_sends
 from persistence.channels.health import open_circle_alarms
-from persistence.channels.types import GATEWAYS
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import RecordMissing

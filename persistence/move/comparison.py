@@ -12,11 +12,11 @@ from typing import Any
 import orjson
 from sqlalchemy import Table, select
 
+from channels.types import RELAYER
 from persistence.broadcasts.records import BROADCASTS
 from persistence.campaigns.records import CAMPAIGN_EVENTS, CAMPAIGNS
 from persistence.channels.channels import CHANNELS
 from persistence.channels.events import CHANNEL_EVENTS
-from persistence.channels.types import RELAYER
 from persistence.classifiers import CLASSIFIERS
 from persistence.contacts.deletion import delete_contacts, empty_messages
 from persistence.contacts.records import CONTACTS

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import delete, select, update
 
+from channels.types import DEFAULT_GATEWAY, RELAYER
 from persistence.channels.channels import insert_channel
-from persistence.channels.types import DEFAULT_GATEWAY, RELAYER
 from persistence.classifiers import create_classifier
 from persistence.database import Transaction
 from persistence.definitions.assets import ImportedAssets, adopt_uuid, read_problem

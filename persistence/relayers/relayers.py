@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, bindparam, delete, insert, select, update
 
+from channels.types import RELAYER, TYPES
 from flows.phones import PhoneError, country_of, parse_number
 from flows.typed import plain
 from persistence.broadcasts.records import IS_UNFINISHED
 from persistence.changes import note_changed
 from persistence.channels.channels import IS_RELAYER, Source, insert_channel, note_arrival, note_departure
 from persistence.channels.health import close_alarms
-from persistence.channels.types import RELAYER, TYPES
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Transaction
 from persistence.deletions import CHANNEL, note_deleted

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, literal, select, update
 
+from channels.types import GATEWAYS
 from flows.clock import write_moment
 from flows.engine import Contact
 from flows.engine.contact import FieldValue, Ticket
 from flows.urns import Urn, UrnError, parse
 from persistence.changes import change_contacts, change_each_contact
-from persistence.channels.types import GATEWAYS
 from persistence.contacts.bulk import block_contacts, interrupt_contacts, unblock_contacts
 from persistence.contacts.leases import LeasedContact
 from persistence.contacts.owners import find_owners

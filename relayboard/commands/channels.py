@@ -6,6 +6,8 @@ from typing import Any
 
 import orjson
 
+from channels.declaration import Setting
+from channels.types import GATEWAYS, TYPES
 from persistence.channels.channels import (
     find_channel_owner,
     find_channel_workspace,
@@ -26,7 +28,6 @@ from persistence.channels.settings import (
     set_international,
     set_limit,
 )
-from persistence.channels.types import GATEWAYS, TYPES, Setting
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import click
 
-from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES, Setting
+from channels.declaration import Setting
+from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, this, workspace
 from relayboard.usage.people import IN
 from relayboard.usage.values import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY, Number, WholeNumber

@@ -2,63 +2,76 @@
 
 import ast
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from persistence.channels import types
-from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS, RELAYERS, TYPES
+import channels
+from channels import types
+from channels.types import DEFAULT_GATEWAY, GATEWAYS, RELAYERS, TYPES
+from flows.urn_schemes import SCHEMES
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("handlers", "persistence", "worker", "flows", "relayboard", "bench")
+PACKAGES = ("channels", "handlers", "persistence", "worker", "flows", "relayboard", "bench")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
-def names_in(tree: ast.Module) -> Iterator[str]:
-    """What a module could name a type by: its texts but docstrings, and what it imports."""
+@cache
+def texts_in(path: Path) -> frozenset[str]:
+    """The texts of a module but docstrings."""
+    tree = ast.parse(path.read_text())
     notes = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
-    for each in ast.walk(tree):
-        if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in notes:
-            yield each.value
-        elif isinstance(each, ast.alias):
-            yield from each.name.lower().split(".")
+    constants = (each for each in ast.walk(tree) if isinstance(each, ast.Constant) and id(each) not in notes)
+    return frozenset(each.value for each in constants if isinstance(each.value, str))
+
+
+@cache
+def imports_in(path: Path) -> frozenset[str]:
+    """What a module imports, with the names that it takes from other modules."""
+    found = set()
+    for each in ast.walk(ast.parse(path.read_text())):
+        if isinstance(each, ast.Import):
+            found |= {alias.name for alias in each.names}
         elif isinstance(each, ast.ImportFrom):
-            yield from (each.module or "").split(".")
+            found |= {each.module or "", *(f"{each.module}.{alias.name}" for alias in each.names)}
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("name", sorted(TYPES))
 def test_nothing_outside_the_folders_of_a_type_names_it(name: str) -> None:
-    others = [path for path in MODULES if name not in path.parts]
-    naming = [
-        str(path.relative_to(ROOT))
-        for path in others
-        if any(each == name for each in names_in(ast.parse(path.read_text())))
+    own = (ROOT / "channels" / name, ROOT / "worker" / "channels" / name)
+    others = [path for path in MODULES if path.parent not in own]
+    importing = [
+        path for path in others if any(f"{each}.".startswith(f"channels.{name}.") for each in imports_in(path))
     ]
+    # A scheme of URNs has the same name as the type that serves it, and is known everywhere.
+    naming = [] if name in SCHEMES else [path for path in others if name in texts_in(path)]
 
-    assert naming == []
+    assert [str(path.relative_to(ROOT)) for path in {*importing, *naming}] == []
     assert len(others) > 400
 
 
 def test_the_usual_gateway_is_the_first_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "acme").mkdir()
     (tmp_path / "acme" / "__init__.py").write_text(
-        "from persistence.channels.types import ChannelType\nTYPE = ChannelType('acme', ('tel',))\n"
+        "from channels.declaration import ChannelType\nTYPE = ChannelType('acme', ('tel',))\n"
     )
-    monkeypatch.setattr(types, "__path__", [*types.__path__, str(tmp_path)])
-    monkeypatch.setitem(sys.modules, f"{types.__name__}.acme", None)
-    monkeypatch.delitem(sys.modules, f"{types.__name__}.acme")
+    monkeypatch.setattr(channels, "__path__", [*channels.__path__, str(tmp_path)])
+    monkeypatch.setitem(sys.modules, "channels.acme", None)
+    monkeypatch.delitem(sys.modules, "channels.acme")
 
     declared = types._declared()
 
-    assert [*declared] == [*RELAYERS, DEFAULT_GATEWAY, "acme"]
+    assert [*declared] == [*RELAYERS, DEFAULT_GATEWAY, *sorted({*GATEWAYS[1:], "acme"})]
     assert declared[DEFAULT_GATEWAY].is_default
 
 
-def test_each_type_has_the_folders_that_its_kind_needs() -> None:
+def test_each_type_has_what_its_kind_needs() -> None:
     kinds = {name: (name in RELAYERS, name in GATEWAYS) for name in TYPES}
+    codes = [TYPES[name].callback_path for name in GATEWAYS]
 
     assert set(kinds.values()) == {(True, False), (False, True)}
-    for name in GATEWAYS:
-        assert TYPES[name].callback_path
-        assert [(ROOT / side / "channels" / name).is_dir() for side in ("worker", "handlers")] == [True, True]
+    assert len(set(codes)) == len(codes)
+    assert [name for name, each in TYPES.items() if not each.title] == []
+    assert [name for name in GATEWAYS if not TYPES[name].schemes] == []

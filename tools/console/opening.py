@@ -19,11 +19,11 @@ from rich.progress import Progress
 from sqlalchemy import select, text
 
 from bench.data import SPACING, contact_rows, message_rows, urn_rows, write_rows
+from channels.types import DEFAULT_GATEWAY
 from persistence.accounts.accounts import set_password
 from persistence.accounts.passwords import Passwords
 from persistence.channels.channels import create_gateway
 from persistence.channels.settings import new_gateway_secret
-from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.conversations import write_conversations
 from persistence.sql.columns import split
 from persistence.stamps import Unread

@@ -7,14 +7,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cache
-from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
-from flows.words import cut_between_letters
+from channels.calls import Attachment, Message, QuickReply, Request, Response, Sent
+from channels.types import TYPES
 from persistence.channels.gateway_leases import (
     GatewaySend,
     SendOutcome,
@@ -25,7 +24,6 @@ from persistence.channels.gateway_leases import (
 )
 from persistence.channels.health import ACCEPTED, UNANSWERED, GatewayCall
 from persistence.channels.health import REFUSED_CALL as REFUSED
-from persistence.channels.types import TYPES
 from persistence.database import Transaction
 from persistence.deliveries.records import HIDDEN, hide_in_text, is_secret_name
 from worker.callers import Ask, Finished
@@ -85,17 +83,9 @@ class CallSampler:
         return left >= 1
 
 
-@dataclass(frozen=True, slots=True)
-class GatewayRequest:
-    method: str
-    url: str
-    headers: dict[str, str]
-    body: bytes | None
-
-
 def describe_call(
     send: GatewaySend,
-    request: GatewayRequest,
+    request: Request,
     *,
     outcome: str,
     response: HttpResponse | None = None,
@@ -128,19 +118,21 @@ def outcome_of(*, is_accepted: bool, is_answered: bool) -> str:
     return ACCEPTED if is_accepted else REFUSED if is_answered else UNANSWERED
 
 
-class Sender(Protocol):
-    """The interface of the module `request` of a channel type; `config` holds the channel's settings."""
-
-    def make_requests(self, send: GatewaySend, config: Config) -> list[GatewayRequest]:
-        """One request for each part of a message, all with the message's id."""
-
-    def is_accepted(self, config: Config, status: int, body: bytes) -> bool:
-        """Whether a response means that the gateway has accepted the part."""
-
-
-@cache
-def sender_of(channel_type: str) -> Sender:
-    return cast(Sender, import_module(f"worker.channels.{channel_type}.request"))
+def message_of(send: GatewaySend) -> Message:
+    """The message of a part, as its channel type sees it."""
+    scheme, _, path = send.urn.partition(":")
+    return Message(
+        uuid=send.message_uuid,
+        id=send.message_id,
+        channel_id=send.channel_id,
+        scheme=scheme,
+        to=path,
+        text=send.text,
+        address=send.address or "",
+        country=send.country or "",
+        attachments=tuple(Attachment(each["content_type"], each["url"]) for each in send.attachments),
+        quick_replies=tuple(QuickReply(each["text"], each.get("extra") or "") for each in send.quick_replies),
+    )
 
 
 def _read(content: bytes) -> str:
@@ -228,8 +220,8 @@ def hand_over(
         return SendOutcome(send, is_accepted=False), False
     if send.is_uncertain:
         logger.warning("the worker that sent part %s of message %s died", max(send.part - 1, 1), send.message_id)
-    sender = sender_of(send.channel_type)
-    requests = sender.make_requests(send, send.config)
+    kind = TYPES[send.channel_type]
+    requests = kind.requests(message_of(send), send.config)
     if send.part > len(requests):  # the lease of the last part belonged to a worker that died
         return SendOutcome(send, is_accepted=True), True
     request = requests[send.part - 1]
@@ -252,7 +244,10 @@ def hand_over(
         response = http.send(
             request.method, request.url, headers=request.headers, body=request.body, before_writing=begin
         )
-        is_accepted = sender.is_accepted(send.config, response.status, response.body)
+        answer = Response(
+            response.status, {name.lower(): value for name, value in response.headers.items()}, response.body
+        )
+        is_accepted = isinstance(kind.accepted(answer, send.config), Sent)
         if not is_accepted:
             logger.warning("message %s was refused with status %s", send.message_id, response.status)
     except NotBegun:
@@ -266,15 +261,3 @@ def hand_over(
     if sampler.takes(send.channel_id, outcome):
         call = describe_call(send, request, outcome=outcome, response=response, error=failure, seconds=seconds)
     return SendOutcome(send, is_accepted, has_more=is_accepted and send.part < len(requests), call=call), is_answered
-
-
-def split_text(text: str, length: int) -> list[str]:
-    """Parts of at most `length` characters, cut at white space if there is any in the second half of a part, and
-    otherwise between letters as people see them."""
-    parts = []
-    while len(text) > length:
-        cut = max(text.rfind(" ", length // 2, length + 1), text.rfind("\n", length // 2, length + 1))
-        cut = cut if cut > 0 else len(cut_between_letters(text, length))
-        parts.append(text[:cut].rstrip())
-        text = text[cut:].lstrip()
-    return [*parts, text] if text or not parts else parts

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from channels.types import DEFAULT_GATEWAY, GATEWAYS
 from persistence.channels import settings
 from persistence.channels.settings import (
     add_gateway,
@@ -20,7 +21,6 @@ from persistence.channels.settings import (
     read_config,
     show_config,
 )
-from persistence.channels.types import DEFAULT_GATEWAY, GATEWAYS
 from persistence.database import Database
 from persistence.errors import InvalidInput, LimitReached, RecordMissing
 from persistence.workspaces.records import Workspace

@@ -16,9 +16,10 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
+from channels.calls import Request
+from channels.types import DEFAULT_GATEWAY, TYPES
 from persistence.channels.gateway_leases import GatewaySend, SendOutcome, begin_sends, lease_sends, record_sends
 from persistence.channels.health import GatewayCall
-from persistence.channels.types import DEFAULT_GATEWAY
 from persistence.database import Database, utc_now
 from persistence.sql.due_work import MUCH, Share
 from persistence.stamps import ERRORS
@@ -36,12 +37,11 @@ from worker.channels.sending import (
     BURST,
     PER_SECOND,
     CallSampler,
-    GatewayRequest,
     begin_sending,
     describe_call,
     hand_over,
+    message_of,
     outcome_of,
-    sender_of,
 )
 from worker.http.safe_http import HttpResponse, SafeHttp
 from worker.runtime import Runtime
@@ -445,7 +445,7 @@ def send_with(**config: Any) -> GatewaySend:
 def kept(answer: bytes = b"", **config: Any) -> GatewayCall:
     """The log of a call to a gateway with these settings."""
     send = send_with(**config)
-    (request,) = sender_of(DEFAULT_GATEWAY).make_requests(send, config)
+    (request,) = TYPES[DEFAULT_GATEWAY].requests(message_of(send), config)
     response = HttpResponse(500, {}, answer, True, 0.25)
     return describe_call(send, request, outcome="refused", response=response, seconds=0.25)
 
@@ -511,7 +511,7 @@ def test_of_two_secrets_the_longer_one_is_hidden_as_a_whole() -> None:
     ],
 )
 def test_parameters_that_are_named_like_secrets_keep_their_names(query: str, shown: str) -> None:
-    request = GatewayRequest("GET", f"https://sms.example.org/{query}", {}, None)
+    request = Request("GET", f"https://sms.example.org/{query}", {}, None)
     call = describe_call(send_with(), request, outcome="accepted", error=None, seconds=1)
 
     assert (call.url, call.error) == (f"https://sms.example.org/{shown}", None)
@@ -519,7 +519,7 @@ def test_parameters_that_are_named_like_secrets_keep_their_names(query: str, sho
 
 def test_errors_are_told_without_secrets() -> None:
     send = send_with(send_url="https://sms.example.org/?key=abcd")
-    request = GatewayRequest("GET", "https://sms.example.org/?key=abcd", {}, None)
+    request = Request("GET", "https://sms.example.org/?key=abcd", {}, None)
 
     assert describe_call(send, request, outcome="unanswered", error="abcd is away.", seconds=1).error == "*** is away."
 
@@ -536,7 +536,7 @@ def test_what_is_no_secret_is_told() -> None:
 
 def test_long_bodies_are_cut() -> None:
     send = replace(send_with(send_url="https://sms.example.org/"), part=2)
-    request = GatewayRequest("POST", "https://sms.example.org/", {}, b"x" * 5000)
+    request = Request("POST", "https://sms.example.org/", {}, b"x" * 5000)
     call = describe_call(send, request, outcome="unanswered", error="It did not respond.", seconds=15)
 
     assert (len(call.body or ""), call.part, call.status, call.error) == (2000, 2, None, "It did not respond.")
@@ -544,7 +544,7 @@ def test_long_bodies_are_cut() -> None:
 
 def test_long_answers_and_urls_are_cut() -> None:
     send = send_with(send_url="https://sms.example.org/")
-    request = GatewayRequest("GET", f"https://sms.example.org/?{'x=y&' * 1000}", {}, None)
+    request = Request("GET", f"https://sms.example.org/?{'x=y&' * 1000}", {}, None)
     response = HttpResponse(200, {}, b"x" * 5000, True, 0.25)
     call = describe_call(send, request, outcome="accepted", response=response, seconds=1)
 

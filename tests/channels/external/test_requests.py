@@ -1,49 +1,32 @@
 """The requests that send messages to HTTP gateways."""
 
 import json
-from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from xml.etree.ElementTree import fromstring
 
 import pytest
 
-from persistence.channels.gateway_leases import GatewaySend
-from worker.channels.external.request import is_accepted, make_requests
-from worker.channels.sending import GatewayRequest, split_text
+from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent
+from channels.parts import split_text
+from channels.types import TYPES
 
 MESSAGE_UUID = "6d1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21"
 URL = "https://gateway.example.org/send?to={{to_no_plus}}"
+EXTERNAL = TYPES["external"]
 
 
-def send_with(text: str = "Kaze & ikaze", **config: Any) -> GatewaySend:
-    return GatewaySend(
-        id=1,
-        workspace_id=1,
-        channel_id=3,
-        channel_type="external",
-        message_id=7,
-        message_uuid=MESSAGE_UUID,
-        contact_id=5,
-        urn="tel:+250788000111",
-        text=text,
-        attachments=(),
-        quick_replies=(),
-        address="+250788000000",
-        config={"send_url": URL, **config},
-        part=1,
-        error_count=0,
-        due_on=datetime(2026, 3, 2, tzinfo=UTC),
-    )
+def message_with(text: str = "Kaze & ikaze", **values: Any) -> Message:
+    usual = {"to": "+250788000111", "address": "+250788000000"}
+    return Message(uuid=MESSAGE_UUID, id=7, channel_id=3, text=text, **{**usual, **values})
 
 
-def requests_of(send: GatewaySend) -> list[GatewayRequest]:
-    return make_requests(send, send.config or {})
+def requests_of(message: Message, **settings: Any) -> list[Request]:
+    return list(EXTERNAL.requests(message, {"send_url": URL, **settings}))
 
 
-def requests_with(text: str = "Kaze & ikaze", **config: Any) -> list[GatewayRequest]:
-    return requests_of(send_with(text, **config))
+def requests_with(text: str = "Kaze & ikaze", **settings: Any) -> list[Request]:
+    return requests_of(message_with(text), **settings)
 
 
 class TestRequests:
@@ -105,9 +88,14 @@ class TestRequests:
 
     @pytest.mark.parametrize(("status", "accepted"), [(199, False), (200, True), (299, True), (300, False)])
     def test_a_part_is_accepted_by_a_status_of_2xx(self, status: int, accepted: bool) -> None:
-        assert is_accepted({}, status, b"") is accepted
-        assert not is_accepted({"mt_response_check": "queued"}, status, b"refused")
-        assert is_accepted({"mt_response_check": "queued"}, status, b"is queued") is accepted
+        def is_accepted(body: bytes, **settings: Any) -> bool:
+            outcome = EXTERNAL.accepted(Response(status, body=body), settings)
+            assert isinstance(outcome, (Sent, Later))
+            return isinstance(outcome, Sent)
+
+        assert is_accepted(b"") is accepted
+        assert not is_accepted(b"refused", mt_response_check="queued")
+        assert is_accepted(b"is queued", mt_response_check="queued") is accepted
 
     def test_numbers_can_be_national(self) -> None:
         (request,) = requests_with(use_national=True, method="GET")
@@ -115,30 +103,27 @@ class TestRequests:
         assert request.url.endswith("to=788000111")
 
     def test_a_number_that_cannot_be_read_stays_as_it_is(self) -> None:
-        send = replace(send_with(use_national=True, method="GET"), urn="tel:HEALTH")
-        (request,) = requests_of(send)
+        (request,) = requests_of(message_with(to="HEALTH"), use_national=True, method="GET")
 
         assert request.url.endswith("to=HEALTH")
 
     def test_files_follow_the_text_line_by_line(self) -> None:
-        files = [{"content_type": "image/png", "url": f"https://example.org/{each}"} for each in "ab"]
+        files = tuple(Attachment("image/png", f"https://example.org/{each}") for each in "ab")
 
         for text, expected in (("Look", "Look\nhttps"), ("", "https")):
-            (request,) = requests_of(
-                replace(send_with(text, body="{{text}}", content_type="text/plain"), attachments=files)
-            )
+            message = message_with(text, attachments=files)
+            (request,) = requests_of(message, body="{{text}}", content_type="text/plain")
             assert parse_qs(f"text={(request.body or b'').decode()}")["text"] == [
                 f"{expected}://example.org/a\nhttps://example.org/b"
             ]
 
     def test_what_is_not_known_is_empty_and_choices_stand_side_by_side(self) -> None:
-        replies = ({"text": "Yes"}, {"text": "No"})
+        message = message_with(address="", quick_replies=(QuickReply("Yes"), QuickReply("No")))
         filled = {"urlencoded": b"|Yes%2CNo|||", "xml": b"|Yes,No|||", "json": b'""|["Yes", "No"]|""|""|""'}
 
         for kind, expected in filled.items():
             body = "{{nothing}}|{{quick_replies}}|{{from}}|{{ from_no_plus }}|{{nothing}}"
-            send = replace(send_with(body=body, content_type=kind), address=None, quick_replies=replies)
-            assert [request.body for request in requests_of(send)] == [expected]
+            assert [each.body for each in requests_of(message, body=body, content_type=kind)] == [expected]
 
     def test_the_owner_says_how_a_request_looks(self) -> None:
         (request,) = requests_with(

@@ -1,0 +1,5 @@
+"""Android phones that relay SMS. Their requests are in the relayer protocol: `handlers/relay/`."""
+
+from channels.declaration import ChannelType
+
+TYPE = ChannelType("android", schemes=("tel",), title="Android phone", is_relayer=True)
