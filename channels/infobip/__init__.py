@@ -41,7 +41,8 @@ IS_KNOWN = "REJECTED_DUPLICATE_MESSAGE_ID"
 """A repeat of a part that Infobip has already."""
 WAITS_FOR_OWNER = {"REJECTED_NOT_ENOUGH_CREDITS", "REJECTED_PREPAID_PACKAGE_EXPIRED"}
 REPEATS = {"REJECTED_SYSTEM_ERROR", "REJECTED_FLOODING_FILTER"}
-HAS_STOPPED = {"REJECTED_DND", "EC_USER_IN_DND", "EC_USER_BLOCKED_DND"}
+HAS_STOPPED = {"REJECTED_DND", "REJECTED_DESTINATION_BLOCKLISTED"}
+"""The first is a register of the country, the second a list of the network or of the account."""
 STATES: dict[str, State] = {
     "DELIVERED": "delivered",
     "UNDELIVERABLE": "failed",
@@ -143,7 +144,7 @@ def _read(result: dict[str, Any]) -> Iterator[Event]:
     number, on = word(result.get("callbackData")), moment(result.get("doneAt") or result.get("sentAt"))
     yield Status(state, id_, number, on, _reason(status, error) if state == "failed" else "")
     person = word(result.get("to"))
-    if person and HAS_STOPPED & {name, word(error.get("name"))}:
+    if person and name in HAS_STOPPED:
         yield Stopped(_number(person), on)
 
 
