@@ -29,7 +29,7 @@ from channels.calls import (
 )
 from channels.declaration import Setting
 from channels.parts import with_links
-from channels.reading import mapping, mappings, moment, word
+from channels.reading import linked_file, mapping, mappings, moment, word
 from channels.signatures import hmac_hex, is_same
 from flows.words import cut_between_letters
 
@@ -38,7 +38,8 @@ WINDOW_HOURS = 24
 LONGEST_CHALLENGE = 200
 MOST_REPLIES, TITLE_LENGTH, PAYLOAD_LENGTH = 13, 20, 1000
 GET_STARTED = "get_started"
-FILES = {"image": "image", "audio": "audio", "video": "video", "file": ""}
+FILES = {"image": "image/jpeg", "audio": "audio/mp4", "video": "video/mp4", "file": "application/octet-stream"}
+"""What can be attached, with the usual media type of each."""
 STORIES = ("share", "story_mention", "ig_reel", "reel", "ig_post")
 """Attachments of Instagram that are pictures or films of others."""
 REFERRAL = {"referrer_id": "ref", "source": "source", "type": "type", "ad_id": "ad_id"}
@@ -201,7 +202,8 @@ def _files(attachment: dict[str, Any]) -> list[Media]:
     place, url = mapping(payload.get("coordinates")), word(payload.get("url"))
     if place:
         return [Media("geo", url=f"{word(place.get('lat'))},{word(place.get('long'))}")]
-    return [Media(FILES.get(kind, ""), url=url)] if url and (kind in FILES or kind in STORIES) else []
+    usual = FILES.get(kind, FILES["file"])
+    return [linked_file(url, usual)] if url and (kind in FILES or kind in STORIES) else []
 
 
 def _postback(postback: dict[str, Any], sender: str, on: datetime | None) -> Event:

@@ -1,7 +1,12 @@
 """Reads JSON that strangers wrote: what has the expected form, and something empty instead of anything else."""
 
+import mimetypes
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from channels.calls import Media, Request, Response, Settings
 
 EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 UNITS = (1, 1e3, 1e6, 1e9)
@@ -50,3 +55,22 @@ def _unix(number: float) -> datetime | None:
 def _written(text: str) -> datetime:
     found = datetime.fromisoformat(text.upper())
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def linked_file(url: str, usual: str) -> Media:
+    """A file whose URL is public but ends soon, so that it is fetched: of the media type that its name says, or of the
+    usual one of its kind."""
+    found = mimetypes.guess_type(urlsplit(url).path)[0] or ""
+    kind = usual.partition("/")[0]
+    is_of_kind = found.startswith(f"{kind}/") or (kind == "application" and bool(found))
+    return Media(found if is_of_kind else usual, reference=url)
+
+
+def fetch_linked(media: Media, settings: Settings, responses: Sequence[Response]) -> Request | None:
+    """Gets such a file, wherever its URL leads."""
+    url = media.reference
+    for response in responses:
+        if not 300 <= response.status < 400:
+            return None
+        url = urljoin(url, response.headers.get("location", ""))
+    return Request("GET", url)

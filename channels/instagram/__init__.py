@@ -6,6 +6,7 @@ from channels import meta
 from channels.calls import Callback, Heard, Message, Request, Settings
 from channels.declaration import Carries, ChannelType, Setting
 from channels.parts import split_text
+from channels.reading import fetch_linked
 
 API_URL = "https://graph.instagram.com"
 MOST_BYTES = 1000
@@ -74,4 +75,5 @@ TYPE = ChannelType(
     events=events,
     check=check,
     connect=connect,
+    fetch=fetch_linked,
 )

@@ -7,6 +7,7 @@ from channels import meta
 from channels.calls import Callback, Heard, Message, Request, Settings
 from channels.declaration import Carries, ChannelType, Setting
 from channels.parts import split_text
+from channels.reading import fetch_linked
 
 API_URL = "https://graph.facebook.com"
 TEXT_LENGTH = 2000
@@ -63,4 +64,5 @@ TYPE = ChannelType(
     events=events,
     check=check,
     connect=connect,
+    fetch=fetch_linked,
 )

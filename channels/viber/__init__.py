@@ -32,7 +32,7 @@ from channels.calls import (
 )
 from channels.declaration import Carries, ChannelType, Setting
 from channels.parts import split_text, with_links
-from channels.reading import mapping, moment, word
+from channels.reading import fetch_linked, linked_file, mapping, moment, word
 from channels.signatures import hmac_hex, is_same
 from flows.words import cut_between_letters
 
@@ -43,7 +43,13 @@ WIDE = 6
 """The columns of a keyboard."""
 EVENT_TYPES = ("delivered", "seen", "failed", "subscribed", "unsubscribed", "conversation_started")
 STATES: dict[str, State] = {"delivered": "delivered", "seen": "read", "failed": "failed"}
-FILES = {"picture": "image", "video": "video", "file": "", "sticker": "image"}
+FILES = {
+    "picture": "image/jpeg",
+    "video": "video/mp4",
+    "file": "application/octet-stream",
+    "sticker": "image/png",
+}
+"""What is attached, with the usual media type of each; its URL ends after an hour."""
 
 WRONG_SETTINGS = {2, 7, 8, 9, 10, 15, 18, 23, 24}
 """The token is not valid, or the bot may not send now: everything waits until the owner has done something."""
@@ -170,7 +176,7 @@ def _received(message: dict[str, Any], sender: dict[str, Any], id_: str, on: dat
     kind, url, person = word(message.get("type")), word(message.get("media")), word(sender.get("id"))
     place, contact = mapping(message.get("location")), mapping(message.get("contact"))
     text = word(message.get("text"))
-    files = [Media(FILES[kind], url=url)] if kind in FILES and url else []
+    files = [linked_file(url, FILES[kind])] if kind in FILES and url else []
     if kind == "url":
         text = with_links(text if text != url else "", [url])
     elif kind == "contact":
@@ -209,4 +215,5 @@ TYPE = ChannelType(
     events=events,
     check=check,
     connect=connect,
+    fetch=fetch_linked,
 )
