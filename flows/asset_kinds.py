@@ -85,7 +85,7 @@ class User(Asset):
 @dataclass(frozen=True, slots=True)
 class Channel(_Named):
     """A channel. `match_prefixes` are the beginnings of phone numbers for which it is preferred; `allow_international`
-    ones are also used for numbers of other countries."""
+    ones are also used for numbers of other countries, and those that are down only if no other can serve."""
 
     address: str = ""
     schemes: tuple[str, ...] = ()
@@ -93,6 +93,7 @@ class Channel(_Named):
     country: str = ""
     match_prefixes: tuple[str, ...] = ()
     allow_international: bool = False
+    is_down: bool = False
 
     @property
     def can_send(self) -> bool:

@@ -4,8 +4,7 @@ locally is not possible. Countries are two-letter ISO 3166 codes, or empty.
 """
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple
 
 import regex
 
@@ -129,46 +128,6 @@ def read_old_form(text: str) -> tuple[str, str] | None:
         if fits and number[1:].isdecimal() and (not form.is_mobile or number[form.rest] in MOBILE):
             return number[: form.kept] + form.added + number[form.rest :], form.plan
     return None
-
-
-class Sender(Protocol):
-    """What decides whether messages to a number go through a channel. `match_prefixes` are the beginnings of numbers
-    for which it is preferred, instead of its own number."""
-
-    @property
-    def address(self) -> str: ...
-    @property
-    def country(self) -> str: ...
-    @property
-    def match_prefixes(self) -> Sequence[str]: ...
-    @property
-    def allow_international(self) -> bool: ...
-
-
-S = TypeVar("S", bound=Sender)
-
-
-def choose_sender(number: str, senders: Sequence[S]) -> S | None:
-    """The channel for messages to a number: not one of another country unless it allows this, because such messages
-    cost much more; of the others the one with the most similar number, and among equals the last."""
-    if any(sender.country and not sender.allow_international for sender in senders):
-        country = country_of(number)
-        near = ("", country)
-        senders = [each for each in senders if not country or each.allow_international or each.country in near]
-    if len(senders) < 2:
-        return senders[0] if senders else None
-    return max(reversed(senders), key=lambda sender: _shared_beginning(number, sender))
-
-
-def _shared_beginning(number: str, sender: Sender) -> int:
-    number = number.lstrip("+")
-    prefixes = [prefix.lstrip("+") for prefix in sender.match_prefixes or (sender.address,)]
-    return max(_common_length(number, prefix) for prefix in prefixes)
-
-
-def _common_length(first: str, second: str) -> int:
-    pairs = zip(first, second, strict=False)
-    return next((index for index, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
 
 def _clean(text: str) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from persistence.broadcasts.expansion import begin_expansion, begin_next, expand
 from persistence.campaigns.fires import begin_pass, list_rescheduling_workspaces, run_next_pass, trim_fires
 from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
 from persistence.channels.health import check_alarms, trim_alarms, trim_calls
+from persistence.channels.outages import check_outages
 from persistence.data_jobs import Performer, list_data_workspaces, remove_old_files, take_next
 from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
@@ -141,10 +142,11 @@ def begin_turns_of(list_due: ListDue, *works: Callable[..., bool] | Counted) -> 
 
 
 def begin_alarms(runtime: Runtime) -> Callable[[], bool]:
-    """The step that opens and closes the alarms of all phones."""
+    """The step that opens and closes the alarms of all phones, and notes which channels have failed for long."""
 
     def step() -> bool:
         runtime.database.write(check_alarms)
+        runtime.database.write(check_outages)
         return False
 
     return step

@@ -66,7 +66,7 @@ export function Card({ channel, alarms = [] }) {
         <div><h2><a href=${link(["channels", channel.uuid])}><bdi>${name}</bdi></a></h2>${channel.address && channel.address !== name && html`<p><bdi>${channel.address}</bdi></p>`}</div>
         ${isSilent
           ? html`<${Badge} tone="bad">${t("channels.silent", { time: duration(silence) })}<//>`
-          : !channel.refused_on && html`<${Badge} tone="good">${t("channels.alive")}<//>`}
+          : !channel.refused_on && !channel.down_since && html`<${Badge} tone="good">${t("channels.alive")}<//>`}
       </header>
       <dl class="facts">
         <div><dt>${t("channels.type")}</dt><dd>${channel.type}</dd></div>
@@ -76,6 +76,7 @@ export function Card({ channel, alarms = [] }) {
         ${device && html`<div><dt>${t("channels.power")}</dt><dd><${Power} level=${device.power_level ?? -1} isCharging=${device.power_status === "CHA" || device.power_status === "FUL"} /></dd></div>`}
         ${device?.network_type && html`<div><dt>${t("channels.network")}</dt><dd>${device.network_type}</dd></div>`}
       </dl>
+      ${channel.down_since && html`<p class="help"><${Badge} tone="bad">${t("channels.down")}<//> <time title=${fullTime(channel.down_since)}>${listTime(channel.down_since)}</time>: ${t("channels.down_help")}</p>`}
       ${channel.refused_on && html`<p class="help"><${Badge} tone="bad">${t("channels.refused")}<//> <time title=${fullTime(channel.refused_on)}>${listTime(channel.refused_on)}</time>: ${word("refusal", channel.refused_reason ?? "")}</p>`}
     </li>
   `;

@@ -12,13 +12,14 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Self
 from urllib.parse import urlencode
 
+from flows.choosing import PHONES, choose_channel
 from flows.clock import parse_moment
 from flows.engine.assets import Assets, Channel
 from flows.engine.errors import ContactError
 from flows.engine.input_schemas import CONTACT, Required, find_mismatch
 from flows.environment import Environment, is_timezone
 from flows.numbers import NumberError, parse_decimal
-from flows.phones import choose_sender, country_of
+from flows.phones import country_of
 from flows.urns import Urn, UrnError, parse
 
 STATUSES = ("active", "blocked", "stopped", "archived")
@@ -275,14 +276,13 @@ def localize_environment(base: Environment, contact: Contact, assets: Assets) ->
 
 
 def find_channel(urn: Urn, assets: Assets) -> Channel | None:
-    """The channel for messages to a URN: the one that it prefers, otherwise one that serves its scheme."""
+    """The channel for messages to a URN: the one that it prefers, otherwise one that serves its scheme. Of channels for
+    numbers the last is the best, of others the first (flow format, channels).
+    """
     preferred = assets.channels.get(channel_uuid_of(urn)) if urn.query else None
-    if preferred is not None and preferred.can_send:
-        return preferred
-    candidates = assets.find_senders(urn.scheme)
-    if urn.scheme == "tel":
-        return choose_sender(urn.path, candidates)
-    return candidates[0] if candidates else None
+    own = preferred if preferred is not None and preferred.can_send else None
+    able = assets.find_senders(urn.scheme)
+    return choose_channel(urn.scheme, urn.path, able if urn.scheme == PHONES else able[::-1], own)
 
 
 def plain_number(number: Decimal) -> int | float | str:

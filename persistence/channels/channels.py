@@ -73,6 +73,7 @@ CHANNEL_RECORD = Record(
             },
         ),
         "last_seen": channel.c.last_seen,
+        "down_since": channel.c.down_since,
         "refused_on": REFUSED[0],
         "refused_reason": REFUSED[1],
         "created_on": channel.c.created_on,

@@ -28,6 +28,7 @@ from persistence.changes import change_messages
 from persistence.channels.channels import IS_GATEWAY
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
 from persistence.channels.health import GatewayCall, record_calls
+from persistence.channels.outages import note_answers
 from persistence.database import Transaction
 from persistence.leases import Leases
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
@@ -84,7 +85,8 @@ class QueuedPart:
 class GatewaySend(QueuedPart):
     """One part of a message (`part` counts from 1) that a worker has leased until `due_on`, with everything that its
     gateway needs. `config` is None if it cannot be decrypted. `is_uncertain` says that a worker died after it began
-    this part, or the one before it if the gateway does not recognize repeats.
+    this part, or the one before it if the gateway does not recognize repeats. `has_failed`: the gateway's last answer
+    was a failure.
     """
 
     channel_type: str
@@ -95,6 +97,7 @@ class GatewaySend(QueuedPart):
     parts_begun: int = 0
     is_uncertain: bool = False
     country: str | None = None
+    has_failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ class _Gateway:
     address: str | None
     country: str | None
     config: Mapping[str, Any] | None
+    failures: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,8 +300,8 @@ def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _
         return {}
     config = channel.c.config
     return {
-        channel_id: _Gateway(channel_type, address, country, open_or_none(tx.dialect, config, sealed))
-        for channel_id, channel_type, address, country, sealed in _select_settings.rows(tx, sorted(channel_ids))
+        row[0]: _Gateway(*row[1:4], open_or_none(tx.dialect, config, row[4]), row[5])
+        for row in _select_settings.rows(tx, sorted(channel_ids))
     }
 
 
@@ -314,6 +318,7 @@ def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
         due_on=due_on,
         parts_begun=row.parts_begun,
         is_uncertain=is_uncertain,
+        has_failed=gateway.failures > 0,
     )
 
 
@@ -355,6 +360,7 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     of errors; after the third error it is failed with a reason. Accepted parts are not sent again. What was not begun
     is due again.
     """
+    _note_answers(tx, [outcome for outcome in outcomes if outcome.is_begun])
     held = _lock_held(tx, [outcome.send for outcome in outcomes])
     _give_back(tx, [each.send for each in outcomes if not each.is_begun and each.send.id in held])
     mine = [outcome for outcome in outcomes if outcome.is_begun and outcome.send.id in held]
@@ -369,6 +375,12 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(going_on)).values(**again))
     _note_errors(tx, [outcome.send for outcome in mine if not outcome.is_accepted])
     record_calls(tx, [outcome.call for outcome in outcomes if outcome.call is not None])
+
+
+def _note_answers(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
+    working = {each.send.channel_id for each in outcomes if each.is_accepted}
+    failed = Counter(each.send.channel_id for each in outcomes if each.send.channel_id not in working)
+    note_answers(tx, {each.send.channel_id for each in outcomes if each.is_accepted and each.send.has_failed}, failed)
 
 
 def _give_back(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
@@ -449,5 +461,6 @@ def _delete_parts(ids: Sequence[int]) -> Executable:
 
 @statement
 def _select_settings(channel_ids: Sequence[int]) -> Executable:
-    columns = (channel.c.id, channel.c.type, channel.c.address, channel.c.country, sealed_text(channel.c.config))
+    rows = channel.c
+    columns = (rows.id, rows.type, rows.address, rows.country, sealed_text(rows.config), rows.failures)
     return select(*columns).where(among(channel.c.id, channel_ids))

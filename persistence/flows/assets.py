@@ -1,7 +1,7 @@
 """Everything in a workspace that flows refer to, as rows from which the flow engine's assets are built."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from sqlalchemy import ColumnElement, Executable, Table, select
 
@@ -69,6 +69,7 @@ def _select_channels(workspace_id: int) -> Executable:
     rows = channel.c
     return (
         select(rows.uuid, rows.name, rows.address, rows.schemes, rows.country, rows.type, rows.allow_international)
+        .add_columns(rows.down_since.is_not(None).label("is_down"))
         .where(rows.workspace_id == workspace_id, rows.is_active)
         .order_by(rows.last_seen.asc().nulls_first(), rows.id)
     )
@@ -169,11 +170,11 @@ def _load_channels(tx: Transaction, workspace_id: int) -> list[Channel]:
     so this is the most recently seen."""
     for_phones: list[Channel] = []
     for_others: list[Channel] = []
-    for uuid, name, address, schemes, country, kind, may in _select_channels.rows(tx, workspace_id):
+    for uuid, name, address, schemes, country, kind, may, is_down in _select_channels.rows(tx, workspace_id):
         found = for_phones if "tel" in schemes else for_others
         texts = (uuid, name or address or "", address or "")
-        roles = TYPES[kind].roles
-        found.append(Channel(*texts, tuple(schemes), roles, country or "", allow_international=may in (None, True)))
+        made = Channel(*texts, tuple(schemes), TYPES[kind].roles, country or "", is_down=bool(is_down))
+        found.append(replace(made, allow_international=may in (None, True)))
     return [*for_others[::-1], *for_phones]
 
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
 
 from channels.sms import count_segments
 from channels.types import GATEWAYS
-from flows.phones import choose_sender
+from flows.choosing import choose_channel, choose_usual
 from flows.urns import Urn, parse
 from persistence.changes import change_each_message, change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of, drop_untried_sends, queue_sends
@@ -56,13 +56,15 @@ CONTACT_INACTIVE = "contact_inactive"
 
 class Route(NamedTuple):
     """The URN and channel by which a contact is reached; without them `failed_reason` says why it cannot be reached.
-    `is_by_gateway` distinguishes gateways, which workers call, from phones, which fetch their messages.
+    `is_by_gateway` distinguishes gateways, which workers call, from phones, which fetch their messages. `is_fallback`:
+    the channel was chosen because another has failed for long.
     """
 
     urn: str | None = None
     channel_id: int | None = None
     failed_reason: str | None = None
     is_by_gateway: bool = False
+    is_fallback: bool = False
 
     @property
     def goes_by_gateway(self) -> bool:
@@ -127,7 +129,7 @@ LOOKS = 3
 
 
 class _Sender(NamedTuple):
-    """An active channel (see `flows.phones.Sender`)."""
+    """An active channel (see `flows.choosing.Sender`)."""
 
     id: int
     type: str
@@ -135,6 +137,7 @@ class _Sender(NamedTuple):
     address: str
     country: str
     allow_international: bool
+    is_down: bool
     match_prefixes: tuple[str, ...] = ()
 
 
@@ -149,9 +152,8 @@ class _Candidates:
 def find_routes(
     tx: Transaction, workspace_id: int, contact_ids: Sequence[int], *, channel_id: int | None = None
 ) -> dict[int, Route]:
-    """The best route to each contact: its first URN to which an active channel sends; two statements. A URN's own
-    channel comes first, then as in flows (`choose_sender`) the most similar one of the number's country, then the most
-    recently seen one. `channel_id` is the only one where the channel is chosen already.
+    """The best route to each contact: its first URN to which an active channel sends (`choose_channel`); two
+    statements. `channel_id` is the only one where the channel is chosen already.
     """
     senders = _hold_senders(tx, workspace_id)
     if channel_id is not None:
@@ -199,6 +201,7 @@ def _select_senders(workspace_id: int) -> Select[Any]:
         func.coalesce(rows.address, "").label("address"),
         func.coalesce(rows.country, "").label("country"),
         func.coalesce(rows.allow_international, true()).label("allow_international"),
+        rows.down_since.is_not(None).label("is_down"),
     )
     ordered = select(rows.id, rows.type, rows.schemes, *texts).where(mine)
     return ordered.order_by(rows.last_seen.asc().nulls_first(), rows.id)
@@ -224,18 +227,56 @@ def _choose(found: _Candidates, senders: Sequence[_Sender], *, is_chosen: bool) 
     for urn, own_channel_id in found.urns:
         sender = _choose_sender(urn, own_channel_id, senders, is_chosen=is_chosen)
         if sender is not None:
-            return Route(urn.identity, sender.id, is_by_gateway=sender.type in GATEWAYS)
+            is_fallback = not is_chosen and _is_fallback(urn, own_channel_id, senders, sender.id)
+            return Route(urn.identity, sender.id, is_by_gateway=sender.type in GATEWAYS, is_fallback=is_fallback)
     return Route(failed_reason=NO_ROUTE)
 
 
 def _choose_sender(
     urn: Urn, own_channel_id: int | None, senders: Sequence[_Sender], *, is_chosen: bool = False
 ) -> _Sender | None:
+    able, own = _list_able(urn, own_channel_id, senders)
+    if is_chosen:
+        return able[-1] if able else None
+    return choose_channel(urn.scheme, urn.path, able, own)
+
+
+def _is_fallback(urn: Urn, own_channel_id: int | None, senders: Sequence[_Sender], chosen_id: int) -> bool:
+    """Whether messages to a URN would go by another channel than this one if none had failed for long."""
+    if not any(sender.is_down for sender in senders):
+        return False
+    usual = choose_usual(urn.scheme, urn.path, *_list_able(urn, own_channel_id, senders))
+    return usual is not None and usual.is_down and usual.id != chosen_id
+
+
+def _list_able(
+    urn: Urn, own_channel_id: int | None, senders: Sequence[_Sender]
+) -> tuple[list[_Sender], _Sender | None]:
+    """The channels for a URN, the best last, and the one that it prefers."""
     able = [sender for sender in senders if urn.scheme in sender.schemes]
-    own = next((sender for sender in able if sender.id == own_channel_id), None)
-    if own is not None or not able:
-        return own
-    return choose_sender(urn.path, able) if urn.scheme == "tel" and not is_chosen else able[-1]
+    return able, next((sender for sender in able if sender.id == own_channel_id), None)
+
+
+def note_fallbacks(tx: Transaction, workspace_id: int, drafts: Sequence[Draft]) -> list[Draft]:
+    """The drafts, of which the routes were chosen elsewhere by the same rule, saying which go by another channel
+    because one has failed for long; two statements."""
+    senders = [_Sender(*row) for row in tx.execute(_select_senders(workspace_id))]
+    ids = sorted({draft.contact_id for draft in drafts if draft.route is not None and draft.route.channel_id})
+    own = {
+        (contact_id, Urn(scheme, path).identity): channel_id
+        for contact_id, _, scheme, path, channel_id in _lock_addresses.rows(tx, workspace_id, ids)
+        if scheme is not None
+    }
+
+    def note(draft: Draft) -> Draft:
+        route = draft.route
+        if route is None or route.urn is None or route.channel_id is None:
+            return draft
+        preferred = own.get((draft.contact_id, route.urn))
+        is_fallback = _is_fallback(parse(route.urn), preferred, senders, route.channel_id)
+        return draft._replace(route=route._replace(is_fallback=is_fallback))
+
+    return [note(draft) for draft in drafts]
 
 
 CHANNEL_REMOVED = "channel_removed"
@@ -439,6 +480,7 @@ def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) 
         "failed_reason": route.failed_reason,
         "error_count": 0,
         "automatic": draft.automatic,
+        "is_fallback": route.is_fallback or None,
         "segments": count_segments(route.urn, draft.text, [each["url"] for each in draft.attachments]),
         "created_on": tx.now,
         "modified_on": tx.now,

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Integer, Table, and_, case, func, literal_column, null, or_, select
+from sqlalchemy import ColumnElement, Integer, Table, and_, case, false, func, literal_column, null, or_, select
 
 from persistence.channels.channels import SEEN_ID, SEEN_REF, join_channels
 from persistence.contacts.records import in_groups, select_owners
@@ -82,6 +82,7 @@ MESSAGE_FIELDS: dict[str, Any] = {
     "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
     "urn": message.c.urn,
     "channel": optional(SEEN_ID, SEEN_REF),
+    "fallback": func.coalesce(message.c.is_fallback, false()),
     "direction": message.c.direction,
     "type": message.c.type,
     "status": message.c.status,

@@ -164,7 +164,7 @@ def _acknowledge(number: object, report: Report, message_ids: dict[SmsReport, in
 
 def _note_status(tx: Transaction, phone: Source, upload: Upload) -> list[Command]:
     """Store the phone's state; returns a `claim` command if the phone has the id of another workspace."""
-    seen: dict[str, Any] = {"last_seen": tx.now}
+    seen: dict[str, Any] = {"last_seen": tx.now, "down_since": None}
     if upload.push_token:
         seen["push_token"] = upload.push_token
     status = upload.status

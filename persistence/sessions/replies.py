@@ -25,9 +25,9 @@ from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
 from persistence.groups.groups import add_members, leave_all_groups, remove_members
 from persistence.messages.incoming import NEUTRAL
-from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting, read_quick_replies
+from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting, note_fallbacks, read_quick_replies
 from persistence.sql.columns import columns_for
-from persistence.sql.due_work import beside_index
+from persistence.sql.due_work import beside_index, has_row
 from persistence.statements import among, statement
 from persistence.tables.accounts import user
 from persistence.tables.channels import channel
@@ -75,8 +75,10 @@ def send_replies(tx: Transaction, workspace_id: int, replies: Sequence[FlowMessa
     """Queues messages in this order, without empty ones. A message that cannot be sent is `failed` with a reason."""
     uuids = {str(reply.content["channel"]["uuid"]) for reply in replies if reply.content.get("channel")}
     channels = _find_channels(tx, workspace_id, uuids)
-    drafts = [_draft(reply, channels) for reply in replies]
-    add_outgoing(tx, workspace_id, [draft for draft in drafts if not draft.is_empty])
+    made = (_draft(reply, channels) for reply in replies)
+    drafts = [draft for draft in made if not draft.is_empty]
+    is_any_down = any(found.is_any_down for found in channels.values())
+    add_outgoing(tx, workspace_id, note_fallbacks(tx, workspace_id, drafts) if is_any_down else drafts)
 
 
 def read_attachments(content: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -198,18 +200,29 @@ def _select_channels(workspace_id: int, uuids: Sequence[str]) -> Executable:
     rows = channel.c
     mine = (rows.workspace_id == workspace_id) & among(rows.uuid, uuids, "UUID") & rows.is_active
     # Locked as where messages get their routes, so that none is stored for a channel that is just released.
-    return select(rows.uuid, rows.id, rows.type).where(mine).with_for_update(read=True, key_share=True)
+    others = channel.alias("others")
+    down = select(literal(1)).where(others.c.workspace_id == workspace_id, others.c.down_since.is_not(None))
+    found = select(rows.uuid, rows.id, rows.type, has_row(down).label("is_any_down")).where(mine)
+    return found.with_for_update(read=True, key_share=True, of=channel)
 
 
-def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, tuple[int, bool]]:
-    """Ids of active channels by uuid, and whether each is a gateway."""
+class _Found(NamedTuple):
+    """An active channel that the engine chose; `is_any_down`: a channel of the workspace has failed for long."""
+
+    id: int
+    is_gateway: bool
+    is_any_down: bool
+
+
+def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, _Found]:
+    """Active channels by uuid."""
     if not uuids:
         return {}
     found = _select_channels.rows(tx, workspace_id, sorted(uuids))
-    return {uuid: (channel_id, kind in GATEWAYS) for uuid, channel_id, kind in found}
+    return {uuid: _Found(channel_id, kind in GATEWAYS, bool(down)) for uuid, channel_id, kind, down in found}
 
 
-def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draft:
+def _draft(reply: FlowMessage, channels: Mapping[str, _Found]) -> Draft:
     content = reply.content
     return Draft(
         reply.contact_id,
@@ -223,7 +236,7 @@ def _draft(reply: FlowMessage, channels: Mapping[str, tuple[int, bool]]) -> Draf
     )
 
 
-def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]]) -> Route | None:
+def _route(content: Mapping[str, Any], channels: Mapping[str, _Found]) -> Route | None:
     """The route that the engine chose for a message; None if that channel does not exist any more and another may be
     used."""
     reason = content.get("unsendable_reason")
@@ -233,7 +246,7 @@ def _route(content: Mapping[str, Any], channels: Mapping[str, tuple[int, bool]])
     try:
         if found is None:
             return None
-        return Route(_identify(content.get("urn") or ""), found[0], is_by_gateway=found[1])
+        return Route(_identify(content.get("urn") or ""), found.id, is_by_gateway=found.is_gateway)
     except UrnError:
         return None
 

@@ -122,6 +122,9 @@ class ChannelColumns(UuidColumns):
     messages_per_second: Named[float | None] = Column(Float)
     allow_international: Named[bool | None] = Column(Boolean)
     """None in channels from before there was this choice: they allow it, so that an upgrade stops no messages."""
+    down_since: Named[datetime | None] = Column(UtcDateTime)
+    failing_since: Named[datetime | None] = Column(UtcDateTime)
+    failures: Named[int] = Column(Integer, default=0, server_default="0")
     paced_until: Named[datetime | None] = Column(UtcDateTime)
     webhook_url: Named[str | None] = Column(Text)
     webhook_events: Named[list[str] | None] = Column[Any](Json, nullable=True)
@@ -158,7 +161,8 @@ channel = numbered_table(
 `parted_from_id` is the phone with whose id and device UUID this one syncs, with its own secret (see
 `persistence.relayers`). Push tokens are sealed because they let a phone register again; `config` contains how a
 gateway is called, with its credentials. The `secret` of a gateway authenticates the gateway's own calls; for a day
-after a rotation the previous one is accepted too."""
+after a rotation the previous one is accepted too. `down_since` is when others began to be used instead of it, because
+it failed for long; a gateway has had so many `failures` in a row since `failing_since`."""
 
 
 class GatewayCallColumns(OwnedColumns):

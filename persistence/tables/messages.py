@@ -263,6 +263,7 @@ class MessageColumns(RecordColumns):
     error_count: Named[int] = Column(Integer, default=0)
     automatic: Named[int | None] = Column(Integer)
     segments: Named[int | None] = Column(Integer)
+    is_fallback: Named[bool | None] = Column(Boolean)
     offered_on: Named[datetime | None] = Column(UtcDateTime)
     reported_on: Named[datetime | None] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
@@ -337,7 +338,8 @@ message = numbered_table(
 channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
 failed, or that it is `uncertain` whether a wired one was sent. `automatic` says what made it by itself
 (`persistence.messages.incoming`), null if a person did. `segments` is the number of SMS, null for what is no SMS and
-for messages from before they were counted. `stored_on` is our time of storing if `created_on` is the
+for messages from before they were counted. `is_fallback` ones go by a channel because another has failed for long.
+`stored_on` is our time of storing if `created_on` is the
 channel's time, otherwise null. `offered_on` is when a phone was first asked to send it, `reported_on` the phone's
 time of its last report about it."""
 

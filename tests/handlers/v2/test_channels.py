@@ -39,6 +39,7 @@ class TestListChannels:
                 "network_type": "LTE",
             },
             "last_seen": record["created_on"],
+            "down_since": None,
             "refused_on": None,
             "refused_reason": None,
             "modified_on": record["created_on"],
