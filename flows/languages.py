@@ -28,6 +28,20 @@ def make_locale_tag(language: str, country: str = "") -> str:
 
 
 @lru_cache(maxsize=1024)
+def read_locale_tag(tag: str) -> str:
+    """A language of the web or of a gateway, with its country if it names one: `en_US` gives `eng-US`; empty for one
+    that is not known."""
+    import pycountry  # noqa: PLC0415  # see above
+
+    short, *rest = tag.replace("_", "-").split("-")
+    short = short.lower()
+    found = pycountry.languages.get(alpha_2=short) if len(short) == 2 else _find(short) if len(short) == 3 else None
+    country = next((each for each in rest if len(each) == 2 and each.isascii() and each.isupper()), "")
+    language = getattr(found, "alpha_3", "") if found is not None else ""
+    return f"{language}-{country}" if language and country else language
+
+
+@lru_cache(maxsize=1024)
 def _find(code: str) -> "pycountry.db.Data | None":
     import pycountry  # noqa: PLC0415  # see above
 

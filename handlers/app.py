@@ -18,10 +18,10 @@ from handlers.asgi.explorer import Explorer
 from handlers.asgi.gateway import GatewayCalls
 from handlers.asgi.guard import Guard
 from handlers.asgi.health import Check, Health, Traced
-from handlers.asgi.plain_responses import ClientGone, Refusal
+from handlers.asgi.plain_responses import ClientGone, PlainResponse, Refusal, detail_response
 from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.response_check import ResponseCheck
-from handlers.asgi.store_responses import ArchiveFiles, MediaFiles, PrivateFiles
+from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, ArchiveFiles, Explain, MediaFiles, PrivateFiles
 from handlers.asgi.uploads import UploadPlaces
 from handlers.contract.operations import load_contract, whole_paths
 from handlers.contract.resolver import HandlerResolver
@@ -39,6 +39,7 @@ from handlers.errors import (
     answer_too_many,
     answer_too_many_attempts,
     answer_unexpected,
+    explain_database,
 )
 from handlers.held_syncs import SHARE_OF_CONNECTIONS, HeldSyncs
 from handlers.listeners import Listeners
@@ -51,6 +52,7 @@ from persistence.accounts.passwords import Passwords
 from persistence.accounts.signing_in import TooManyAttempts
 from persistence.database import Database, Wake, open_serving_database
 from persistence.errors import DatabaseError, LostRace, RuleBroken
+from persistence.media.incoming import is_expected
 from persistence.media.store import StoreUnavailable, open_store
 from persistence.service.diagnosis import Trouble
 from persistence.sql.standby import Standby, open_standby
@@ -140,13 +142,31 @@ def _route(service: Service, checks: Mapping[str, Check]) -> ASGIApp:
     app: ASGIApp = _with_service(GatewayCalls(api), service)
     app = Explorer(app, settings)
     app = Console(app)
-    app = MediaFiles(app, settings)
+    app = MediaFiles(app, settings, _explain_expected(service))
     app = ArchiveFiles(app, settings, database.clock)
     app = PrivateFiles(app, settings, database.clock)
     if service.standby is not None:
         checks = {"standby": _follows(service.standby), **checks}
     app = Health(app, settings, database, checks=checks, limiter=service.limiter)
     return Bypass(_with_service(api, service), app, whole_paths())
+
+
+def _explain_expected(service: Service) -> Explain:
+    """Whoever asks for a file of an incoming message before it is there is told to come back."""
+
+    def look(name: str) -> PlainResponse | None:
+        try:
+            with service.database.reading() as tx:
+                is_coming = is_expected(tx, name.rpartition("/")[2].partition(".")[0])
+        except DatabaseError as error:
+            return detail_response(*explain_database(error))
+        headers = {"Retry-After": RETRY_AFTER_SECONDS, "Cache-Control": "no-store"}
+        return detail_response(404, "The file is being fetched; try again.", headers) if is_coming else None
+
+    async def explain(name: str) -> PlainResponse | None:
+        return await service.pool.run(functools.partial(look, name), service.limiter)
+
+    return explain
 
 
 def _follows(standby: Standby) -> Check:

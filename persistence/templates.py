@@ -1,21 +1,31 @@
-"""Templates: texts that a gateway approved in advance, with their translations."""
+"""Templates: texts that a gateway approved in advance, with their translations. Workers read those of gateways that
+list them every few hours, and when it is asked for.
+"""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import delete, insert, select, update
 
+from channels.declaration import FoundTemplate
+from channels.types import TYPES
+from flows.languages import read_locale_tag
 from persistence.channels.channels import SEEN_REF, join_channels
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import ListSpec, reversible
 from persistence.records import Record, Related
+from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.names import check_name, name_key, require_id
 from persistence.stamps import stamped
 from persistence.tables.channels import channel
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, template, template_translation
 
-STATUSES = ("approved", "pending", "rejected", "unsupported_language", "unsupported_components")
+APPROVED = "approved"
+STATUSES = (APPROVED, "pending", "rejected", "unsupported_language", "unsupported_components")
 LOCALE = re.compile(r"([a-z]{3})(-[A-Z]{2})?\Z")
 VARIABLE = re.compile(r"\{\{\s*(\d+)\s*\}\}")
 
@@ -107,3 +117,118 @@ def _ensure_template(tx: Transaction, workspace_id: int, name: str) -> int:
         return template_id
     times = {"created_on": tx.now, "modified_on": stamped(tx, template, workspace_id)}
     return tx.insert(template, workspace_id=workspace_id, name=name, name_key=name_key(name), **times)
+
+
+READ_AGAIN_AFTER, TRY_AGAIN_AFTER = timedelta(hours=6), timedelta(hours=1)
+MOST_TEMPLATES, CONTENT_LENGTH, LANGUAGE_LENGTH = 2000, 8192, 16
+UNKNOWN_LOCALE = "und"
+GATEWAY_STATUSES = {"unsupported": "unsupported_components"}
+WAKE = "templates"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateReading:
+    """A channel whose templates are to be read; `config` is None if its settings cannot be decrypted."""
+
+    workspace_id: int
+    channel_id: int
+    channel_type: str
+    config: dict[str, Any] | None
+
+
+def ask_for_templates(tx: Transaction, workspace_id: int, channel_uuid: str) -> None:
+    """Has a worker read the templates of a channel now. Raises RecordMissing, Refused if its type has none."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
+    channel_type = tx.execute(select(channel.c.type).where(mine).with_for_update(key_share=True)).scalar_one_or_none()
+    if channel_type is None:
+        raise RecordMissing
+    if TYPES[channel_type].templates is None:
+        raise Refused("Channels of this type have no templates.")
+    tx.execute(update(channel).where(mine).values(templates_due_on=tx.now))
+    tx.wake(WAKE)
+
+
+def lease_reading(tx: Transaction) -> TemplateReading | None:
+    """The channel whose templates are due for longest; it is due again in an hour, whatever happens to this worker."""
+    rows = channel.c
+    due = select(rows.id).where(rows.templates_due_on <= tx.now, rows.is_active)
+    due = due.order_by(rows.templates_due_on, rows.id).limit(1).with_for_update(skip_locked=True, key_share=True)
+    taking = update(channel).where(rows.id == due.scalar_subquery()).values(templates_due_on=tx.now + TRY_AGAIN_AFTER)
+    found = tx.execute(taking.returning(rows.workspace_id, rows.id, rows.type, sealed_text(rows.config))).first()
+    if found is None:
+        return None
+    workspace_id, channel_id, channel_type, sealed = found
+    assert workspace_id is not None, "gateways are created in a workspace"
+    return TemplateReading(workspace_id, channel_id, channel_type, open_or_none(tx.dialect, rows.config, sealed))
+
+
+def note_failed_reading(tx: Transaction, reading: TemplateReading, reason: str) -> None:
+    """Says why the templates of a channel could not be read; what was read before stays."""
+    mine = (channel.c.workspace_id == reading.workspace_id) & (channel.c.id == reading.channel_id)
+    tx.execute(update(channel).where(mine).values(templates_error=reason))
+
+
+def store_reading(tx: Transaction, reading: TemplateReading, found: Sequence[FoundTemplate]) -> None:
+    """Makes the translations of a channel those that its gateway has: gone ones are deleted. A template without any
+    stays, because flows may name it. A constant number of statements if nothing has changed."""
+    mine = (channel.c.workspace_id == reading.workspace_id) & (channel.c.id == reading.channel_id)
+    held = tx.execute(select(channel.c.is_active).where(mine).with_for_update(key_share=True)).scalar_one_or_none()
+    if not held:
+        return
+    wanted = {key: row for each in found[:MOST_TEMPLATES] for key, row in [_read_found(each)] if row is not None}
+    rows = template_translation.c
+    theirs = (rows.workspace_id == reading.workspace_id) & (rows.channel_id == reading.channel_id)
+    columns = (rows.content, rows.variable_count, rows.status, rows.gateway_language)
+    joined = template.join(template_translation, rows.template_id == template.c.id)
+    known = {
+        (key, locale): (number, template_id, tuple(values))
+        for number, template_id, key, locale, *values in tx.execute(
+            select(rows.id, rows.template_id, template.c.name_key, rows.locale, *columns)
+            .select_from(joined)
+            .where(theirs, template.c.workspace_id == reading.workspace_id)
+        )
+    }
+    gone = {key: each for key, each in known.items() if key not in wanted}
+    for number, template_id, _ in gone.values():
+        tx.execute(delete(template_translation).where(theirs, rows.id == number))
+        _touch(tx, reading.workspace_id, template_id)
+    for key, (name, values) in wanted.items():
+        former = known.get(key)
+        if former is not None and former[2] == tuple(values[each.key] for each in columns):
+            continue
+        template_id = _ensure_template(tx, reading.workspace_id, name)
+        if former is not None:
+            tx.execute(update(template_translation).where(theirs, rows.id == former[0]).values(values))
+        else:
+            owners = {"workspace_id": reading.workspace_id, "channel_id": reading.channel_id}
+            tx.execute(insert(template_translation).values(template_id=template_id, **owners, **values))
+    tx.execute(update(channel).where(mine).values(templates_due_on=tx.now + READ_AGAIN_AFTER, templates_error=None))
+
+
+Key = tuple[str, str]
+
+
+def _read_found(found: FoundTemplate) -> tuple[Key, tuple[str, dict[str, Any]] | None]:
+    """The key of a translation, and the name and columns of it; None for one that cannot be kept."""
+    locale = read_locale_tag(found.language)
+    status = GATEWAY_STATUSES.get(found.status, found.status) if locale else "unsupported_language"
+    locale = locale or UNKNOWN_LOCALE
+    key = (name_key(found.name), locale)
+    is_too_long = len(found.name) > TEMPLATE_NAME_LENGTH or len(found.language) > LANGUAGE_LENGTH
+    if not found.name or not found.text.strip() or is_too_long or len(found.text) > CONTENT_LENGTH:
+        return key, None
+    values = {
+        "language": locale[:3],
+        "locale": locale,
+        "content": found.text,
+        "namespace": "",
+        "variable_count": found.variables,
+        "status": status,
+        "gateway_language": found.language,
+    }
+    return key, (found.name, values)
+
+
+def _touch(tx: Transaction, workspace_id: int, template_id: int) -> None:
+    mine = (template.c.workspace_id == workspace_id) & (template.c.id == template_id)
+    tx.execute(update(template).where(mine).values(modified_on=stamped(tx, template, workspace_id)))

@@ -43,7 +43,9 @@ from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.tokens import forget_windows, trim_answers
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
+from worker.channels.files import begin_files
 from worker.channels.sending import begin_sending
+from worker.channels.templates import begin_templates
 from worker.fairness import ListDue, begin_turns
 from worker.flows.incoming import begin_calls, begin_incoming
 from worker.flows.parked import begin_parked
@@ -330,6 +332,8 @@ JOBS = (
     Job("starts", begin_starts, every_seconds=2, threads=2),
     Job("sending", begin_sending, every_seconds=2),
     Job("webhooks", begin_webhooks, every_seconds=2),
+    Job("files", begin_files, every_seconds=10, threads=2),
+    Job("templates", begin_templates, every_seconds=60),
     Job("broadcasts", begin_broadcasts, every_seconds=2),
     Job("campaigns", begin_campaigns, every_seconds=5),
     Job("schedules", begin_schedules, every_seconds=5),

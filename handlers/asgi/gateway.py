@@ -7,11 +7,13 @@ import re
 from dataclasses import dataclass
 from functools import partial
 
+from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from channels.calls import Answer, BadSignature, Callback, Event, Unread
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
+from handlers.contract.resolver import stored_root
 from handlers.errors import explain_database
 from handlers.request import context_of
 from handlers.service import Service
@@ -71,7 +73,8 @@ class GatewayCalls:
                 page = admitted
             else:
                 callback = read_callback(scope, service, caller, await context.body.read())
-                call = partial(answer, service, caller, admitted, callback)
+                root = stored_root(service, HttpRequest(scope))
+                call = partial(answer, service, caller, admitted, callback, root)
                 workspace_id = admitted.source.workspace_id
                 page = await service.write_lanes.run(workspace_id, service.write_limiter, call)
         except (Refused, Unread) as error:
@@ -141,23 +144,23 @@ def public_root(scope: Scope, service: Service) -> str:
     return service.settings.base_url.rstrip("/") or f"{scope['scheme']}://{host}"
 
 
-def answer(service: Service, caller: Caller, gateway: Gateway, callback: Callback) -> PlainResponse:
-    """Reads a callback and carries out what it says; runs in a database thread. Raises Refused, BadSignature,
-    Unread."""
+def answer(service: Service, caller: Caller, gateway: Gateway, callback: Callback, root: str) -> PlainResponse:
+    """Reads a callback and carries out what it says; runs in a database thread. `root` begins the URLs of files. Raises
+    Refused, BadSignature, Unread."""
     events = TYPES[caller.channel_type].events
     if events is None:
         raise Refused("Channels of this type are not called.")
     heard = events(callback, gateway.config)
     try:
-        told = service.database.write(partial(record, caller, heard.events)) if heard.events else "Nothing to do."
+        told = service.database.write(partial(record, caller, heard.events, root)) if heard.events else "Nothing to do."
     except WrongSecret as error:  # the secret was changed in the meantime
         return _ask_for_secret(error)
     return json_response({"detail": told}) if heard.answer is None else _page(heard.answer)
 
 
-def record(caller: Caller, events: tuple[Event, ...], tx: Transaction) -> str:
+def record(caller: Caller, events: tuple[Event, ...], root: str, tx: Transaction) -> str:
     """Carries out what the gateway reports and returns the response text. Raises Refused, WrongSecret."""
-    return record_events(tx, caller.find(tx), events)
+    return record_events(tx, caller.find(tx), events, root)
 
 
 def _page(given: Answer) -> PlainResponse:

@@ -14,7 +14,7 @@ import logging
 import mimetypes
 import re
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate, parsedate_to_datetime
@@ -50,6 +50,8 @@ ONE_RANGE = re.compile(r"bytes=(?:[0-9]{1,15}-[0-9]{0,15}|-[0-9]{1,15})")
 """Other ranges get the whole file."""
 
 Result = TypeVar("Result")
+Explain = Callable[[str], Awaitable[PlainResponse | None]]
+"""What is to be said of a file that is not in the store; None if there is nothing to say."""
 
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 MEDIA = re.compile(rf"/media/({UUID}/{UUID}(?:\.[a-z0-9]{{1,8}})?)\Z")
@@ -81,13 +83,17 @@ class FileSender:
     headers: Mapping[str, str]
     _slots: anyio.CapacityLimiter | None = field(default=None)
 
-    async def send(self, name: str, media_type: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """The file as the response: whole, or the range that was asked for; 404 if there is none, 503 if the store
-        does not answer."""
+    async def send(
+        self, name: str, media_type: str, scope: Scope, receive: Receive, send: Send, explain: "Explain | None" = None
+    ) -> None:
+        """The file as the response: whole, or the range that was asked for; 404 if there is none, which `explain` may
+        know more about, 503 if the store does not answer."""
         try:
             response = await self._response(name, media_type, scope)
         except StoreUnavailable as error:
             response = unavailable_response(error)
+        if response is self.missing and explain is not None:
+            response = await explain(name) or self.missing
         if isinstance(response, PlainResponse):
             await response.send(send)
         else:
@@ -188,6 +194,7 @@ class StoredFiles(ABC):
     PREFIX: ClassVar[str]
     HEADERS: ClassVar[Mapping[str, str]]
     MISSING: ClassVar[str]
+    explain: Explain | None = None
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -205,7 +212,7 @@ class StoredFiles(ABC):
         if name is None:
             await self.sender.missing.send(send)
             return
-        await self.sender.send(name, self.media_type_of(name), scope, receive, send)
+        await self.sender.send(name, self.media_type_of(name), scope, receive, send, self.explain)
 
     @abstractmethod
     def find(self, path: str, query_string: bytes) -> str | None:
@@ -228,6 +235,10 @@ class MediaFiles(StoredFiles):
         "Cross-Origin-Resource-Policy": "cross-origin",
         "X-Content-Type-Options": "nosniff",
     }
+
+    def __init__(self, app: ASGIApp, settings: Settings, explain: Explain | None = None) -> None:
+        super().__init__(app, settings)
+        self.explain = explain
 
     def find(self, path: str, query_string: bytes) -> str | None:
         found = MEDIA.match(path)

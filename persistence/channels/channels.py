@@ -29,7 +29,7 @@ from sqlalchemy import (
     update,
 )
 
-from channels.types import GATEWAYS, RELAYERS
+from channels.types import GATEWAYS, RELAYERS, TYPES
 from persistence.changes import note_changed
 from persistence.channels.event_form import CHANNEL_EVENTS, EventChannel
 from persistence.database import Transaction
@@ -202,6 +202,9 @@ def create_gateway(tx: Transaction, workspace_id: int, channel_type: str, **valu
     own calls), config (by the type's settings) and messages_per_second, by column name.
     """
     uuid = new_uuid()
+    if TYPES[channel_type].templates is not None:
+        values["templates_due_on"] = tx.now
+        tx.wake("templates")
     channel_id = insert_channel(tx, channel_type, uuid=uuid, workspace_id=workspace_id, **values)
     note_changed(tx, channel, workspace_id, [channel_id])
     return uuid

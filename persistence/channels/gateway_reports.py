@@ -22,6 +22,7 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.groups.groups import leave_all_groups
+from persistence.media.incoming import expect_files, plan_files
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, DeliveryReport, believe, clean_text
@@ -85,14 +86,14 @@ def _select_gateway(uuid: str, channel_type: str) -> Executable:
 _IS_ACTIVE = contact.c.status == literal(ACTIVE)
 
 
-def record_events(tx: Transaction, gateway: Gateway, events: Sequence[calls.Event]) -> str:
+def record_events(tx: Transaction, gateway: Gateway, events: Sequence[calls.Event], root: str = "") -> str:
     """Carries out what a gateway reports; returns what became of it. What cannot be carried out does not keep the rest
-    from it. Raises Refused if all is like that.
+    from it. Files get URLs below `root`, that of the service. Raises Refused if all is like that.
     """
     told, refused = list[str](), list[str]()
     for event in events:
         try:
-            told.append(_record(tx, gateway, event))
+            told.append(_record(tx, gateway, event, root))
         except Refused as error:
             refused.append(str(error))
     if refused and not told:
@@ -100,10 +101,10 @@ def record_events(tx: Transaction, gateway: Gateway, events: Sequence[calls.Even
     return " ".join([*told, *refused]) or "There was nothing to do."
 
 
-def _record(tx: Transaction, gateway: Gateway, event: calls.Event) -> str:
+def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str) -> str:
     match event:
         case calls.Received():
-            message_id = receive_message(tx, gateway, event)
+            message_id = receive_message(tx, gateway, event, root)
             dropped = "The message was dropped: its sender is blocked."
             return dropped if message_id is None else f"Message {message_id}"
         case calls.Status():
@@ -117,7 +118,7 @@ def _record(tx: Transaction, gateway: Gateway, event: calls.Event) -> str:
             return "Nothing is done about calls."
 
 
-def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received) -> int | None:
+def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received, root: str = "") -> int | None:
     """Store an incoming message, whatever its sender; returns its id, or None if its sender is blocked."""
     urn = _sender(gateway, report.sender)
     text = clean_text(report.text)[:TEXT_LENGTH]
@@ -130,8 +131,12 @@ def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received) -
     owner = find_senders(tx, gateway.source, [urn])[urn.identity]
     if owner.status == BLOCKED:
         return None
-    received = Received(owner, text, believe(report.sent_on, tx.now) or tx.now, name)
-    return announce_received(tx, gateway.source, [received])[name]
+    files = plan_files(tx, gateway.source.workspace_id, root, report.attachments)
+    attachments = tuple(each.attachment for each in files)
+    received = Received(owner, text, believe(report.sent_on, tx.now) or tx.now, name, attachments)
+    message_id = announce_received(tx, gateway.source, [received])[name]
+    expect_files(tx, gateway.source.workspace_id, message_id, files)
+    return message_id
 
 
 def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:

@@ -22,7 +22,7 @@ from persistence.database import Database, Transaction
 from persistence.errors import LimitReached, NothingFound
 from persistence.sql.columns import is_uuid, split
 from persistence.tables.data_jobs import contact_import
-from persistence.tables.messages import media, media_usage, message
+from persistence.tables.messages import incoming_file, media, media_usage, message
 from relayboard.base.private_files import make_folder, open_new
 from relayboard.base.settings import SettingError, Settings
 
@@ -302,8 +302,11 @@ def named_in(attachments: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def note_former_owners(tx: Transaction, workspace_id: int, which: ColumnElement[bool]) -> None:
-    """Keeps with files whose they were, before the messages that name them are emptied."""
-    rows = message.c
+    """Keeps with files whose they were, before the messages that name them are emptied; those that are still at the
+    provider are not fetched any more."""
+    rows, waiting = message.c, incoming_file.c
+    emptied = select(rows.id).where(rows.workspace_id == workspace_id, which)
+    tx.execute(delete(incoming_file).where(waiting.workspace_id == workspace_id, waiting.message_id.in_(emptied)))
     named = rows.workspace_id == workspace_id, which, cast(rows.attachments, Text) != "[]"
     owners: dict[int, set[str]] = {}
     for contact_id, attachments in tx.execute(select(rows.contact_id, rows.attachments).where(*named)):

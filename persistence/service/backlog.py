@@ -15,6 +15,7 @@ from persistence.channels.channels import IS_REFUSED, IS_RELAYER, LOST_AFTER
 from persistence.data_jobs import TABLES as DATA_JOBS
 from persistence.data_jobs import is_due
 from persistence.database import Transaction
+from persistence.media.incoming import IS_EXPECTED
 from persistence.sessions.parking import IS_WAITING
 from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
@@ -40,6 +41,7 @@ from persistence.tables.messages import (
     QUEUED,
     broadcast,
     gateway_send,
+    incoming_file,
     message,
 )
 
@@ -162,6 +164,14 @@ _QUEUES = (
         IS_UNFIRED,
         (campaign_fire.c.due_on,),
         campaign_fire.c.due_on,
+    ),
+    _Queue(
+        "files",
+        incoming_file.c.workspace_id,
+        incoming_file.c.created_on,
+        IS_EXPECTED,
+        (incoming_file.c.leased_until,),
+        incoming_file.c.leased_until,
     ),
     _Queue("webhooks", delivery.c.workspace_id, delivery.c.created_on, _IS_PENDING_DELIVERY, _BY_RECEIVER[1:]),
 )

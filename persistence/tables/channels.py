@@ -133,6 +133,8 @@ class ChannelColumns(UuidColumns):
     webhook_rotated_on: Named[datetime | None] = Column(UtcDateTime)
     refused_on: Named[datetime | None] = Column(UtcDateTime)
     refused_reason: Named[str | None] = Column(String(16))
+    templates_due_on: Named[datetime | None] = Column(UtcDateTime)
+    templates_error: Named[str | None] = Column(Text)
 
 
 channel = numbered_table(
@@ -144,6 +146,7 @@ channel = numbered_table(
     partial_index("uq_channel_device", "device_uuid", where="is_active AND parted_from_id IS NULL", unique=True),
     Index("ix_channel_device", "device_uuid"),
     Index("ix_channel_parted_from", "parted_from_id"),
+    partial_index("ix_channel_templates", "templates_due_on", "id", where="templates_due_on IS NOT NULL"),
     info=policy(
         TRIMMED,
         audited=Audited(
@@ -162,7 +165,8 @@ channel = numbered_table(
 `persistence.relayers`). Push tokens are sealed because they let a phone register again; `config` contains how a
 gateway is called, with its credentials. The `secret` of a gateway authenticates the gateway's own calls; for a day
 after a rotation the previous one is accepted too. `down_since` is when others began to be used instead of it, because
-it failed for long; a gateway has had so many `failures` in a row since `failing_since`."""
+it failed for long; a gateway has had so many `failures` in a row since `failing_since`. `templates_due_on` is when a
+worker reads the gateway's templates next, if it has any, and `templates_error` why it could not."""
 
 
 class GatewayCallColumns(OwnedColumns):

@@ -79,6 +79,7 @@ class BroadcastColumns(RecordColumns):
     attachments: Named[Any] = Column(Json, nullable=False)
     files: Named[Any] = Column(Json, nullable=False)
     quick_replies: Named[Any] = Column(Json, nullable=False)
+    template: Named[Any] = Column(Json, nullable=True)
     base_language: Named[str] = Column(String(3))
     is_evaluated: Named[bool] = Column(Boolean, default=False)
     channel_id: Named[int | None] = Column(Integer, ForeignKey("channel.id"))
@@ -232,6 +233,36 @@ media = numbered_table(
 """`former_contact_id` is a contact of whom a deleted message named the file last."""
 
 
+class IncomingFileColumns(RecordColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    contact_id: Named[int] = Column(BigId, ForeignKey("contact.id"))
+    message_id: Named[int] = Column(Integer, ForeignKey("message.id", ondelete="CASCADE"))
+    content_type: Named[str] = Column(String(255))
+    reference: Named[str] = Column(Text)
+    url: Named[str] = Column(Text)
+    is_stored: Named[bool] = Column(Boolean, default=False)
+    attempts: Named[int] = Column(Integer, default=0)
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+incoming_file = numbered_table(
+    "incoming_file",
+    IncomingFileColumns,
+    Index("ix_incoming_file_due", "workspace_id", "leased_until"),
+    Index("ix_incoming_file_contact", "contact_id"),
+    Index("ix_incoming_file_message", "message_id"),
+    info=policy(
+        "an hour, or until the file is fetched",
+        erased="deleted",
+        merged="moved",
+        is_carried=False,
+    ),
+)
+"""A file of an incoming message that is still at the provider. Its `uuid` and `url` are those that it has in the media
+store when it `is_stored`; `reference` is the provider's name for it. A lease lasts until the next attempt."""
+
+
 class MediaUsageColumns(TypedColumns):
     workspace_id: Named[int] = Column(Integer, ForeignKey("workspace.id"), primary_key=True)
     bytes: Named[int] = Column(BigInteger)
@@ -258,6 +289,7 @@ class MessageColumns(RecordColumns):
     text: Named[str] = Column(Text, default="")
     attachments: Named[Any] = Column(Json, nullable=False)
     quick_replies: Named[Any] = Column(Json, nullable=False)
+    template: Named[Any] = Column(Json, nullable=True)
     external_id: Named[str | None] = Column(String(255))
     failed_reason: Named[str | None] = Column(String(16))
     error_count: Named[int] = Column(Integer, default=0)
@@ -398,6 +430,7 @@ class TemplateTranslationColumns(OwnedColumns):
     namespace: Named[str] = Column(String(128), default="")
     variable_count: Named[int] = Column(Integer)
     status: Named[str] = Column(String(24))
+    gateway_language: Named[str] = Column(String(16), default="", server_default="")
 
 
 template_translation = numbered_table(
@@ -406,7 +439,8 @@ template_translation = numbered_table(
     Index("uq_template_translation", "template_id", "channel_id", "locale", "workspace_id", unique=True),
     info=policy(SET_UP),
 )
-"""`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`. `content` has variables `{{1}}`, `{{2}}`."""
+"""`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`; `gateway_language` is what the gateway calls
+it, if workers read its templates there. `content` has variables `{{1}}`, `{{2}}`."""
 
 
 def _listed(*statuses: str) -> ColumnElement[bool]:

@@ -93,9 +93,7 @@ def describe_call(
     seconds: float,
 ) -> GatewayCall:
     """The call as it is kept. What the gateway's settings hold that may be a secret is hidden wherever it appears."""
-    hide = _hider(send)
-    body = None if request.body is None else hide_in_text(hide(_read(request.body)))[:BODY_LENGTH]
-    answer = None if response is None else hide_in_text(hide(_read(response.body[:ANSWER_BYTES])))
+    said = None if response is None else (response.status, response.body)
     return GatewayCall(
         workspace_id=send.workspace_id,
         channel_id=send.channel_id,
@@ -103,15 +101,25 @@ def describe_call(
         message_id=send.message_id,
         part=send.part,
         outcome=outcome,
-        method=request.method,
-        url=SECRET_SEGMENT.sub(HIDDEN, _hide_in_query(hide(request.url)))[:URL_LENGTH],
-        headers={name: HIDDEN if is_secret_name(name) else hide(value) for name, value in request.headers.items()},
-        body=body,
-        status=None if response is None else response.status,
-        answer=answer,
-        error=None if error is None else hide(error),
         duration_ms=round(seconds * 1000),
+        **describe_request(send.channel_type, send.config or {}, request, said, error),
     )
+
+
+def describe_request(
+    channel_type: str, config: Config, request: Request, said: tuple[int, bytes] | None, error: str | None
+) -> dict[str, Any]:
+    """The parts of a GatewayCall that tell a request and what was said to it, the status and the body."""
+    hide = _hider(channel_type, config)
+    return {
+        "method": request.method,
+        "url": SECRET_SEGMENT.sub(HIDDEN, _hide_in_query(hide(request.url)))[:URL_LENGTH],
+        "headers": {name: HIDDEN if is_secret_name(name) else hide(each) for name, each in request.headers.items()},
+        "body": None if request.body is None else hide_in_text(hide(_read(request.body)))[:BODY_LENGTH],
+        "status": None if said is None else said[0],
+        "answer": None if said is None else hide_in_text(hide(_read(said[1][:ANSWER_BYTES]))),
+        "error": None if error is None else hide(error),
+    }
 
 
 def outcome_of(*, is_accepted: bool, is_answered: bool) -> str:
@@ -150,8 +158,8 @@ def _hide_value(pair: str) -> str:
     return f"{name}={HIDDEN}" if mark and is_secret_name(name) else pair
 
 
-def _hider(send: GatewaySend) -> Callable[[str], str]:
-    secrets = _list_secrets(send.channel_type, send.config or {})
+def _hider(channel_type: str, config: Config) -> Callable[[str], str]:
+    secrets = _list_secrets(channel_type, config)
     forms = {form for each in secrets for form in (each, quote(each, safe=""), quote_plus(each))}
     if not forms:
         return lambda text: text

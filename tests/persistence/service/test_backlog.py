@@ -290,6 +290,6 @@ def test_a_channel_that_was_released_has_no_queue(database, workspace, clock):
 
 def test_every_job_that_works_off_rows_tells_what_waits(database):
     """Those that are not told of look at all there is from time to time, or are told by channel."""
-    steady = {"alarms", "expiry", "statistics", "learning", "archives", "trimming"}
+    steady = {"alarms", "expiry", "statistics", "learning", "archives", "trimming", "templates"}
 
     assert {job.kind for job in JOBS} == {*read(database).kinds, *steady, "sending"}
