@@ -11,6 +11,7 @@ from typing import TypeVar
 import pyotp
 from sqlalchemy import delete, select, update
 
+from flows.typed import plain
 from persistence.accounts.accounts import (
     CODE,
     LINK_AGE,
@@ -62,7 +63,7 @@ FRESH = timedelta(minutes=15)
 
 STEP_SECONDS = 30
 STEPS_BESIDE = 1
-RECOVERY_CODES = 10
+RECOVERY_CODES, RECOVERY_HALF = 10, 5
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 """Without letters and digits that look alike."""
 
@@ -322,11 +323,17 @@ def accepted_step(secret: str, code: str, now: datetime, last_step: int | None) 
 
 def make_recovery_codes() -> list[str]:
     """Codes like `k7wqm-3xd9p` (50 bits each)."""
-    return [f"{_letters(5)}-{_letters(5)}" for _ in range(RECOVERY_CODES)]
+    return [f"{_letters(RECOVERY_HALF)}-{_letters(RECOVERY_HALF)}" for _ in range(RECOVERY_CODES)]
 
 
 def hash_recovery_code(code: str, secret_key: str) -> str:
-    return keyed_hash("".join(code.lower().split()), secret_key)
+    typed = _typed(code)
+    return keyed_hash(f"{typed[:RECOVERY_HALF]}-{typed[RECOVERY_HALF:]}", secret_key)
+
+
+def _typed(code: str) -> str:
+    """A code as people type it: in groups or not, in any case, with what keyboards and copying add."""
+    return "".join(each for each in plain(code).lower() if each.isalnum())
 
 
 def without_code(hashes: Sequence[str], code: str, secret_keys: Sequence[str]) -> list[str] | None:
@@ -344,8 +351,8 @@ def takes_code(tx: Transaction, user_id: int, code: str | None, secret_keys: Seq
     row = tx.execute(select(*columns).where(mine).with_for_update()).first()
     if row is None or row.totp_confirmed_on is None:
         return True
-    given = "" if code is None else code.strip()
-    step = accepted_step(row.totp_secret, given.replace(" ", ""), tx.now, row.totp_step)
+    given = code or ""
+    step = accepted_step(row.totp_secret, _typed(given), tx.now, row.totp_step)
     if step is not None:
         tx.execute(update(account).where(mine).values(totp_step=step))
         return True
@@ -396,7 +403,7 @@ def confirm(door: Door, user_id: int, code: str) -> list[str]:
         row = tx.execute(select(*columns).where(account.c.user_id == user_id).with_for_update()).first()
         if row is None or row.totp_secret is None or row.totp_confirmed_on is not None:
             raise Refused("There is nothing to confirm: set two-factor authentication up first.")
-        step = accepted_step(row.totp_secret, code.replace(" ", ""), tx.now, None)
+        step = accepted_step(row.totp_secret, _typed(code), tx.now, None)
         if step is None:
             raise InvalidInput.on("code", WRONG_CODE)
         mine = update(account).where(account.c.user_id == user_id)

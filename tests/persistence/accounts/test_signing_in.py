@@ -112,6 +112,11 @@ def test_secrets_are_random_and_apps_can_read_them() -> None:
     assert parse_qs(parts.query) == {"secret": [secret], "issuer": ["Relayboard"]}
 
 
+@pytest.mark.parametrize("typed", ["K7WQM-3XD9P", "k7wqm 3xd9p", "k7wqm\u20113xd9p", "k7wqm3xd9p\u00a0"])
+def test_a_recovery_code_is_known_however_people_type_it(typed: str) -> None:
+    assert without_code([hash_recovery_code("k7wqm-3xd9p", "a key")], typed, ["a key"]) == []
+
+
 def test_a_recovery_code_is_used_up_also_with_a_former_secret_key() -> None:
     one, other, *_ = codes = make_recovery_codes()
     hashes = [hash_recovery_code(each, "a former secret key") for each in codes]

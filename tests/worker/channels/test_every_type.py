@@ -1,0 +1,251 @@
+"""What holds for every channel type whose provider is called by HTTP, over the real service: API and worker process,
+both databases, and a local server that plays all providers. What a provider says and hears is in the section `play` of
+the type's `cases.yaml`: a new type needs only that.
+
+In its texts {provider} stands for the URL of the provider's API, {callback} for the channel's callback URL, {to} and
+{digits} for the person's address with and without a plus, {text} for a text, {id} for the provider's id of a message,
+{message} and {uuid} for ours.
+"""
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from sqlalchemy import select, update
+
+from channels import calls
+from channels.signatures import hmac_base64, hmac_hex
+from channels.types import GATEWAYS, TYPES
+from flows.urns import Urn
+from persistence.channels.channels import create_gateway
+from persistence.channels.settings import callback_path
+from persistence.contacts.urns import ensure_owners
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.tables.channels import channel, gateway_call
+from persistence.tables.messages import INCOMING, gateway_send, message
+from testbed.gateways import states_of
+from testbed.kept_databases import KeptDatabases
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import RunningService, forked_service, wait_until
+from tests.channels.test_cases import FILES, Case, body_of
+from tests.channels.test_signatures import token_of
+from tests.worker.receivers import Received, Receiver, Reply, receiving
+
+BASE = "https://relayboard.example.org"
+SECRET = "secret-of-the-channel-in-tests"
+PICTURE = b"\xff\xd8\xff\xe0 a picture"
+DOWN: Case = {"status": 503, "text": "Service Unavailable"}
+ATTEMPTS = 3
+PLAYED = [name for name in GATEWAYS if TYPES[name].transport == "http"]
+NUMBERS = count(1)
+
+
+def have(part: str) -> list[str]:
+    return [name for name in PLAYED if part in FILES[name]["play"]]
+
+
+class Account:
+    """A channel of a type, and its account at the provider, whose server answers what `answer` says."""
+
+    def __init__(self, service: RunningService, server: Receiver, name: str) -> None:
+        self.service, self.name, self.play = service, name, FILES[name]["play"]
+        number = next(NUMBERS)
+        self.key = f"{name}-{number}"
+        self.to = self.play["to"].replace("{n}", f"{number:04}")
+        self.provider = f"http://127.0.0.1:{server.port}/{self.key}"
+        self.received: list[Received] = []
+        self.answer: Case = self.play["takes"]
+        self.released = threading.Event()
+        self.released.set()
+        self.scheme = self.play.get("scheme", "tel")
+        own = {"api_url": "{provider}"} if any(each.name == "api_url" for each in TYPES[name].settings) else {}
+        self.settings = self.fill(FILES[name].get("settings", {}) | own | self.play.get("settings", {}))
+        with service.database.writing() as tx:
+            values = {"name": self.key, "address": self.play["address"], "country": "RW", "schemes": [self.scheme]}
+            made = create_gateway(tx, service.workspace.id, name, **values, config=self.settings, secret=SECRET)
+            self.id = tx.execute(select(channel.c.id).where(channel.c.uuid == made)).scalar_one()
+        self.path = callback_path(name, made, SECRET)
+
+    def fill(self, value: Any, **words: object) -> Any:
+        """What a play says, with what the words in braces stand for."""
+        if isinstance(value, dict):
+            return {name: self.fill(each, **words) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self.fill(each, **words) for each in value]
+        if isinstance(value, str):
+            known = {"provider": self.provider, "callback": BASE + getattr(self, "path", ""), **words}
+            known |= {"to": self.to, "digits": self.to.lstrip("+")}
+            for name, each in known.items():
+                value = value.replace(f"{{{name}}}", str(each))
+        return value
+
+    def respond(self, request: Received) -> Reply:
+        """As the provider: to the steps before a file and for the file itself, and otherwise to a message."""
+        path = request.path.removeprefix(f"/{self.key}")
+        step = self.play.get("steps", {}).get(path.partition("?")[0])
+        if step is not None:
+            return self._reply(step)
+        if "/file" in path:
+            return Reply(200, PICTURE, {"Content-Type": "image/jpeg"})
+        self.received.append(request)
+        self.released.wait(PATIENCE_SECONDS)
+        return self._reply(self.answer, id=f"{self.key}-{len(self.received)}")
+
+    def _reply(self, given: Case, **words: object) -> Reply:
+        filled = self.fill(given, **words)
+        return Reply(filled.get("status", 200), body_of(filled), filled.get("headers", {}))
+
+    def send(self, text: str) -> int:
+        """Queues a message to the person of the play; its id."""
+        urn = Urn(self.scheme, self.to)
+        with self.service.database.writing() as tx:
+            owner = ensure_owners(tx, self.service.workspace.id, [urn])[urn.identity]
+            drafts = [Draft(owner.contact_id, text)]
+            return create_outgoing(tx, self.service.workspace.id, drafts, channel_id=self.id)[0]
+
+    def call(self, part: str, *, secret: str = SECRET, is_signed: bool = True, **words: object) -> requests.Response:
+        """As the provider: calls the service with what the play has under this name."""
+        given = self.fill(self.play[part], **words)
+        path = self.path.replace(SECRET, secret) + (f"{given['action']}/" if given.get("action") else "")
+        body, kinds = body_of(given), {"json": calls.JSON_TYPE, "form": calls.FORM_TYPE}
+        headers = {"Content-Type": next(kind for form, kind in kinds.items() if form in given)}
+        signature = self._sign(BASE + path, body, given.get("form", {})) if "signature" in self.play else {}
+        headers |= {name: value if is_signed else value[:-1] + "#" for name, value in signature.items()}
+        return requests.post(self.service.url + path, data=body, headers=headers, timeout=PATIENCE_SECONDS)
+
+    def _sign(self, url: str, body: bytes, form: Mapping[str, str]) -> dict[str, str]:
+        rule = self.play["signature"]
+        if "value" in rule:
+            return {rule["header"]: rule["value"]}
+        secret = str(self.settings[rule["secret"]]) if rule["secret"] else SECRET
+        if rule.get("of") == "hash in a token":
+            claims = {"iat": int(datetime.now(UTC).timestamp()), "payload_hash": sha256(body).hexdigest()}
+            made = token_of(claims, secret)
+        else:
+            in_order = "".join(name + value for name, value in sorted(form.items()))
+            known = {"body": body, "url and form": (url + in_order).encode()}
+            of = rule.get("of", "body")
+            made = (hmac_base64 if rule.get("as") == "base64" else hmac_hex)(
+                secret, known.get(of, of.encode()), rule.get("digest", "sha256")
+            )
+        return {rule["header"]: rule.get("before", "") + made}
+
+    def stored(self) -> list[Any]:
+        """The incoming messages of the channel: urn, text, attachments."""
+        columns = (message.c.urn, message.c.text, message.c.attachments)
+        mine = (message.c.channel_id == self.id) & (message.c.direction == INCOMING)
+        with self.service.database.reading() as tx:
+            return [tuple(row) for row in tx.execute(select(*columns).where(mine).order_by(message.c.id))]
+
+
+class World:
+    """A service and the server of all providers."""
+
+    def __init__(self, service: RunningService, server: Receiver) -> None:
+        self.service, self.server = service, server
+        self.accounts: dict[str, Account] = {}
+        server.respond = lambda request: self.accounts[request.path.split("/")[1]].respond(request)
+
+    def open(self, names: Sequence[str]) -> list[Account]:
+        """A new channel of each of these types."""
+        made = [Account(self.service, self.server, name) for name in names]
+        self.accounts |= {each.key: each for each in made}
+        return made
+
+    def states(self, sent: Mapping[str, int]) -> dict[str, Any]:
+        return dict(zip(sent, states_of(self.service.database, list(sent.values())), strict=True))
+
+    def wait_for(self, sent: Mapping[str, int], *states: tuple[str, str | None]) -> None:
+        """Until the message of each type has one of these states."""
+        try:
+            wait_until(lambda: set(self.states(sent).values()) <= set(states), f"messages to be {states}")
+        except AssertionError as error:
+            others = {name: each for name, each in self.states(sent).items() if each not in states}
+            raise AssertionError(f"{error}: {others}") from error
+
+    def let_pauses_pass(self) -> None:
+        """What waits for its next attempt is due."""
+        with self.service.database.writing() as tx:
+            tx.execute(update(gateway_send).values(due_on=gateway_send.c.created_on))
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, sqlite_template: Path
+) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("every_type")
+    if request.param == "sqlite":
+        path = folder / "relayboard.db"
+        path.write_bytes(sqlite_template.read_bytes())
+        with receiving() as server, forked_service(f"sqlite:///{path}", folder, BASE_URL=BASE) as service:
+            yield World(service, server)
+        return
+    kept: KeptDatabases = request.getfixturevalue("kept_databases")
+    with kept.lend() as url, receiving() as server, forked_service(url, folder, BASE_URL=BASE) as service:
+        yield World(service, server)
+
+
+def test_every_type_has_a_play() -> None:
+    assert [name for name in PLAYED if "play" not in FILES[name]] == []
+
+
+def test_two_messages_with_the_same_text_are_two(world: World) -> None:
+    accounts = world.open([name for name in PLAYED if "{id}" in str(FILES[name]["play"]["received"])])
+
+    for account in accounts:
+        for id_ in ("in-1", "in-2"):
+            account.call("received", id=id_, text="Yes")
+
+    assert {each.name: len(each.stored()) for each in accounts} == {each.name: 2 for each in accounts}
+
+
+def test_what_is_signed_wrong_is_refused_and_not_stored(world: World) -> None:
+    signed = world.open(have("signature"))
+    accounts = [*signed, *world.open(PLAYED)]
+
+    answers = {each.name: each.call("received", is_signed=False, id="in-1", text="Hi").status_code for each in signed}
+    assert answers == {each.name: 403 for each in signed}
+    guessed = {each.name: each.call("received", secret="x" * 30, id="in-1", text="Hi").status_code for each in accounts}
+    assert guessed == dict.fromkeys(PLAYED, 401)
+
+    assert {each.name: each.stored() for each in accounts} == {name: [] for name in PLAYED}
+
+
+def test_a_provider_that_is_down_is_asked_again_and_then_the_message_fails_with_its_reason(world: World) -> None:
+    accounts = world.open(PLAYED)
+    for account in accounts:
+        account.answer = DOWN
+    sent = {each.name: each.send("Good morning") for each in accounts}
+
+    for attempt in range(1, ATTEMPTS + 1):
+        wait_until(lambda n=attempt: all(len(each.received) == n for each in accounts), "the next attempt")  # type: ignore[misc]
+        world.wait_for(sent, ("errored", None) if attempt < ATTEMPTS else ("failed", "gateway_failed"))
+        world.let_pauses_pass()
+
+    rows = gateway_call.c
+    with world.service.database.reading() as tx:
+        for account in accounts:
+            kept = tx.execute(select(rows.outcome, rows.status, rows.answer).where(rows.channel_id == account.id))
+            assert kept.tuples().all() == [("refused", 503, DOWN["text"])] * ATTEMPTS
+
+
+def test_a_slow_provider_holds_up_no_other_channel(world: World) -> None:
+    slow, quick = world.open(PLAYED), world.open(PLAYED)
+    for account in slow:
+        account.released.clear()
+    held = {each.name: each.send("Good morning") for each in slow}
+    wait_until(lambda: all(each.received for each in slow), "the slow ones to be asked")
+
+    sent = {each.name: each.send("Good evening") for each in quick}
+    world.wait_for(sent, ("wired", None))
+
+    assert set(world.states(held).values()) == {("queued", None)}
+    for account in slow:
+        account.released.set()
+    world.wait_for(held, ("wired", None))
