@@ -23,6 +23,7 @@ from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.response_check import ResponseCheck
 from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, ArchiveFiles, Explain, MediaFiles, PrivateFiles
 from handlers.asgi.uploads import UploadPlaces
+from handlers.asgi.webchat import WebChat
 from handlers.contract.operations import load_contract, whole_paths
 from handlers.contract.resolver import HandlerResolver
 from handlers.contract.routing import SECURITY, Endpoints, middlewares, trusted_documents
@@ -50,6 +51,7 @@ from handlers.token_notes import TokenNotes
 from openapi.bundle import GENERATIONS, Document, bundle, parameters
 from persistence.accounts.passwords import Passwords
 from persistence.accounts.signing_in import TooManyAttempts
+from persistence.channels.visitors import read_visitor_changes
 from persistence.database import Database, Wake, open_serving_database
 from persistence.errors import DatabaseError, LostRace, RuleBroken
 from persistence.media.incoming import is_expected
@@ -108,10 +110,18 @@ def create_app(
         most_of_workspace=settings.max_workspace_streams,
         seconds=settings.stream_seconds,
     )
+    visitors = Listeners(
+        database,
+        most=max(1, settings.max_connections // 4),
+        most_of_workspace=settings.max_workspace_visitors,
+        seconds=settings.stream_seconds,
+        read=read_visitor_changes,
+    )
     most_held = settings.max_connections // SHARE_OF_CONNECTIONS
     held_syncs = HeldSyncs(database, pool, most=most_held, seconds=settings.sync_hold_seconds)
     if stopping is not None:
         stopping.add(listeners.stop)
+        stopping.add(visitors.stop)
         stopping.add(held_syncs.stop)
     service = Service(
         settings,
@@ -126,6 +136,7 @@ def create_app(
         ReadLanes(threads, pool),
         WriteLanes(threads, pool),
         listeners,
+        visitors,
         held_syncs,
         passwords or Passwords(),
         open_standby(settings, database, connections_kept),
@@ -139,7 +150,7 @@ def create_app(
 def _route(service: Service, checks: Mapping[str, Check]) -> ASGIApp:
     """The API, and the layers of pages, which requests for whole paths of the contract pass by."""
     settings, database, api = service.settings, service.database, _connexion_app()
-    app: ASGIApp = _with_service(GatewayCalls(api), service)
+    app: ASGIApp = _with_service(WebChat(GatewayCalls(api)), service)
     app = Explorer(app, settings)
     app = Console(app)
     app = MediaFiles(app, settings, _explain_expected(service))

@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 
 from handlers.asgi.plain_responses import Refusal
-from persistence.database import Database
+from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError
 from persistence.sql.columns import time_text
 from persistence.stream import Change, read_changes, read_clocks
@@ -60,11 +60,20 @@ class _Room:
 
 class Listeners:
     """The listeners of a process: at most `most`, and at most `most_of_workspace` of one workspace. A stream ends after
-    `seconds`, so that a client whose access ended is refused when it comes again.
+    `seconds`, so that a client whose access ended is refused when it comes again. `read` reads the changes, as
+    `persistence.stream.read_changes` does.
     """
 
-    def __init__(self, database: Database, *, most: int, most_of_workspace: int, seconds: float) -> None:
-        self._database = database
+    def __init__(
+        self,
+        database: Database,
+        *,
+        most: int,
+        most_of_workspace: int,
+        seconds: float,
+        read: Callable[[Transaction, Workspace, datetime, datetime, int], list[Change] | None] = read_changes,
+    ) -> None:
+        self._database, self._read_from = database, read
         self._most, self._most_of_workspace, self._seconds = most, most_of_workspace, seconds
         self._rooms: dict[int, _Room] = {}
         self._looking: asyncio.Task[None] | None = None
@@ -94,7 +103,7 @@ class Listeners:
         room = self._enter(workspace)
         try:
             clock = await self._current(room)
-            position = _read_id(last_id, clock) if last_id is not None else clock
+            position = read_position(last_id, clock) if last_id is not None else clock
             yield f"retry: {RETRY_MILLISECONDS}\n\n".encode()
             if position is None:
                 yield _event("reset", clock)
@@ -166,7 +175,7 @@ class Listeners:
 
     def _read_changes(self, workspace: Workspace, after: datetime, upto: datetime) -> list[Change] | None:
         with self._database.reading() as tx:
-            return read_changes(tx, workspace, after, upto, MOST_CHANGES)
+            return self._read_from(tx, workspace, after, upto, MOST_CHANGES)
 
     async def _run(self, work: Callable[[], Result]) -> Result:
         """Runs work in the one thread of the listeners."""
@@ -186,7 +195,7 @@ async def _is_woken(room: _Room, position: datetime, seconds: float) -> bool:
     return False
 
 
-def _read_id(text: str, clock: datetime) -> datetime | None:
+def read_position(text: str, clock: datetime) -> datetime | None:
     """The time in the id of an event; None if it is not one, or too old, or after the clock."""
     try:
         moment = datetime.fromisoformat(text)

@@ -44,6 +44,7 @@ class Service:
     lanes: ReadLanes
     write_lanes: WriteLanes
     listeners: Listeners
+    visitors: Listeners
     held_syncs: HeldSyncs
     passwords: Passwords
     standby: Standby | None = None

@@ -137,7 +137,7 @@ class Bypass:
 
 
 def _file(name: str) -> File:
-    return _both(contents()[name], TYPES[Path(name).suffix], {**SAFE, "Cache-Control": IMMUTABLE})
+    return packed(contents()[name], TYPES[Path(name).suffix], {**SAFE, "Cache-Control": IMMUTABLE})
 
 
 def _page(name: str) -> File:
@@ -145,13 +145,14 @@ def _page(name: str) -> File:
     modules = "\n".join(f'<link rel="modulepreload" href="{{files}}/{each}">' for each in imported(*FIRST))
     text = text.replace("{modules}", modules)
     body = text.replace("{files}", f"{PREFIX.removeprefix('/')}{tree_version()}").encode()
-    return _both(body, "text/html; charset=utf-8", PAGE_HEADERS)
+    return packed(body, "text/html; charset=utf-8", PAGE_HEADERS)
 
 
-def _both(body: bytes, media_type: str, headers: dict[str, str]) -> File:
+def packed(body: bytes, media_type: str, headers: dict[str, str]) -> File:
+    """A file of this content, with its tag."""
     common = {**headers, "Vary": "Accept-Encoding", "ETag": f'"{hashlib.sha256(body).hexdigest()[:TAG_LENGTH]}"'}
     plain = PlainResponse(body, media_type, headers=common)
-    packed = gzip.compress(body, LEVEL, mtime=0)
-    if len(body) < LEAST_BYTES or len(packed) >= len(body):
+    smaller = gzip.compress(body, LEVEL, mtime=0)
+    if len(body) < LEAST_BYTES or len(smaller) >= len(body):
         return File(plain, None)
-    return File(plain, PlainResponse(packed, media_type, headers={**common, "Content-Encoding": "gzip"}))
+    return File(plain, PlainResponse(smaller, media_type, headers={**common, "Content-Encoding": "gzip"}))

@@ -32,6 +32,7 @@ STATIC_PREFIXES = ("/console/", "/guides/", "/api/v1/docs/", "/api/v2/docs/")
 CONSOLE = "/"
 UPLOAD_PATHS = frozenset({"/api/v2/media.json", "/api/v2/contact_imports.json"})
 PHONE_PREFIX = "/relayers/"
+CHAT_PREFIX, CHAT_FILES = "/chat/", "/files"
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 LOGGED_PATH_LENGTH = 200
 
@@ -77,7 +78,9 @@ class Guard:
             current_request_id.reset(token)
 
     def _body_of(self, scope: Scope, receive: Receive) -> Body:
-        is_upload = scope["method"] == "POST" and scope["path"] in self.upload_paths
+        path = scope["path"]
+        is_chat_file = path.startswith(CHAT_PREFIX) and path.endswith(CHAT_FILES)
+        is_upload = scope["method"] == "POST" and (path in self.upload_paths or is_chat_file)
         limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes
         seconds = self.body_timeout_seconds
         return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)

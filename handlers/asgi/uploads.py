@@ -1,12 +1,16 @@
 """Files in multipart requests: they are written to the media store while they arrive, and never kept in memory."""
 
 import hashlib
+import mimetypes
+import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
+import anyio
 import anyio.to_thread
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -19,6 +23,16 @@ PART = b"file"
 MOST_OTHER_PARTS = 10
 SIZE_LIMIT_BYTES = 25 * 1024 * 1024
 RETRY_AFTER_SECONDS = "5"
+KIND = re.compile(
+    r"image/(?:apng|avif|gif|hei[cf](?:-sequence)?|jpeg|png|webp)|(?:audio|video)/[a-z0-9+-]{1,64}|application/pdf"
+)
+ALSO = {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png"}
+"""Names that programs give to kinds which have another one."""
+UNNAMED = ("", "application/octet-stream")
+"""What browsers say of a kind that they do not know, as most do not know the pictures of phones."""
+OF_PHONES = {".heic": "image/heic", ".heif": "image/heif"}
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+FILENAME_LENGTH = 255
 
 
 @dataclass(slots=True)
@@ -62,6 +76,19 @@ class UploadPlaces:
             self.taken += Counter()  # removes workspaces without uploads
 
 
+@asynccontextmanager
+async def in_threads(writing: AbstractContextManager[BinaryIO]) -> AsyncIterator[BinaryIO]:
+    """A file that another thread opens and closes, because a disk or a bucket may be slow."""
+    file = await anyio.to_thread.run_sync(writing.__enter__)
+    try:
+        yield file
+    except BaseException as error:
+        with anyio.CancelScope(shield=True):
+            await anyio.to_thread.run_sync(writing.__exit__, type(error), error, error.__traceback__)
+        raise
+    await anyio.to_thread.run_sync(writing.__exit__, None, None, None)
+
+
 async def receive_upload(body: Body, content_type: bytes, file: BinaryIO, uuid: str) -> Upload:
     """The only file of a form, written to `file` while it arrives; of a file over 25 MiB at most one byte more is
     written. Raises InvalidInput if the part is missing, Refused if the body is not a multipart form, and what bodies
@@ -77,6 +104,22 @@ async def receive_upload(body: Body, content_type: bytes, file: BinaryIO, uuid: 
         return form.finish(uuid)
     except FormParserError as error:
         raise Refused("The request body is not a valid multipart form.") from error
+
+
+def describe_upload(upload: Upload, workspace_uuid: str, root: str) -> dict[str, str]:
+    """What a message shows of a file: `content_type`, `url`, which begins with `root`, and `filename`. Gives the upload
+    its place in the store. Raises InvalidInput for a file that nobody shows.
+    """
+    kind = _kind_of(upload.content_type, upload.filename)
+    if not KIND.fullmatch(kind):
+        raise InvalidInput.on("file", "Only images, audio, video and PDF files are accepted.")
+    if not upload.size:
+        raise InvalidInput.on("file", "An empty file is not allowed.")
+    if upload.size > SIZE_LIMIT_BYTES:
+        raise InvalidInput.on("file", "At most 25 MiB.")
+    filename = CONTROL_CHARACTERS.sub("", upload.filename)[-FILENAME_LENGTH:] or "file"
+    upload.place = f"{workspace_uuid}/{upload.uuid}{_ending_of(kind)}"
+    return {"content_type": kind, "url": f"{root}/media/{upload.place}", "filename": filename}
 
 
 class FormReader:
@@ -165,3 +208,14 @@ def _text(name: Any) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+def _kind_of(named: str, filename: str) -> str:
+    if named in UNNAMED:
+        return OF_PHONES.get(PurePosixPath(filename.lower()).suffix, named)
+    return ALSO.get(named, named)
+
+
+def _ending_of(kind: str) -> str:
+    ending = next((each for each, of in OF_PHONES.items() if kind.removesuffix("-sequence") == of), None)
+    return ending or mimetypes.guess_extension(kind) or ""

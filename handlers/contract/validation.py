@@ -1,16 +1,13 @@
 """Validators with compiled schemas that replace Connexion's (by its documented `validator_map`)."""
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, asynccontextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
-import anyio.to_thread
 from starlette.types import Receive, Scope
 
 from handlers.asgi.plain_responses import Refusal
 from handlers.asgi.request_body import check_form_type, check_json_type, replay
 from handlers.asgi.strict_json import StrictJsonError, parse_strict
-from handlers.asgi.uploads import receive_upload
+from handlers.asgi.uploads import in_threads, receive_upload
 from handlers.auth import rules_of
 from handlers.contract.schemas import check_lookups, read_query
 from handlers.request import context_of
@@ -72,24 +69,11 @@ class UploadValidator:
         context.closing.enter_context(service.uploads.take(context.credentials.workspace.id))
         uuid = new_uuid()
         context.closing.push_async_callback(context.discard_upload, uuid)
-        async with _in_threads(service.media_store.receiving(uuid)) as file:
+        async with in_threads(service.media_store.receiving(uuid)) as file:
             context.upload = await receive_upload(context.body, form_type, file, uuid)
         # Connexion would read the form too if it got it.
         headers = [pair for pair in scope["headers"] if pair[0].lower() != b"content-type"]
         return replay(b"", receive), {**scope, "headers": headers}
-
-
-@asynccontextmanager
-async def _in_threads(writing: AbstractContextManager[BinaryIO]) -> AsyncIterator[BinaryIO]:
-    """A file that another thread opens and closes, because a disk or a bucket may be slow."""
-    file = await anyio.to_thread.run_sync(writing.__enter__)
-    try:
-        yield file
-    except BaseException as error:
-        with anyio.CancelScope(shield=True):
-            await anyio.to_thread.run_sync(writing.__exit__, type(error), error, error.__traceback__)
-        raise
-    await anyio.to_thread.run_sync(writing.__exit__, None, None, None)
 
 
 async def read_json(scope: Scope) -> Receive:

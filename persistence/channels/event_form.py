@@ -23,6 +23,8 @@ CHANNEL_EVENTS = {
 in JSON."""
 CALL_TYPES = {"mo_call": "call-in", "mo_miss": "call-in-missed", "mt_call": "call-out", "mt_miss": "call-out-missed"}
 """The call types of phones, webhooks and v1, and those of v2, which are stored."""
+BEGUN = "new-conversation"
+"""The type of the event that a person has begun to write, before the first message."""
 UNANSWERED = ("mt_sent", "mt_dlvd")
 """Responses to them send no message: a receiver that replies to every event would cause further events without end."""
 CONTENT_TYPE, JSON_TYPE = "application/x-www-form-urlencoded", "application/json"

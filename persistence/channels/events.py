@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Executable, case, exists, func, null, sele
 
 from flows.phones import normalize_number
 from persistence.channels.channels import SEEN_ADDRESS, SEEN_NAME, SEEN_REF, SEEN_UUID, join_channels
-from persistence.channels.event_form import CALL_TYPES
+from persistence.channels.event_form import BEGUN, CALL_TYPES
 from persistence.contacts.records import refuse_addresses
 from persistence.database import Transaction
 from persistence.lists import Condition, ListQuery, ListSpec, belongs_to, equals, one_of, within
@@ -24,7 +24,7 @@ from persistence.statements import among, statement
 from persistence.tables.campaigns import trigger
 from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
-from persistence.triggers.records import INCOMING_CALL, MISSED_CALL
+from persistence.triggers.records import INCOMING_CALL, MISSED_CALL, NEW_CONVERSATION
 
 CHANNEL_EVENT_RECORD = Record(
     {
@@ -52,7 +52,11 @@ CHANNEL_EVENTS = ListSpec(
 )
 """Newest first by the time when the service recorded them."""
 
-TRIGGER_TYPES = {"call-in": INCOMING_CALL, "call-in-missed": MISSED_CALL}
+TRIGGER_TYPES = {
+    "call-in": INCOMING_CALL,
+    "call-in-missed": MISSED_CALL,
+    BEGUN: NEW_CONVERSATION,
+}
 IS_PENDING: ColumnElement[bool] = channel_event.c.is_pending
 
 TEL = "tel:"

@@ -19,6 +19,7 @@ from sqlalchemy import Executable, exists, literal, literal_column, select, true
 from channels.sms import count_segments
 from persistence.changes import change_contacts, change_messages, note_new_messages
 from persistence.channels.channels import SEEN_NAME, SEEN_UUID, join_channels
+from persistence.channels.event_form import BEGUN
 from persistence.contacts.owners import UrnOwner
 from persistence.database import Transaction
 from persistence.leases import is_free
@@ -29,6 +30,7 @@ from persistence.stamps import NewMessage
 from persistence.statements import among, insert_rows, statement
 from persistence.tables.accounts import workspace
 from persistence.tables.campaigns import trigger
+from persistence.tables.channels import channel_event
 from persistence.tables.contacts import contact
 from persistence.tables.flows import flow_session
 from persistence.tables.messages import (
@@ -285,12 +287,14 @@ def load_first_unhandled(tx: Transaction, workspace_id: int, contact_ids: Sequen
 
 
 def find_newcomers(tx: Transaction, workspace_id: int, messages: Sequence[UnhandledMessage]) -> set[int]:
-    """Those of the senders with whom a conversation begins: they have no earlier message."""
+    """Those of the senders with whom a conversation begins: they have no earlier message, and no channel said before
+    that they began one."""
     ids = [each.id for each in messages]
     other = message.alias("other")
     earlier = exists().where(other.c.contact_id == message.c.contact_id, other.c.id < message.c.id)
     mine = (message.c.workspace_id == workspace_id) & message.c.id.in_(ids)
-    return set(tx.execute(select(message.c.contact_id).where(mine, ~earlier)).scalars())
+    begun = exists().where(channel_event.c.contact_id == message.c.contact_id, channel_event.c.type == BEGUN)
+    return set(tx.execute(select(message.c.contact_id).where(mine, ~earlier, ~begun)).scalars())
 
 
 def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int | None]) -> None:

@@ -296,3 +296,30 @@ registration_window = table_of(
     Index("registration_window_began", "began_on"),
     info=policy(TRIMMED),
 )
+
+
+class WebchatVisitorColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    contact_id: Named[int] = Column(BigId)
+    code: Named[str] = Column(String(24))
+    path: Named[str] = Column(String(255))
+    token_hash: Named[str] = Column(String(64))
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+webchat_visitor = numbered_table(
+    "webchat_visitor",
+    WebchatVisitorColumns,
+    Index("uq_webchat_visitor", "code", "workspace_id", unique=True),
+    Index("ix_webchat_visitor_contact", "contact_id"),
+    Index("ix_webchat_visitor_channel", "channel_id"),
+    info=policy(
+        "a browser that writes from a site, until its contact goes",
+        erased="deleted",
+        merged="moved",
+        is_carried=False,
+        refers={"contact_id": "contact"},
+    ),
+)
+"""`path` is that of the contact's URN, and begins with `code`. Of the token that proves that a request is the visitor's
+there is only the SHA-256. Who has the URN now is the visitor's contact; with `contact_id` the row goes."""

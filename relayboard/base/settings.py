@@ -173,6 +173,12 @@ class Settings:
     callback_limit: RateLimit = setting(
         read_rate_limit, "6000/minute", "calls by each HTTP gateway, see [gateways](gateways.md)"
     )
+    visitor_limit: RateLimit = setting(
+        read_rate_limit,
+        "20/minute",
+        "messages of one visitor of a [chat](channels/webchat.md); one IP address may send ten times as many, and "
+        "begin as many visits",
+    )
     sign_in_limit: RateLimit = setting(
         read_rate_limit, "10/hour", "failed attempts to sign in to one account from one IP address"
     )
@@ -207,6 +213,12 @@ class Settings:
         read_count,
         "100",
         "clients of one workspace that follow its changes on one API process ([live](live.md)); beyond that a 429",
+    )
+    max_workspace_visitors: int = setting(
+        read_count,
+        "250",
+        "visitors of the [chats](channels/webchat.md) of one workspace that follow their conversation on one API "
+        "process; others ask again and again",
     )
     stream_seconds: float = setting(
         read_timeout,

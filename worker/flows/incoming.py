@@ -1,4 +1,5 @@
-"""Messages and calls of contacts: they resume a waiting flow, match triggers, or go to the inbox."""
+"""Messages and calls of contacts, and visitors who begin a chat: they resume a waiting flow, match triggers, or go to
+the inbox."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -233,13 +234,16 @@ def _plan_call(context: BatchContext, contact_id: int, call: PendingCall | None,
     if chosen is None:
         return Task(contact_id)
     moment = write_moment(call.occurred_on)
-    event = {
-        "type": "call_missed" if call.trigger_type == MISSED_CALL else "call_received",
+    event: dict[str, Any] = {
         "uuid": call.uuid,
         "created_on": moment,
         "channel": {"uuid": call.channel_uuid, "name": call.channel_name},
-        "call": {"uuid": call.uuid, "urn": call.urn},
     }
+    if call.trigger_type == NEW_CONVERSATION:
+        kind, event = "chat", event | {"type": "chat_started"}
+    else:
+        happened = "call_missed" if call.trigger_type == MISSED_CALL else "call_received"
+        kind, event = "call", event | {"type": happened, "call": {"uuid": call.uuid, "urn": call.urn}}
     flow = {"uuid": chosen.flow_uuid, "name": chosen.flow_name}
-    trigger = {"type": "call", "flow": flow, "triggered_on": moment, "event": event}
+    trigger = {"type": kind, "flow": flow, "triggered_on": moment, "event": event}
     return Task(contact_id, trigger=trigger, cause=call.uuid)
