@@ -176,8 +176,7 @@ class Settings:
     visitor_limit: RateLimit = setting(
         read_rate_limit,
         "20/minute",
-        "messages of one visitor of a [chat](channels/webchat.md); one IP address may send ten times as many, and "
-        "begin as many visits",
+        "messages of one visitor of a site's chat; one IP address may send ten times as many, and begin as many visits",
     )
     sign_in_limit: RateLimit = setting(
         read_rate_limit, "10/hour", "failed attempts to sign in to one account from one IP address"
@@ -217,8 +216,8 @@ class Settings:
     max_workspace_visitors: int = setting(
         read_count,
         "250",
-        "visitors of the [chats](channels/webchat.md) of one workspace that follow their conversation on one API "
-        "process; others ask again and again",
+        "visitors of one workspace's chats that follow their conversation on one API process; others ask every five "
+        "seconds",
     )
     stream_seconds: float = setting(
         read_timeout,

@@ -44,14 +44,14 @@ const TEXTS = {
 };
 const STYLE = `
 :host { all: initial; --paper: #fff; --ground: #f4f5f6; --ink: #1d2125; --faint: #5c6670; --line: #d9dde1; --mine: #0b6e4f;
-  --on-mine: #fff; --bad: #b3261e; position: fixed; z-index: 2147483000; inset-block-end: 20px; inset-inline-end: 20px;
+  --on-mine: #fff; --bad: #b3261e; --ring: var(--mine); position: fixed; z-index: 2147483000; inset-block-end: 20px; inset-inline-end: 20px;
   color-scheme: light dark; font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; color: var(--ink); }
 @media (prefers-color-scheme: dark) { :host { --paper: #1b1f23; --ground: #14171a; --ink: #e8eaed; --faint: #a3adb7;
-  --line: #363d44; --bad: #ff8a80; } }
+  --line: #363d44; --bad: #ff8a80; --ring: #9ecbff; } }
 *, *::before { box-sizing: border-box; font: inherit; color: inherit; margin: 0; }
 [hidden] { display: none !important; }
 button { background: none; border: 0; padding: 0; cursor: pointer; }
-:focus-visible { outline: 3px solid var(--mine); outline-offset: 2px; }
+:focus-visible { outline: 3px solid var(--ring); outline-offset: 2px; }
 svg { width: 24px; height: 24px; fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linecap: round;
   stroke-linejoin: round; display: block; }
 .open { width: 60px; height: 60px; border-radius: 50%; background: var(--mine); color: var(--on-mine); display: grid;
@@ -90,7 +90,7 @@ audio { width: 260px; max-width: 100%; }
 .time .bad { color: var(--bad); }
 .time button, .earlier { text-decoration: underline; color: var(--ink); }
 .earlier { align-self: center; font-size: 13px; padding: 6px; }
-.replies { display: flex; flex-wrap: wrap; gap: 8px; padding: 10px 16px 0; background: var(--ground); }
+.replies { display: flex; flex-wrap: wrap; gap: 8px; padding: 2px 16px 12px; background: var(--ground); }
 .replies button { border: 1.5px solid var(--mine); border-radius: 20px; padding: 7px 14px; min-height: 38px; background: var(--paper);
   overflow-wrap: anywhere; text-align: start; }
 .replies button:hover { background: var(--mine); color: var(--on-mine); }
@@ -114,16 +114,17 @@ form .send, .start .begin { background: var(--mine); color: var(--on-mine); }
   .open:hover { transform: scale(1.05); } }
 `;
 const ICONS = {
-  chat: "M21 12a8 8 0 0 1-8 8H4l1.6-3.4A8 8 0 1 1 21 12Z M9 10.5h7 M9 14h4.5",
+  chat: "M20 11.5a7.5 7.5 0 0 1-11 6.6L4 19.5l1.4-4.4A7.5 7.5 0 1 1 20 11.5Z M9 9.8h7 M9 13.2h4.5",
   close: "M6 6l12 12 M18 6 6 18", send: "M4 12h15 M13 6l6 6-6 6",
   file: "M20 11.5 12.4 19a4.9 4.9 0 0 1-7-7l7.7-7.6a3.3 3.3 0 0 1 4.6 4.7l-7.6 7.5a1.6 1.6 0 0 1-2.3-2.3l7-7",
 };
-const MOST_ACKNOWLEDGED = 100, LENGTH = 4096;
-const QUIET_MS = 40000, POLL_MS = 5000, FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 30000, ACKNOWLEDGE_MS = 150;
+const MOST_ACKNOWLEDGED = 100, LENGTH = 4096, MOST_FAILURES = 8;
+const CALL_MS = 20000, FILE_MS = 300000, QUIET_MS = 40000, POLL_MS = 5000, FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 30000, ACKNOWLEDGE_MS = 150;
 
 const wanted = (script.dataset.language || document.documentElement.lang || navigator.language || "en").slice(0, 2).toLowerCase();
 const language = wanted in TEXTS ? wanted : "en";
 const texts = TEXTS[language];
+const locale = navigator.language.startsWith(language) ? navigator.language : language;
 const direction = language === "ar" ? "rtl" : "ltr";
 
 /** Makes an element; texts are text, whatever is in them. */
@@ -168,7 +169,7 @@ class Refused extends Error {
 const call = async (path, {method = "GET", body, headers = {}, signal} = {}) => {
   const isForm = body instanceof FormData;
   const response = await fetch(base + path, {
-    method, signal, credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer",
+    method, signal: signal ?? AbortSignal.timeout(isForm ? FILE_MS : CALL_MS), credentials: "omit", cache: "no-store", referrerPolicy: "no-referrer",
     headers: {...headers, ...(kept.token && {Authorization: `Bearer ${kept.token}`}),
       ...(body && !isForm && {"Content-Type": "application/json"})},
     body: isForm || !body ? body : JSON.stringify(body),
@@ -293,7 +294,7 @@ const attachment = ({content_type: kind, url}) => {
 const moment = (text) => {
   const date = new Date(text), isToday = date.toDateString() === new Date().toDateString();
   const day = isToday ? {} : {day: "numeric", month: "short"};
-  return date.toLocaleString(language, {...day, hour: "2-digit", minute: "2-digit"});
+  return date.toLocaleString(locale, {...day, hour: "2-digit", minute: "2-digit"});
 };
 const bubble = (message) => {
   const isMine = message.from === "visitor";
@@ -555,12 +556,10 @@ addEventListener("storage", ({key}) => {
 });
 
 const enter = async (failures = 0) => {
-  try { settings = await (await call("")).json(); } catch (error) {
-    if (error.status >= 400 && error.status < 500) {
-      console.warn(`Relayboard chat ${channel}: ${error.message}; is this site among its origins?`);
-      return;
-    }
-    setTimeout(enter, Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), failures + 1);
+  try { settings = await (await call("")).json(); } catch {
+    // A site that may not show the chat is not told so: its browser shows it no answer.
+    if (failures >= MOST_FAILURES) console.warn(`Relayboard chat ${channel}: is this site among its origins?`);
+    else setTimeout(enter, Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), failures + 1);
     return;
   }
   title.textContent = settings.title;
