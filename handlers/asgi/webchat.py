@@ -15,7 +15,7 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from channels.webchat import allowed_origins, colour_of
+from channels.chats import allowed_origins, colour_of
 from handlers.asgi.console import File, packed
 from handlers.asgi.plain_responses import (
     PlainResponse,

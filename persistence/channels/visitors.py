@@ -16,7 +16,8 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Executable, Select, insert, or_, select
 
-from channels.webchat import TYPE, VISITOR_LENGTH
+from channels.chats import VISITOR_LENGTH
+from channels.types import TYPES
 from flows.urns import Urn, UrnError, from_parts
 from persistence.changes import change_contacts, change_messages
 from persistence.channels.channels import Source
@@ -46,7 +47,8 @@ from persistence.tables.messages import (
 )
 from persistence.workspaces.records import Workspace
 
-SCHEME = TYPE.schemes[0]
+SCHEME = "webchat"
+CHATS = tuple(name for name, each in TYPES.items() if each.transport == SCHEME)
 LETTERS = string.ascii_letters + string.digits
 TOKEN_BYTES = 32
 NAME_LENGTH = 64
@@ -99,7 +101,7 @@ def find_chat(tx: Transaction, uuid: str) -> Chat | None:
 def _select_chat(uuid: str) -> Executable:
     rows = channel.c
     columns = (rows.id, rows.uuid, rows.workspace_id, rows.address, rows.country, rows.name, sealed_text(rows.config))
-    return select(*columns).where((rows.uuid == uuid) & (rows.type == TYPE.name) & rows.is_active)
+    return select(*columns).where((rows.uuid == uuid) & rows.type.in_(CHATS) & rows.is_active)
 
 
 def begin_visit(tx: Transaction, chat: Chat, name: str = "", email: str = "") -> tuple[str, str]:
@@ -255,7 +257,7 @@ def _changed(workspace_id: int, after: datetime, upto: datetime) -> Select[Any]:
     stamps = record_stamp.c
     stamped = [stamps.workspace_id == workspace_id, stamps.kind == message.name, stamps.record == _rows.id]
     between = [stamps.stamped_on > after, stamps.stamped_on <= upto]
-    theirs = [_rows.workspace_id == workspace_id, channel.c.id == _rows.channel_id, channel.c.type == TYPE.name]
+    theirs = [_rows.workspace_id == workspace_id, channel.c.id == _rows.channel_id, channel.c.type.in_(CHATS)]
     shown = or_(_is_shown(), _rows.visibility == DELETED)
     columns = (stamps.stamped_on, _rows.channel_id, _rows.urn, *COLUMNS)
     return select(*columns).where(*stamped, *between, *theirs, shown).order_by(stamps.stamped_on, _rows.id)

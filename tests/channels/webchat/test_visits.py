@@ -7,7 +7,7 @@ import pytest
 import requests
 from sqlalchemy import select
 
-from channels.webchat import allowed_origins
+from channels.chats import allowed_origins
 from persistence.tables.channels import webchat_visitor
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
