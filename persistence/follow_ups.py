@@ -8,7 +8,22 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Executable, Table, delete, func, literal, null, select, text, tuple_, update
+from sqlalchemy import (
+    Executable,
+    String,
+    Table,
+    and_,
+    case,
+    delete,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
 
 from persistence.conversations import end_conversations, write_conversations
 from persistence.database import Transaction, upsert
@@ -18,6 +33,7 @@ from persistence.sql.due_work import beside_index, has_row
 from persistence.stamps import ACTIVE, MESSAGE, ReportedContacts, WorkspaceChanges, found_by
 from persistence.statements import Statement, among, array_text, param, parameters_of, rows_text, statement
 from persistence.tables.changes import conversation, day_count, flow_count, record_stamp
+from persistence.tables.channels import CLAIM, MESSAGES, RELEASE, SETTLED, channel, phone_push
 from persistence.tables.contacts import ACTIVE as IS_ACTIVE
 from persistence.tables.contacts import STOPPED, contact
 from persistence.tables.flows import flow
@@ -60,6 +76,20 @@ ON CONFLICT (workspace_id, contact_id) DO UPDATE
 SET message_id = excluded.message_id, last_on = excluded.last_on, folder = excluded.folder
 WHERE (excluded.last_on, excluded.message_id) > (conversation.last_on, conversation.message_id)"""
 
+PUSHING = f"""INSERT INTO phone_push (workspace_id, channel_id, via, reason, due_on, pushes, seen_on)
+SELECT channel.workspace_id, channel.id, channel.push_via, noted.reason,
+CASE WHEN noted.reason = '{MESSAGES}' AND channel.last_seen > CAST(:lately AS timestamptz)
+THEN CAST(:soon AS timestamptz) ELSE CAST(:provisional AS timestamptz) END, 0, channel.last_seen
+FROM moment, unnest(CAST(:phones AS bigint[]), CAST(:reasons AS text[])) AS noted (channel_id, reason)
+JOIN channel ON channel.id = noted.channel_id
+WHERE channel.workspace_id = CAST(:workspace_id AS integer) AND channel.is_active AND channel.push_via IS NOT NULL
+ORDER BY channel.id
+ON CONFLICT (channel_id, workspace_id) DO UPDATE
+SET via = excluded.via, reason = excluded.reason, due_on = excluded.due_on, pushes = 0, seen_on = excluded.seen_on
+WHERE phone_push.due_on IS NULL OR excluded.reason = '{CLAIM}'
+OR (phone_push.due_on > excluded.due_on AND excluded.seen_on > phone_push.pushed_on)"""
+"""A phone that was just here waits a moment, because the answer to its sync may still take the messages along. What is
+due already stays as it is, unless the phone has come since it was pushed."""
 MOVING = """UPDATE contact SET current_flow_id = noted.flow_id, handling_until = NULL, modified_on = moment.stamped_on
 FROM moment, unnest(CAST(:moved AS bigint[]), CAST(:moved_to AS bigint[])) AS noted (contact_id, flow_id)
 WHERE contact.workspace_id = CAST(:workspace_id AS integer) AND contact.id = noted.contact_id"""
@@ -161,6 +191,38 @@ def _talk(workspace_id: int, contact_id: int, *, is_sqlite: bool = False, **_mes
     )
 
 
+@statement
+def _push(
+    workspace_id: int,
+    channel_id: int,
+    reason: str,
+    lately: datetime,
+    soon: datetime,
+    now: datetime,
+    *,
+    is_sqlite: bool = False,
+) -> Executable:
+    rows, seen = phone_push.c, channel.c.last_seen
+    due_on = case(((param("reason", String) == literal(MESSAGES)) & (seen > lately), soon), else_=now)
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id) & channel.c.is_active
+    names = ["workspace_id", "channel_id", "via", "reason", "due_on", "pushes", "seen_on"]
+    given: list[Any] = [channel.c.workspace_id, channel.c.id, channel.c.push_via, reason, due_on, literal(0), seen]
+    found = select(*given)
+    adding = upsert(phone_push, is_sqlite=is_sqlite).from_select(
+        names, found.where(mine, channel.c.push_via.is_not(None))
+    )
+    new = adding.excluded
+    return adding.on_conflict_do_update(
+        index_elements=["channel_id", "workspace_id"],
+        set_={name: new[name] for name in names[2:]},
+        where=or_(
+            rows.due_on.is_(None),
+            new.reason == literal(CLAIM),
+            and_(rows.due_on > new.due_on, new.seen_on > rows.pushed_on),
+        ),
+    )
+
+
 @cache
 def _advancing(tables: tuple[Table, ...], others: tuple[tuple[str, str], ...]) -> Statement[...]:
     parts = ["moment AS (" + ADVANCING + ")"]
@@ -184,6 +246,7 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes
     values = {"workspace_id": workspace_id, "wanted": wanted, "provisional": tx.now}
     records, counts, flows = changes.records(), changes.counts(tx.now.date()), changes.flow_counts()
     lasts, moved = changes.last_messages(), sorted(changes.moves.items())
+    phones = sorted(changes.phones.items())
     assert changes.moves.keys().isdisjoint(changes.present), "a statement changes a contact only once"
     if records:
         values |= {
@@ -223,6 +286,12 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes
     if changes.present:
         ids = sorted(changes.present)
         values |= {"present": array_text(ids), "revived": array_text(changes.present[one] for one in ids)}
+    if phones:
+        values |= {
+            "phones": array_text(channel_id for channel_id, _ in phones),
+            "reasons": array_text(reason for _, reason in phones),
+            **_around(tx.now),
+        }
     parts = (
         (MOVED, MOVING, moved),
         (SEEN, SEEING, changes.present),
@@ -231,6 +300,7 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes
         ("counted", COUNTING, counts),
         ("flows_counted", COUNTING_FLOWS, flows),
         ("talked", TALKING, lasts),
+        ("pushed", PUSHING, phones),
     )
     chosen = tuple((name, statement) for name, statement, rows in parts if rows)
     _advancing(tuple(tables), chosen).run(tx, **values)
@@ -281,16 +351,36 @@ def write_on_sqlite(tx: Transaction, workspace_id: int, moment: datetime, change
             for each in changes.last_messages()
         ],
     )
+    _push.run_each(
+        tx,
+        [
+            {**mine, "channel_id": channel_id, "reason": reason, "now": tx.now, **_around(tx.now)}
+            for channel_id, reason in sorted(changes.phones.items())
+        ],
+    )
+
+
+def _around(now: datetime) -> dict[str, datetime]:
+    return {"lately": now - SETTLED, "soon": now + SETTLED}
 
 
 def write_conversations_of(tx: Transaction, workspace_id: int, changes: WorkspaceChanges) -> None:
     """Writes the conversations and the counts that depend on other messages; the workspace's clock is locked."""
     write_conversations(tx, workspace_id, changes.seen, changes.came)
     end_conversations(tx, workspace_id, sorted(changes.ended))
+    _say_farewell(tx, workspace_id, changes)
     new = sorted(each.id for each in changes.new_messages)
     for day, contact_ids in sorted(changes.heard().items()):
         begin = datetime.combine(day, time(), UTC)
         _count_active.run(tx, workspace_id, sorted(contact_ids), new, day, begin, begin + DAY)
+
+
+def _say_farewell(tx: Transaction, workspace_id: int, changes: WorkspaceChanges) -> None:
+    """Released phones are pushed by the tokens that they had, so that they learn it."""
+    for channel_id, (via, token) in sorted(changes.farewells.items()):
+        values = {"via": via, "reason": RELEASE, "due_on": tx.now, "pushes": 0, "token": token}
+        adding = tx.upsert(phone_push).values(workspace_id=workspace_id, channel_id=channel_id, **values)
+        tx.execute(adding.on_conflict_do_update(index_elements=["channel_id", "workspace_id"], set_=values))
 
 
 @statement

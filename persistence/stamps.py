@@ -67,7 +67,8 @@ class WorkspaceChanges:
     """What a unit of work changes in a workspace: records, by kind; new messages; contacts whose conversations change
     (`seen`), how many messages `came` into the inbox of each, and those who may have no conversation any more
     (`ended`); what runs did, by flow, kind, key and value: (flow, `exit`, UUID of the exit, "") or (flow, `result`,
-    key, category); failed attempts to send, by channel. Also rows that are written with the clock, which nobody reads
+    key, category); failed attempts to send, by channel; phones to push, and why; released ones, with the provider
+    and the token by which they are pushed. Also rows that are written with the clock, which nobody reads
     before: new runs, without their time, whose flows are locked; the flows into which contacts came, whose leases end;
     and contacts who were just seen, and whether this makes a stopped one active (PostgreSQL). These contacts are
     locked, and none of them is among both.
@@ -83,6 +84,8 @@ class WorkspaceChanges:
     runs: list[Mapping[str, Any]] = field(default_factory=list)
     moves: dict[int, int | None] = field(default_factory=dict)
     present: dict[int, bool] = field(default_factory=dict)
+    phones: dict[int, str] = field(default_factory=dict)
+    farewells: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def see(self, contact_id: int, unread: Unread, came: int = 0) -> None:
         """The conversation of this contact changes; so many messages came into the inbox."""

@@ -52,6 +52,7 @@ from worker.flows.parked import begin_parked
 from worker.flows.services.email import FlowEmail
 from worker.flows.starts import begin_starts, begin_timers
 from worker.metrics import letters, measuring_step
+from worker.push.pushing import begin_pushes
 from worker.runtime import Runtime
 from worker.webhooks.dispatcher import begin_webhooks
 
@@ -67,6 +68,7 @@ SHARED = ("incoming", *CALLING)
 """The jobs that the process of jobs does for those who have little to do, and senders for those who have much."""
 LATER = (
     "webhooks",
+    "pushes",
     "starts",
     "broadcasts",
     "campaigns",
@@ -79,8 +81,8 @@ LATER = (
     "archives",
     "trimming",
 )
-"""The jobs that senders do alone: nobody waits for their next step. Webhooks are among them because a dispatcher has to
-remember which receivers are slow."""
+"""The jobs that senders do alone: nobody waits for their next step. Webhooks and pushes are among them because a
+dispatcher has to remember which receivers are slow."""
 BEHIND = (*SHARED, *LATER)
 
 BATCH = 1000
@@ -332,6 +334,7 @@ JOBS = (
     Job("starts", begin_starts, every_seconds=2, threads=2),
     Job("sending", begin_sending, every_seconds=2),
     Job("webhooks", begin_webhooks, every_seconds=2),
+    Job("pushes", begin_pushes, every_seconds=2),
     Job("files", begin_files, every_seconds=10, threads=2),
     Job("templates", begin_templates, every_seconds=60),
     Job("broadcasts", begin_broadcasts, every_seconds=2),

@@ -36,6 +36,7 @@ steps = Histogram(
     buckets=BUCKETS_SECONDS,
 )
 letters = Counter("relayboard_letters", "Letters about accounts.", ("outcome",), registry=registry)
+pushes = Counter("relayboard_pushes", "Pushes to phones.", ("provider", "outcome"), registry=registry)
 failures = Counter("relayboard_job_failures", "Steps of jobs that failed.", ("kind",), registry=registry)
 connections = PoolGauges(registry)
 

@@ -10,7 +10,7 @@ import orjson
 from handlers.answers import Answer, as_json
 from handlers.asgi.strict_json import StrictJsonError, check_nesting
 from handlers.request import RelayRequest
-from persistence.relayers.commands import clean_text
+from persistence.relayers.commands import PUSH_TOKEN_LENGTH, clean_text
 from persistence.relayers.relayers import PhoneIdentity, Registration
 from persistence.relayers.relayers import register_phone as register_in_database
 from persistence.tokens import Origin, TooManyRegistrations
@@ -98,7 +98,7 @@ def answer_error(status: int, error_id: int, text: str, headers: Mapping[str, st
 
 
 def _read_identity(fcm: dict[str, Any], status: object) -> PhoneIdentity | None:
-    uuid, token = read_device_uuid(fcm), _text(fcm.get("fcm_id"), TEXT_LENGTH)
+    uuid, token = read_device_uuid(fcm), _text(fcm.get("fcm_id"), PUSH_TOKEN_LENGTH)
     if fcm.get("cmd") != "fcm" or not uuid or not token:
         return None
     said = status if isinstance(status, dict) else {}

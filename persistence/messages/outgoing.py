@@ -34,8 +34,9 @@ from persistence.errors import RecordMissing
 from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
+from persistence.stamps import changes_of
 from persistence.statements import among, statement
-from persistence.tables.channels import channel
+from persistence.tables.channels import MESSAGES, channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, OPEN, contact, contact_urn, ticket
 from persistence.tables.messages import (
     CIRCLE,
@@ -69,6 +70,10 @@ class Route(NamedTuple):
     @property
     def goes_by_gateway(self) -> bool:
         return self.is_by_gateway and self.failed_reason is None
+
+    @property
+    def goes_by_phone(self) -> bool:
+        return self.channel_id is not None and not self.is_by_gateway and self.failed_reason is None
 
 
 class Draft(NamedTuple):
@@ -315,6 +320,7 @@ def hand_over_unsent(
     theirs = message.c.channel_id.in_(channel_ids)
     if to_id is not None:
         handed_over = len(change_messages(tx, workspace_id, theirs & IS_UNTOUCHED, {"channel_id": to_id}))
+        push_phones(tx, workspace_id, [to_id] if handed_over else ())
     else:
         handed_over = _hand_over(tx, workspace_id, channel_ids)
     failed = {"status": FAILED, "failed_reason": CHANNEL_REMOVED, "sent_on": None}
@@ -363,6 +369,7 @@ def _hand_over(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -
     held = _select_untouched(workspace_id, channel_ids).with_for_update(of=message, key_share=True)
     chosen: dict[int, int] = {}
     sends: list[tuple[int | None, int, int]] = []
+    phones: set[int] = set()
     for row in tx.execute(held).all():
         sender = _choose_sender(parse(row.urn), row.own, senders)
         if sender is not None:
@@ -370,10 +377,13 @@ def _hand_over(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -
             if sender.type in GATEWAYS:
                 usual = CONVERSATION if row.broadcast_id is None else BULK
                 sends.append((sender.id, row.id, priorities.get(row.id, usual)))
+            else:
+                phones.add(sender.id)
     change_each_message(tx, workspace_id, {one: {"channel_id": channel_id} for one, channel_id in chosen.items()})
     if sends:
         queue_sends(tx, workspace_id, sends)
         tx.wake("sending")
+    push_phones(tx, workspace_id, phones)
     return len(chosen)
 
 
@@ -421,6 +431,9 @@ def add_outgoing(
     ids = insert_outgoing(tx, workspace_id, [row for _, _, row in made])
     open_circle_alarms(tx, workspace_id, channels_in_circle(row for _, _, row in made) if circles else ())
     note_replies(tx, workspace_id, [each.contact_id for each, _, _ in made if each.is_by_person])
+    push_phones(
+        tx, workspace_id, {route.channel_id for _, route, _ in made if route is not None and route.goes_by_phone}
+    )
     for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.goes_by_gateway]
     if for_gateways:
         sends = [
@@ -430,6 +443,14 @@ def add_outgoing(
         queue_sends(tx, workspace_id, sends)
         tx.wake("sending")
     return {row["uuid"]: ids[row["uuid"]] for _, _, row in made}
+
+
+def push_phones(tx: Transaction, workspace_id: int, channel_ids: Iterable[int | None]) -> None:
+    """Something waits for these phones from the end of this unit of work on: they are asked to come for it."""
+    phones = {channel_id: MESSAGES for channel_id in channel_ids if channel_id is not None}
+    if phones:
+        known = changes_of(tx, workspace_id).phones
+        known.update(phones | known)
 
 
 def _stop_circle(draft: Draft, route: Route | None, circles: AbstractSet[int]) -> Route | None:

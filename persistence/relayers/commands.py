@@ -19,6 +19,8 @@ OLDEST = timedelta(days=365)
 AHEAD = timedelta(minutes=15)
 """The tolerated error of a phone's clock in a sync (relayer protocol, 7.3)."""
 POWER_LENGTH, NETWORK_LENGTH, DEVICE_LENGTH = 64, 128, 255
+PUSH_TOKEN_LENGTH = 1000
+"""Tokens of Firebase have less than 200 characters, endpoints of UnifiedPush may have this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def read_upload(commands: list[Any]) -> Upload:
             continue
         name = command.get("cmd")
         if name in ("fcm", "gcm"):
-            upload.push_token = _text(command.get("fcm_id") or command.get("gcm_id"), DEVICE_LENGTH)
+            upload.push_token = _text(command.get("fcm_id") or command.get("gcm_id"), PUSH_TOKEN_LENGTH)
         elif name == "status":
             upload.status = _read_status(command)
         else:

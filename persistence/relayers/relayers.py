@@ -4,7 +4,7 @@ and how v1 shows them.
 
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -28,9 +28,12 @@ from persistence.lists import ListQuery, ListSpec, one_of, within
 from persistence.messages.outgoing import Leaving, choose_successors, hand_over_unsent
 from persistence.pages import Order
 from persistence.records import Record
+from persistence.relayers.pushes import via_of
+from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import columns_for
+from persistence.stamps import changes_of
 from persistence.tables.campaigns import trigger
-from persistence.tables.channels import CLAIM_CODE_LENGTH, channel, waiting_registration
+from persistence.tables.channels import CLAIM, CLAIM_CODE_LENGTH, channel, waiting_registration
 from persistence.tables.contacts import contact_urn
 from persistence.tables.messages import PENDING_COUNT, broadcast, template_translation
 from persistence.tokens import Origin, count_registration
@@ -101,7 +104,12 @@ def claim_phone(
         changes["name"] = name
     if waiting is not None:
         changes |= {"secret": waiting.secret, "push_token": waiting.push_token, "is_secret_used": False}
-        changes |= {"previous_secret": None, "device": waiting.device, "os": waiting.os}
+        changes |= {
+            "push_via": via_of(waiting.push_token),
+            "previous_secret": None,
+            "device": waiting.device,
+            "os": waiting.os,
+        }
     channel_id = phone.id
     if waiting is not None and phone.workspace_id not in (None, workspace.id):
         drop_waiting(tx, waiting)
@@ -111,6 +119,7 @@ def claim_phone(
     else:
         _hand_over(tx, phone, waiting, workspace.id, changes)
     replaced = None if former is None else _replace(tx, workspace.id, former, channel_id)
+    changes_of(tx, workspace.id).phones[channel_id] = CLAIM
     normalize_numbers(tx, workspace.id, workspace.country or country or "")
     return Claim(channel_id, replaced)
 
@@ -143,17 +152,21 @@ class Released(NamedTuple):
     unsent: Leaving
 
 
-def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> Released:
+def release_channels(
+    tx: Transaction, workspace_id: int, condition: ColumnElement[bool], *, tells_phones: bool = True
+) -> Released:
     """Release the workspace's active channels that meet a condition. What waits for them goes by others
-    (`hand_over_unsent`), as broadcasts do that were to go by them."""
+    (`hand_over_unsent`), as broadcasts do that were to go by them. Phones are pushed, unless they know it already."""
     hold_workspace(tx, workspace_id)  # Two releases: each sees the channels that the other one leaves.
     mine = (channel.c.workspace_id == workspace_id) & channel.c.is_active & condition
-    found = select(channel.c.id).where(mine).order_by(channel.c.id)
+    found = select(channel.c.id, sealed_text(channel.c.push_token)).where(mine).order_by(channel.c.id)
     serving = _hold_broadcasts(tx, workspace_id, tx.execute(found).scalars().all())
-    leaving = tx.execute(found.with_for_update()).scalars().all()
+    leaving = {row[0]: row[1] for row in tx.execute(found.with_for_update())}
+    if tells_phones:
+        _note_farewells(tx, workspace_id, leaving)
     for channel_id, to_id in choose_successors(tx, workspace_id, serving.intersection(leaving), leaving).items():
         _redirect(tx, workspace_id, channel_id, to_id)
-    gone: dict[str, Any] = {"is_active": False, "push_token": None, "claim_code": None}
+    gone: dict[str, Any] = {"is_active": False, "push_token": None, "push_via": None, "claim_code": None}
     statement = update(channel).where(mine).values(**gone).returning(channel.c.id, channel.c.uuid)
     rows = tx.execute(statement).all()
     released = [row.id for row in rows]
@@ -161,6 +174,14 @@ def release_channels(tx: Transaction, workspace_id: int, condition: ColumnElemen
     note_changed(tx, channel, workspace_id, released)
     tx.execute(delete(waiting_registration).where(waiting_registration.c.channel_id.in_(released)))
     return Released(released, _leave(tx, workspace_id, released))
+
+
+def _note_farewells(tx: Transaction, workspace_id: int, tokens: Mapping[int, str | None]) -> None:
+    for channel_id, sealed in tokens.items():
+        token = None if sealed is None else open_or_none(tx.dialect, channel.c.push_token, sealed)
+        via = via_of(token)
+        if token is not None and via is not None:
+            changes_of(tx, workspace_id).farewells[channel_id] = (via, token)
 
 
 def release_channel(tx: Transaction, workspace_id: int, uuid: str) -> Leaving:
@@ -474,14 +495,25 @@ def _redirect(tx: Transaction, workspace_id: int, channel_id: int, to_id: int) -
 def _create_phone(tx: Transaction, phone: PhoneIdentity) -> Registration:
     secret, claim_code = random_code(SECRET_LENGTH), random_code(CLAIM_CODE_LENGTH)
     channel_id = insert_phone(
-        tx, device_uuid=phone.device_uuid, secret=secret, claim_code=claim_code, last_seen=tx.now, **_said(phone)
+        tx,
+        device_uuid=phone.device_uuid,
+        secret=secret,
+        claim_code=claim_code,
+        last_seen=tx.now,
+        push_via=via_of(phone.push_token),
+        **_said(phone),
     )
     return Registration(channel_id, secret, claim_code)
 
 
 def _register_again(tx: Transaction, known: Phone, phone: PhoneIdentity) -> Registration:
     secret, claim_code = known.secret, known.claim_code or random_code(CLAIM_CODE_LENGTH)
-    changes: dict[str, Any] = {**_said(phone), "last_seen": tx.now, "claim_code": claim_code}
+    changes: dict[str, Any] = {
+        **_said(phone),
+        "push_via": via_of(phone.push_token),
+        "last_seen": tx.now,
+        "claim_code": claim_code,
+    }
     if secret is None or known.is_secret_used:
         secret = random_code(SECRET_LENGTH)
         changes |= {"secret": secret, "previous_secret": known.secret, "is_secret_used": False}

@@ -16,6 +16,7 @@ from persistence.database import Transaction
 from persistence.messages.incoming import find_queued
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
+from persistence.relayers.pushes import via_of
 from persistence.relayers.relayers import Phone, release_channels
 from persistence.relayers.reports import record_calls, record_delivery_reports, record_sms
 from persistence.statements import among, statement
@@ -94,7 +95,7 @@ def apply_sync(tx: Transaction, phone: Source, upload: Upload, may_wait: Callabl
     record_delivery_reports(tx, phone, [report for report in reports if isinstance(report, DeliveryReport)])
     answer = claim + [_acknowledge(number, report, message_ids) for number, report in upload.reports]
     if any(isinstance(report, Reset) for report in reports):
-        release_channels(tx, phone.workspace_id, channel.c.id == phone.id)
+        release_channels(tx, phone.workspace_id, channel.c.id == phone.id, tells_phones=False)
         return Synced(answer)
     _note_held(tx, phone, upload)
     arrivals = Arrivals(phone.workspace_id, new, calls)
@@ -166,7 +167,7 @@ def _note_status(tx: Transaction, phone: Source, upload: Upload) -> list[Command
     """Store the phone's state; returns a `claim` command if the phone has the id of another workspace."""
     seen: dict[str, Any] = {"last_seen": tx.now, "down_since": None}
     if upload.push_token:
-        seen["push_token"] = upload.push_token
+        seen |= {"push_token": upload.push_token, "push_via": via_of(upload.push_token)}
     status = upload.status
     if status is not None:
         seen |= _state(status)

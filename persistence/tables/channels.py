@@ -1,4 +1,4 @@
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -109,6 +109,7 @@ class ChannelColumns(UuidColumns):
     is_secret_used: Named[bool] = Column(Boolean, default=False)
     parted_from_id: Named[int | None] = Column(Integer)
     push_token = sealed_column("channel", "push_token")
+    push_via: Named[str | None] = Column(String(255))
     device: Named[str | None] = Column(String(255))
     os: Named[str | None] = Column(String(255))
     app_version: Named[str | None] = Column(String(64))
@@ -162,7 +163,8 @@ channel = numbered_table(
 
 """A phone that registers again keeps its previous secret until the new one is used (`previous_secret`).
 `parted_from_id` is the phone with whose id and device UUID this one syncs, with its own secret (see
-`persistence.relayers`). Push tokens are sealed because they let a phone register again; `config` contains how a
+`persistence.relayers`). Push tokens are sealed because they let a phone register again; `push_via` says who delivers to
+them (`persistence.relayers.pushes`); `config` contains how a
 gateway is called, with its credentials. The `secret` of a gateway authenticates the gateway's own calls; for a day
 after a rotation the previous one is accepted too. `down_since` is when others began to be used instead of it, because
 it failed for long; a gateway has had so many `failures` in a row since `failing_since`. `templates_due_on` is when a
@@ -258,6 +260,40 @@ waiting_registration = numbered_table(
     info=policy(TRIMMED),
 )
 """A registration with the device UUID of a known phone but another push token, until it is claimed."""
+
+
+MESSAGES, CLAIM, RELEASE = "messages", "claim", "release"
+"""Why a phone is pushed."""
+SETTLED = timedelta(seconds=5)
+"""Who was here so lately is not pushed: the answer may still wait for the replies of flows, three seconds."""
+
+
+class PhonePushColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    via: Named[str] = Column(String(255))
+    reason: Named[str] = Column(String(8))
+    due_on: Named[datetime | None] = Column(UtcDateTime)
+    pushes: Named[int] = Column(Integer)
+    pushed_on: Named[datetime | None] = Column(UtcDateTime)
+    seen_on: Named[datetime | None] = Column(UtcDateTime)
+    token = sealed_column("phone_push", "token")
+    refused_token = sealed_column("phone_push", "refused_token")
+    refused_on: Named[datetime | None] = Column(UtcDateTime)
+    error: Named[str | None] = Column(Text)
+    failed_on: Named[datetime | None] = Column(UtcDateTime)
+
+
+phone_push = numbered_table(
+    "phone_push",
+    PhonePushColumns,
+    Index("uq_phone_push", "channel_id", "workspace_id", unique=True),
+    partial_index("ix_phone_push_due", "workspace_id", "via", "due_on", "id", where="due_on IS NOT NULL"),
+    info=policy("a row for each phone", is_carried=False),
+)
+"""What is to be pushed to a phone (`persistence.relayers.pushes`). `due_on` is when, and the end of a lease while a
+worker pushes; None if nothing is to be. `pushes` counts those that began since a `reason` came, the last one at
+`pushed_on`; `seen_on` is when the phone had been seen last when the reason came. `token` is that of a released phone,
+whose channel has none any more. `refused_token` is one that its provider does not know."""
 
 
 class SyncRecordColumns(OwnedColumns):

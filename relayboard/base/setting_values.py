@@ -1,6 +1,7 @@
 """The values of settings, read from texts. Each function raises ValueError, which says what was expected."""
 
 import ipaddress
+import json
 import logging
 import math
 import re
@@ -9,6 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+SERVICE_ACCOUNT = ("project_id", "client_email", "private_key", "token_uri")
+"""What the file of a service account must contain."""
 SECRET_KEY_LENGTH = 16
 LONGEST_DAYS = 36_500
 LONGEST_HOLD_SECONDS = 50
@@ -128,6 +131,22 @@ def read_service_url(text: str) -> str:
         is_callable = False
     if text and (not is_callable or "@" in parts.netloc):
         raise ValueError("expected a URL like https://host/path, without user and password")
+    return text
+
+
+def read_service_account(text: str) -> str:
+    """The file of a service account of Google, as JSON."""
+    if not text:
+        return ""
+    try:
+        account = json.loads(text)
+    except ValueError:
+        account = None
+    if not isinstance(account, dict) or account.get("type") != "service_account":
+        raise ValueError("expected the JSON file of a service account")
+    missing = [name for name in SERVICE_ACCOUNT if not isinstance(account.get(name), str) or not account[name]]
+    if missing:
+        raise ValueError(f"the service account has no {missing[0]}")
     return text
 
 

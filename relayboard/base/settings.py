@@ -39,6 +39,7 @@ from relayboard.base.setting_values import (
     read_rate_limit,
     read_secret_key,
     read_secret_keys,
+    read_service_account,
     read_service_url,
     read_switch,
     read_timeout,
@@ -229,6 +230,23 @@ class Settings:
         "3",
         "how long the answer to a phone that brought messages or calls waits at most for what flows reply to them, so "
         "that people have it at once ([how](relayer-protocol.md#replies-in-the-same-sync)); 0 answers without waiting",
+    )
+    fcm_account: str = setting(
+        read_service_account,
+        "",
+        "the service account of your Firebase project, by which phones with Google Play services are pushed, as JSON; "
+        "better `RELAYBOARD_FCM_ACCOUNT_FILE` with the path of the file that Google gives you ([how](phones.md#push))",
+        is_secret=True,
+    )
+    fcm_url: str = setting(
+        read_endpoint,
+        "https://fcm.googleapis.com",
+        "the server of Firebase Cloud Messaging; another one is for tests",
+    )
+    unified_push: bool = setting(
+        read_switch,
+        "on",
+        "`off` calls no endpoints of UnifiedPush that claimed phones have named ([how](phones.md#push))",
     )
     head_timeout_seconds: float = setting(
         read_timeout,

@@ -1,6 +1,9 @@
 """`relayboard phone`: a simulated relayer phone, one action per call or running by itself; its state is in a file."""
 
 import threading
+import uuid
+from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -8,7 +11,7 @@ import orjson
 from relayboard.commands.countries import read_country
 from relayboard.commands.printing import print_json, print_line
 from relayboard.phone.phone import Phone, PhoneState, load_state, now_in_milliseconds, save_state
-from relayboard.phone.wire import HttpTransport, NoReply
+from relayboard.phone.wire import HttpTransport, NoReply, PushListener
 from relayboard.refusal import CommandFailed
 from relayboard.usage.parts import Options
 
@@ -88,22 +91,41 @@ def _read_command(text: str) -> dict[str, Any]:
 
 
 def _run(phone: Phone, options: Options) -> None:
-    pause = threading.Event()
-    count = 0
+    if options.push_port is None:
+        _sync_repeatedly(phone, options, _pause)
+        return
+    try:
+        listener = PushListener(options.push_port)
+    except OSError as error:
+        raise CommandFailed(f"cannot listen on port {options.push_port}: {error.strerror}") from error
+    with closing(listener):
+        if not phone.state.push_token.startswith(listener.url):
+            phone.state.push_token = listener.url + uuid.uuid4().hex
+        _sync_repeatedly(phone, options, listener.wait)
+
+
+def _pause(seconds: float) -> bool:
+    return threading.Event().wait(seconds)
+
+
+def _sync_repeatedly(phone: Phone, options: Options, wait: Callable[[float], bool]) -> None:
+    """Syncs, and again after `wait`, which tells whether a push has ended it."""
+    count, was_pushed = 0, False
     while options.syncs is None or count < options.syncs:
         count += 1
+        told: dict[str, Any] = {"sync": count, **({"pushed": True} if was_pushed else {})}
         try:
             phone.sync()
             sent = phone.send_waiting()
             if sent:
                 phone.sync()
-            told = {"sync": count, "workspace_id": phone.state.workspace_id, "sent": sent}
+            told |= {"workspace_id": phone.state.workspace_id, "sent": sent}
             print_line(told if phone.refused is None else {**told, "refused": phone.refused})
         except NoReply as error:
-            print_line({"sync": count, "error": str(error)})
+            print_line({**told, "error": str(error)})
         save_state(options.state, phone.state)
         if options.syncs is None or count < options.syncs:
-            pause.wait(options.every)
+            was_pushed = wait(options.every)
 
 
 def show(state: PhoneState) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from persistence.database import Database
 from persistence.errors import DatabaseError, fault_of, reason_of
 from persistence.migrations import MigrationError, check_schema, current_revision
 from persistence.migrations.part_indexes import finds_parts
+from persistence.relayers.pushes import read_push_trouble
 from persistence.secrets.encryption import KeyRing
 from persistence.service.backlog import count_phones, list_refused_phones
 from persistence.service.diagnosis import (
@@ -25,6 +26,7 @@ from persistence.sql.standby import Standby
 from relayboard.base.settings import Settings, is_postgres, sqlite_file
 from relayboard.base.version import program_version
 from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
+from relayboard.doctor.neighbors import PhonesSeen
 
 CLOCK_SECONDS = 5.0
 CONNECT_SECONDS = 5
@@ -50,8 +52,7 @@ class DatabaseDoctor:
 
     def __init__(self, settings: Settings, *, has_key: bool) -> None:
         self.workers: Sequence[Heartbeat] = ()
-        self.phones: int | None = None
-        self.silent_phones = 0
+        self.phones: PhonesSeen | None = None
         self._settings = settings
         self._has_key = has_key
 
@@ -86,7 +87,7 @@ class DatabaseDoctor:
         yield from self._check_key(database)
         with database.reading() as tx:
             self.workers = list_heartbeats(tx)
-            self.phones, self.silent_phones = count_phones(tx)
+            self.phones = PhonesSeen(*count_phones(tx), *read_push_trouble(tx))
             refused = list_refused_phones(tx)
             given_up = list_given_up(tx)
             letters, reason = read_given_up(tx)

@@ -21,7 +21,7 @@ def examine(environ: Mapping[str, str]) -> list[Finding]:
     found += [
         *check_base_url(settings, knows_key=knows_key),
         *check_mail(settings),
-        *check_push(doctor.phones, doctor.silent_phones),
+        *check_push(settings, doctor.phones),
         *check_files(settings),
     ]
     return found

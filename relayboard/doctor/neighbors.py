@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ import requests
 
 from flows.engine.services import ServiceError
 from persistence.channels.channels import LOST_AFTER
+from persistence.database import utc_now
 from persistence.service.diagnosis import Heartbeat
 from relayboard.base.certificates import explain_tls
 from relayboard.base.probe import PROBE_HEADER, PROBE_PATH, make_probe
@@ -17,6 +19,8 @@ from relayboard.doctor.findings import OK, PROBLEM, WARNING, Finding, Findings
 from worker.app import OTHER_QUEUE, SAME_QUEUE, check_queue, look_for_other_queues
 from worker.errors import QueueError
 from worker.flows.services.email import check_mail_server
+from worker.push.fcm import AccountUnusable, Unavailable, open_account
+from worker.runtime import open_http
 
 SECONDS = 10.0
 LOST_MINUTES = round(LOST_AFTER.total_seconds() / 60)
@@ -164,22 +168,62 @@ def check_mail(settings: Settings) -> Findings:
         yield Finding("mail", OK, f"{server.host}:{server.port} takes mail from {server.sender}")
 
 
-def check_push(phones: int | None, silent: int) -> Findings:
-    """There is no push to set up, so what counts is whether phones ask; `phones` is None if nobody could count them."""
-    why = "none is sent, and none has to be set up: phones ask for their messages by themselves"
-    if phones is None:
-        yield Finding("push", OK, why)
-    elif phones == 0:
-        yield Finding("push", OK, f"{why}; there is no phone yet")
-    elif silent:
+@dataclass(frozen=True, slots=True)
+class PhonesSeen:
+    """What the database says of claimed phones: how many there are, how many are silent, how many could not be pushed
+    in the last day, and why the last one was not."""
+
+    count: int
+    silent: int
+    unpushed: int = 0
+    last_error: str | None = None
+
+
+def check_push(settings: Settings, phones: PhonesSeen | None) -> Findings:
+    """Tries out the account of Firebase, if there is one, by a message that is checked and not sent; and tells which
+    phones are not pushed, and whether phones ask. `phones` is None if nobody could count them.
+    """
+    why = "without an account of Firebase (RELAYBOARD_FCM_ACCOUNT_FILE) phones ask by themselves every ten minutes"
+    if settings.fcm_account:
+        sentence = _try_account(settings)
+        if sentence is not None:
+            yield Finding("push", PROBLEM, sentence)
+            return
+        why = "Firebase takes messages of the service account"
+    if phones is not None and phones.unpushed:
+        rest = f"{phones.unpushed} of {phones.count} phones could not be pushed in the last day, the last one because"
+        yield Finding("push", WARNING, f"{rest} {phones.last_error} They come by themselves every ten minutes")
+    elif phones is not None and phones.silent:
         yield Finding(
             "push",
             WARNING,
-            f"{why}, but {silent} of {phones} {'have' if silent > 1 else 'has'} not asked for {LOST_MINUTES} minutes: "
-            "open the app on them, keep battery savers off it, and look whether they have a network",
+            f"{why}, but {phones.silent} of {phones.count} {'have' if phones.silent > 1 else 'has'} not asked for "
+            f"{LOST_MINUTES} minutes: open the app on them, keep battery savers off it, and look whether they have a "
+            "network",
         )
+    elif phones is not None and phones.count:
+        yield Finding("push", OK, f"{why}, and none of {phones.count} has been silent for {LOST_MINUTES} minutes")
     else:
-        yield Finding("push", OK, f"{why}, and none of {phones} has been silent for {LOST_MINUTES} minutes")
+        yield Finding("push", OK, why if phones is None else f"{why}; there is no phone yet")
+
+
+def _try_account(settings: Settings) -> str | None:
+    """What is wrong with the account of Firebase, and what to do."""
+    http = open_http(settings)
+    account = open_account(settings, http, utc_now)
+    assert account is not None, "somebody has set one"
+    try:
+        account.try_out()
+    except AccountUnusable as error:
+        return (
+            f"Firebase cannot be used ({error}): give RELAYBOARD_FCM_ACCOUNT_FILE the file of a service account that "
+            "may send messages of this project, and switch on the Firebase Cloud Messaging API"
+        )
+    except Unavailable as error:
+        return f"Firebase cannot be asked ({error}): let this machine reach Google, and look whether its clock is right"
+    finally:
+        http.close()
+    return None
 
 
 def _short(error: Exception) -> str:

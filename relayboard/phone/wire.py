@@ -4,8 +4,10 @@ ask for it, and answers that can be lost on their way.
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ import requests
 from relayboard.base.certificates import explain_tls
 
 TIMEOUT_SECONDS = 120.0
+MOST_PUSHED_BYTES = 4096
 SECRET = re.compile(r'("relayer_secret"\s*:\s*")[^"]*')
 MASKED = r"\1********"
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if code != ord("\n")}
@@ -45,6 +48,43 @@ class Transport(Protocol):
     """Sends a request to the server; raises NoReply if there is no reply."""
 
     def post(self, path: str, query: Mapping[str, str], body: bytes) -> WireReply: ...
+
+
+class PushListener:
+    """Listens on a local port for pushes, as the endpoint of UnifiedPush that a phone names."""
+
+    def __init__(self, port: int) -> None:
+        listener = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(min(int(self.headers.get("Content-Length") or 0), MOST_PUSHED_BYTES))
+                self.send_response(201)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                listener._pushed.set()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                return None
+
+        self._pushed = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, name="pushes", daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}/"
+
+    def wait(self, seconds: float) -> bool:
+        """Waits for a push, at most so long; whether there was one since the last time."""
+        was_pushed = self._pushed.wait(seconds)
+        self._pushed.clear()
+        return was_pushed
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 class HttpTransport:

@@ -242,7 +242,14 @@ PHONE = Noun(
         "sync repeatedly, send the messages of the server, report them sent and delivered",
         option("--every", "default: 2", kind=SECONDS, default=2.0, metavar="SECONDS"),
         option("--syncs", "end after so many syncs", kind=WholeNumber(1), metavar="N"),
-        examples=(f"{SERVER} --every 5",),
+        option(
+            "--push-port",
+            "take pushes on this port of 127.0.0.1 and sync at once; the server must be allowed to call it "
+            "(RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS=127.0.0.0/8)",
+            kind=WholeNumber(0, 65535),
+            metavar="PORT",
+        ),
+        examples=(f"{SERVER} --every 5", f"{SERVER} --every 600 --push-port 8099"),
         is_table=False,
     ),
     shared=(

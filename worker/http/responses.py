@@ -1,5 +1,8 @@
 """Reads a response as its bytes come in; the only exception of HTTP calls."""
 
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
 import httptools
 from urllib3 import HTTPHeaderDict
 
@@ -143,3 +146,15 @@ class SendFailed(Exception):
         super().__init__(sentence)
         self.kind = kind
         self.sentence = sentence
+
+
+def read_retry_after(value: str | None, now: datetime) -> float | None:
+    """The seconds that the header `Retry-After` asks for, as a number or a date; None if it asks for nothing."""
+    text = (value or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()

@@ -6,8 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
 
@@ -34,7 +33,7 @@ from persistence.tables.deliveries import DELIVERED, FAILED, PENDING
 from persistence.workspaces.records import find_workspace
 from worker.callers import Callers, Finished, LoopCallers
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, CalledQueue, Leased, ReceiverSlots, begin_dispatching
-from worker.http.responses import SendFailed
+from worker.http.responses import SendFailed, read_retry_after
 from worker.http.safe_http import HttpResponse, SafeHttp
 from worker.metrics import count_attempt, count_switched_off
 from worker.runtime import Runtime
@@ -158,7 +157,7 @@ def decide(
         return Decision(Verdict.GONE)
     if attempt > min(most_retries, len(delays_seconds)):
         return Decision(Verdict.FAILED)
-    asked_seconds = _read_retry_after(retry_after, now) if status in WAITING_STATUSES else None
+    asked_seconds = read_retry_after(retry_after, now) if status in WAITING_STATUSES else None
     if asked_seconds is None:
         delay_seconds = delays_seconds[attempt - 1] * (1 - JITTER + 2 * JITTER * chance)
     else:
@@ -218,17 +217,6 @@ def _kept_headers(answer: HttpResponse) -> dict[str, str]:
     # PostgreSQL stores no NUL.
     kept = ((name, value.replace("\0", "\N{REPLACEMENT CHARACTER}")[:HEADER_LENGTH]) for name, value in found if value)
     return {name: hide_in_url(value) for name, value in kept}
-
-
-def _read_retry_after(value: str | None, now: datetime) -> float | None:
-    text = (value or "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text)
-    try:
-        moment = parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - now).total_seconds()
 
 
 def _interpret(document: object, country: str) -> Reply | str | None:

@@ -11,7 +11,8 @@ import pytest
 
 from handlers.relay.sync import sign
 from relayboard.cli import main
-from testbed.running import RunningService, forked_service
+from testbed.forked import fork
+from testbed.running import RunningService, forked_service, wait_until
 from tests.worker.receivers import Reply, receiving
 
 Act = Callable[..., dict[str, Any]]
@@ -21,6 +22,13 @@ Act = Callable[..., dict[str, Any]]
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     folder = tmp_path_factory.mktemp("service")
     with forked_service(f"sqlite:///{folder / 'relayboard.db'}", folder) as running:
+        yield running
+
+
+@pytest.fixture
+def pushing_service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
+    """A service of its own, which may call phones of this machine."""
+    with forked_service(database_url, tmp_path, WEBHOOK_ALLOWED_NETWORKS="127.0.0.0/8") as running:
         yield running
 
 
@@ -86,6 +94,31 @@ def test_a_running_phone_sends_what_it_is_given_and_reports_it(service: RunningS
 
     assert shown["sent"] == [sent["id"]]
     assert service.get("/api/v1/messages.json", id=sent["id"])["results"][0]["status"] == "D"
+
+
+def test_a_pushed_phone_fetches_at_once_what_would_wait_for_its_next_sync(
+    pushing_service: RunningService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = pushing_service
+    place = ["phone", "--server", service.url, "--state", str(tmp_path / "phone.json")]
+    main([*place, "register"])
+    code = json.loads(capsys.readouterr().out.splitlines()[-1])["claim_code"]
+    service.post("/api/v1/relayers.json", {"claim_code": code, "phone": "+250788123123"})
+    words = [*place, "run", "--every", "600", "--push-port", "0"]
+    log = tmp_path / "run.log"
+    running = fork(main, words, environment=service.environment, log=log)
+    try:
+        wait_until(lambda: '"sync": 1' in _read(log), "the first sync")
+        service.post("/api/v2/messages.json", {"urn": "tel:+250788000222", "text": "From 8 to 12."})
+        wait_until(lambda: '"pushed": true' in _read(log), "a push")
+        wait_until(lambda: service.get("/api/v1/messages.json", status="D")["results"] != [], "the message")
+    finally:
+        running.kill()
+        running.wait()
+
+
+def _read(log: Path) -> str:
+    return log.read_text() if log.exists() else ""
 
 
 def test_a_battery_level_and_a_reset_are_told(service: RunningService, claimed: Act) -> None:

@@ -322,7 +322,10 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--server {server} --state {folder}/phone.json : --network LTE --device SM-A135F --os 14 --app-version 2.2.0",
     ),
     ("phone", "reset"): ("--server {server} --state {folder}/phone.json --lagging :",),
-    ("phone", "run"): ("--server {server} --state {folder}/runner.json : --every 0.01 --syncs 2",),
+    ("phone", "run"): (
+        "--server {server} --state {folder}/runner.json : --every 0.01 --syncs 2",
+        "--server {server} --state {folder}/runner.json : --every 0.01 --syncs 2 --push-port 0",
+    ),
 }
 
 APART: dict[Leaf, tuple[str, ...]] = {
