@@ -125,7 +125,12 @@ def lease_pushes(
         for row in tx.execute(_select_due(workspace_id, via, tx.now, room)):
             due = _Due(*row)
             token = _open(tx, phone_push.c.token, due.farewell) or _open(tx, channel.c.push_token, due.token)
-            if token is None or via in unavailable or _is_over(due, tx.now) or _is_refused(tx, due, token):
+            present = via_of(token)
+            if token is None or present is None or _is_over(due, tx.now) or _is_refused(tx, due, token):
+                over.append(due)
+            elif present != via:  # the phone has said another token meanwhile
+                tx.execute(update(phone_push).where(_rows.id == due.id).values(via=present))
+            elif via in unavailable:
                 over.append(due)
             elif due.reason != RELEASE and due.last_seen is not None and tx.now - due.last_seen < SETTLED:
                 early.append(due.id)

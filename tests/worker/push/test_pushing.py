@@ -371,6 +371,16 @@ class TestUnifiedPush:
         assert (push.headers["ttl"], push.headers["urgency"], push.headers["topic"]) == ("600", "high", "sync")
         assert "authorization" not in push.headers
 
+    def test_a_phone_that_has_another_endpoint_since_it_was_to_be_pushed_is_pushed_there(self, office: Office) -> None:
+        phone = office.phone()
+        office.queue_message(phone)
+        phone.state.push_token = office.providers.endpoint("upA1")
+        phone.sync()
+        office.queue_message(phone, "One more")
+        office.work_after(seconds=LAG)
+
+        assert office.work() == ["/upA1?up=1"]
+
     @pytest.mark.parametrize("status", [404, 410])
     def test_an_endpoint_that_is_gone_is_forgotten(self, office: Office, status: int) -> None:
         phone = office.phone(office.providers.endpoint("upA1"))
