@@ -109,7 +109,8 @@ def test_a_pushed_phone_fetches_at_once_what_would_wait_for_its_next_sync(
     running = fork(main, words, environment=service.environment, log=log)
     try:
         wait_until(lambda: '"sync":1' in _read(log), "the first sync")
-        service.post("/api/v2/messages.json", {"urn": "tel:+250788000222", "text": "From 8 to 12."})
+        person = service.post("/api/v2/contacts.json", {"name": "Amina", "urns": ["tel:+250788000222"]})
+        service.post("/api/v2/messages.json", {"contact": person["uuid"], "text": "From 8 to 12."})
         wait_until(lambda: '"pushed":true' in _read(log), "a push")
         wait_until(lambda: service.get("/api/v1/messages.json", status="D")["results"] != [], "the message")
     finally:
