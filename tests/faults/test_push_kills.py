@@ -1,4 +1,4 @@
-"""A push that a killed worker had begun is made again when its lease ends; a phone that came meanwhile is left alone."""
+"""A push that a killed worker had begun is made again when its lease ends."""
 
 import threading
 from pathlib import Path
