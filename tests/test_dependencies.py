@@ -10,12 +10,14 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("openapi", "handlers", "persistence", "worker", "flows", "relayboard", "console")
+FOLDERS = ("openapi", "handlers", "persistence", "worker", "channels", "flows", "relayboard", "console")
 WITHOUT_IMPORT = {"tzdata": "zoneinfo reads it where the system has no time zones"}
 WITH_OTHERS = {
     "uvicorn": "connexion[uvicorn] says which versions it takes",
     "openapi-spec-validator": "`python -m openapi.bundle`, a check of developers, imports it; no service does",
 }
+IN_NAMESPACE = {"google": ["google-auth"]}
+"""What is meant by a package that several distributions share, of which others come along."""
 EXTRAS = ("traces", "s3")
 """What a setting needs, and who does not use it need not install."""
 
@@ -55,7 +57,7 @@ def used() -> dict[str, set[str]]:
     files: dict[str, set[str]] = {}
     for module, path in imported():
         if module not in sys.stdlib_module_names and module not in FOLDERS:
-            for name in known.get(module, [module]):
+            for name in IN_NAMESPACE.get(module) or known.get(module, [module]):
                 files.setdefault(canonical(name), set()).add(path)
     return files
 
