@@ -8,8 +8,8 @@ from alembic import op
 
 from persistence.migrations import keys
 
-revision = "0021"
-down_revision = "0020"
+revision = "0022"
+down_revision = "0021"
 works_for = "0001"
 branch_labels = None
 depends_on = None
