@@ -17,6 +17,7 @@ from persistence.archives.writing import archive_next_day, remove_rolled_up, rol
 from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import begin_pass, list_rescheduling_workspaces, run_next_pass, trim_fires
 from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
+from persistence.channels.gateway_parts import trim_parts
 from persistence.channels.health import check_alarms, trim_alarms, trim_calls
 from persistence.channels.outages import check_outages
 from persistence.data_jobs import Performer, list_data_workspaces, remove_old_files, take_next
@@ -97,6 +98,7 @@ TRIMMERS: tuple[Trimmer, ...] = (
     trim_answers,
     trim_syncs,
     trim_alarms,
+    trim_parts,
     trim_registrations,
     trim_forgotten,
     trim_heartbeats,

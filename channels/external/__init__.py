@@ -5,7 +5,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote_plus
 from xml.sax.saxutils import escape
@@ -29,6 +28,7 @@ from channels.calls import (
     Unread,
 )
 from channels.declaration import Carries, ChannelType, Setting
+from channels.moments import read_moment
 from channels.parts import split_text
 from flows.urn_schemes import SCHEMES
 
@@ -49,6 +49,7 @@ PART_HEADER = "Idempotency-Key"
 RECEIVE, STOPPED = ("receive", "received"), "stopped"
 STATES: Mapping[str, State] = {"sent": "sent", "delivered": "delivered", "failed": "failed"}
 NUMBER_LENGTH = 10
+MOST_NAMED = 20
 
 
 def make_requests(message: Message, settings: Settings) -> list[Request]:
@@ -78,15 +79,15 @@ def _read_event(callback: Callback, values: Mapping[str, str], settings: Setting
     senders = _names(settings.get("mo_from_field"), "from", "sender")
     if callback.action in RECEIVE:
         texts = _names(settings.get("mo_text_field"), "text", "message")
-        if not any(name in values for name in senders):
-            raise Unread("The parameter from is required.")
-        dates = _names(settings.get("mo_date_field"), "date", "time")
-        return Received(_first(values, senders), _first(values, texts), sent_on=_moment(_first(values, dates)))
+        _require(values, senders)
+        _require(values, texts)
+        sent_on = read_moment(_first(values, _names(settings.get("mo_date_field"), "date", "time")))
+        return Received(_first(values, senders), _first(values, texts), values.get("message_id", ""), sent_on)
     if callback.action in STATES:
         number = values.get("id", "")
         if not (number.isascii() and number.isdecimal() and len(number) <= NUMBER_LENGTH):
             raise Unread("The parameter id is required; it is the id of a message.")
-        return Status(STATES[callback.action], message=number, on=_moment(_first(values, ("date", "time"))))
+        return Status(STATES[callback.action], message=number, on=read_moment(_first(values, ("date", "time"))))
     if callback.action == STOPPED:
         return Stopped(_first(values, senders))
     raise Unread("There is no such action.")
@@ -101,16 +102,12 @@ def _first(values: Mapping[str, str], names: Sequence[str]) -> str:
     return next((values[name] for name in names if values.get(name)), "")
 
 
-def _moment(text: str) -> datetime | None:
-    """An RFC 3339 time; None for an empty string. Raises Unread."""
-    if not text:
-        return None
-    try:
-        written = text.upper()
-        moment = datetime.fromisoformat(written.replace(" ", "+") if " " in written and "T" in written else written)
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Unread("The date is not an RFC 3339 time.") from error
+def _require(values: Mapping[str, str], names: Sequence[str]) -> None:
+    """Raises Unread, with the names that were sent, if none of these was."""
+    if not any(name in values for name in names):
+        others = ", ".join(sorted(values)[:MOST_NAMED])
+        sent = f"there are {others}" if others else "there are none"
+        raise Unread(f"The parameter {names[0]} is required; {sent}.")
 
 
 def _make(message: Message, settings: Settings, text: str, number: int, parts: int) -> Request:

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handlers.asgi.gateway import hide_secret
+from handlers.asgi.gateway import PREFIXES, hide_secret
 from handlers.asgi.health import count_request
 from handlers.asgi.plain_responses import ClientGone, Refusal, detail_response, header
 from handlers.asgi.request_body import Body, BodyMemory, check_encodings, check_host, check_url, replay, take_media_type
@@ -103,7 +103,7 @@ class Guard:
     async def _checked(self, scope: Scope, body: Body) -> Receive:
         """The receive callable for the inner layers, after all checks. Raises Refusal or ClientGone."""
         check_host(scope)
-        check_url(scope)
+        check_url(scope, is_any_text=scope["path"].startswith(PREFIXES))
         if scope["method"] not in READING:
             check_encodings(scope)
         path = scope["path"]

@@ -178,16 +178,17 @@ def replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-def check_url(scope: Scope) -> None:
-    """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is not text. Bytes
-    beyond ASCII in the query, which some clients send unescaped, become percent escapes.
+def check_url(scope: Scope, *, is_any_text: bool = False) -> None:
+    """Raises Refusal(400) for a URL that is too long, badly escaped, or decodes to something that is not text. The
+    query may be `is_any_text`, in whatever characters. Bytes beyond ASCII in it, which some clients send unescaped,
+    become percent escapes.
     """
     raw_path = scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape")
     query = scope.get("query_string", b"")
     if len(raw_path) + len(query) > URL_LIMIT_BYTES:
         raise Refusal(400, f"The URL is longer than {URL_LIMIT_BYTES} bytes.")
-    for part in (raw_path, query):
-        _check_escapes(part)
+    _check_escapes(raw_path)
+    _check_escapes(query, is_any_text=is_any_text)
     if NOT_ASCII.search(query):
         scope["query_string"] = NOT_ASCII.sub(lambda found: b"%%%02X" % found.group()[0], query)
 
@@ -281,7 +282,7 @@ def make_cookie(value: str, *, is_secure: bool, seconds: int, cookie: str = COOK
     return f"{cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
 
 
-def _check_escapes(part: bytes) -> None:
+def _check_escapes(part: bytes, *, is_any_text: bool = False) -> None:
     if BAD_ESCAPE.search(part):
         raise Refusal(400, "The URL is badly escaped.")
     decoded = unquote_to_bytes(part)
@@ -289,6 +290,8 @@ def _check_escapes(part: bytes) -> None:
         name = _name_with_nul(part)
         where = "the path" if name is None else f"the parameter {name}"
         raise Refusal(400, f"NUL characters (%00) are not allowed: there is one in {where}.")
+    if is_any_text:
+        return
     try:
         decoded.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -24,13 +24,16 @@ from sqlalchemy import (
     update,
 )
 
+from channels.calls import Later, Outcome, Refused, Sent
 from persistence.changes import change_messages
 from persistence.channels.channels import IS_GATEWAY
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
+from persistence.channels.gateway_parts import SentPart, apply_statuses, keep_parts
+from persistence.channels.gateway_reports import stop
 from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.outages import note_answers
 from persistence.database import Transaction
-from persistence.leases import Leases
+from persistence.leases import Leases, is_free
 from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.due_work import Share, has_row, is_in_share
@@ -53,6 +56,9 @@ from persistence.tables.messages import (
 
 RETRY_STEP = timedelta(minutes=5)
 MOST_ERRORS = 3
+USUAL_WAIT_SECONDS, SHORTEST_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 60.0, 1.0, 3600.0
+LIMITED_FOR = timedelta(hours=24)
+"""A message that its gateway puts off for longer fails."""
 GATEWAY_FAILED = "gateway_failed"
 SENDING_FAILED = "sending_failed"
 LEASES = Leases(gateway_send, until="due_on", is_prepared=False)
@@ -98,19 +104,37 @@ class GatewaySend(QueuedPart):
     is_uncertain: bool = False
     country: str | None = None
     has_failed: bool = False
+    channel_uuid: str = ""
+    secret: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SendOutcome:
-    """The outcome of a part: accepted or not, whether the message has further parts, and the call for the log. One that
-    was not begun leaves the part as it was.
+    """The outcome of a part: what its channel type says of it, whether the message has further parts, and the call for
+    the log. One that was not begun leaves the part as it was.
     """
 
     send: GatewaySend
-    is_accepted: bool
+    result: Outcome
     has_more: bool = False
     call: GatewayCall | None = None
     is_begun: bool = True
+
+    @property
+    def is_accepted(self) -> bool:
+        return isinstance(self.result, Sent)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the gateway says when it takes something again: that is no error."""
+        return isinstance(self.result, Later) and (self.result.seconds is not None or self.result.is_for_all)
+
+    @property
+    def wait(self) -> timedelta:
+        """How long a gateway that says so is left alone."""
+        asked = self.result.seconds if isinstance(self.result, Later) else None
+        seconds = USUAL_WAIT_SECONDS if asked is None else min(max(asked, SHORTEST_WAIT_SECONDS), LONGEST_WAIT_SECONDS)
+        return timedelta(seconds=seconds)
 
     @property
     def is_whole(self) -> bool:
@@ -129,9 +153,11 @@ class LeasedSends:
 @dataclass(frozen=True, slots=True)
 class _Gateway:
     type: str
+    uuid: str
     address: str | None
     country: str | None
     config: Mapping[str, Any] | None
+    secret: str | None = field(default=None, repr=False)
     failures: int = 0
 
 
@@ -169,7 +195,7 @@ def _find_due(now: datetime, *, share: Share) -> Executable:
     one = select(literal(1)).select_from(gateway_send).correlate(channel)
     due = [one.where(theirs, *_is_due(each, now)).order_by(rows.due_on) for each in PRIORITIES]
     has_due = or_(*map(has_row, due)) & is_in_share(share, *due)
-    known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active
+    known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active & is_free(channel.c.paused_until, now)
     return select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
 
 
@@ -298,11 +324,14 @@ def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _
     """The settings of gateways; one that cannot be decrypted does not affect the others."""
     if not channel_ids:
         return {}
-    config = channel.c.config
-    return {
-        row[0]: _Gateway(*row[1:4], open_or_none(tx.dialect, config, row[4]), row[5])
-        for row in _select_settings.rows(tx, sorted(channel_ids))
-    }
+    found = {}
+    for channel_id, channel_type, uuid, address, country, config, secret, failures in _select_settings.rows(
+        tx, sorted(channel_ids)
+    ):
+        settings = open_or_none(tx.dialect, channel.c.config, config)
+        own = open_or_none(tx.dialect, channel.c.secret, secret) if secret else None
+        found[channel_id] = _Gateway(channel_type, uuid, address, country, settings, own, failures)
+    return found
 
 
 def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
@@ -313,6 +342,8 @@ def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
         channel_type=gateway.type,
         address=gateway.address,
         country=gateway.country,
+        channel_uuid=gateway.uuid,
+        secret=gateway.secret,
         config=gateway.config,
         part=row.parts_begun if repeats else row.parts_begun + 1,
         due_on=due_on,
@@ -356,9 +387,9 @@ def begin_sends(tx: Transaction, sends: Sequence[GatewaySend], lease: timedelta)
 
 def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     """Updates messages by the responses of their gateways; an outcome counts only while the lease is held. A message is
-    wired when all parts are accepted. After an error it is errored and tried again after five minutes times the number
-    of errors; after the third error it is failed with a reason. Accepted parts are not sent again. What was not begun
-    is due again.
+    wired when all parts are accepted. One that is refused fails at once; one that is put off waits as long as the
+    gateway says. After an error it is errored and tried again after five minutes times the number of errors; after the
+    third error it is failed with a reason. Accepted parts are not sent again. What was not begun is due again.
     """
     _note_answers(tx, [outcome for outcome in outcomes if outcome.is_begun])
     held = _lock_held(tx, [outcome.send for outcome in outcomes])
@@ -373,14 +404,67 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     if going_on:
         again = {"parts_accepted": gateway_send.c.parts_begun, "due_on": gateway_send.c.created_on}
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(going_on)).values(**again))
-    _note_errors(tx, [outcome.send for outcome in mine if not outcome.is_accepted])
+    _keep_ids(tx, [outcome for outcome in outcomes if outcome.is_begun], finished)
+    _refuse(tx, [outcome for outcome in mine if isinstance(outcome.result, Refused)])
+    _put_off(tx, [outcome for outcome in mine if outcome.is_limited], held)
+    failed = [each for each in mine if isinstance(each.result, Later) and not each.is_limited]
+    _note_errors(tx, [outcome.send for outcome in failed])
     record_calls(tx, [outcome.call for outcome in outcomes if outcome.call is not None])
 
 
 def _note_answers(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
-    working = {each.send.channel_id for each in outcomes if each.is_accepted}
+    """A gateway works that takes messages, refuses some, or says when to come again."""
+    works = [each for each in outcomes if not isinstance(each.result, Later) or each.result.seconds is not None]
+    working = {each.send.channel_id for each in works}
     failed = Counter(each.send.channel_id for each in outcomes if each.send.channel_id not in working)
-    note_answers(tx, {each.send.channel_id for each in outcomes if each.is_accepted and each.send.has_failed}, failed)
+    note_answers(tx, {each.send.channel_id for each in works if each.send.has_failed}, failed)
+
+
+def _keep_ids(tx: Transaction, outcomes: Sequence[SendOutcome], finished: Sequence[GatewaySend]) -> None:
+    """Stores by which ids the gateways will speak of these parts; what they have said already counts now."""
+    named = [(each.send, each.result.id) for each in outcomes if isinstance(each.result, Sent) and each.result.id]
+    if not named:
+        return
+    keep_parts(
+        tx,
+        [
+            SentPart(send.workspace_id, send.channel_id, send.contact_id, send.message_id, send.part, external_id)
+            for send, external_id in named
+        ],
+    )
+    for workspace_id, message_ids in _by_workspace(finished):
+        apply_statuses(tx, workspace_id, message_ids)
+
+
+def _refuse(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
+    """These are never taken: their messages fail, and contacts that stopped are stopped."""
+    sends = [outcome.send for outcome in outcomes]
+    _count_errors(tx, sends)
+    for workspace_id, message_ids in _by_workspace(sends):
+        give_up(tx, workspace_id, message_ids, GATEWAY_FAILED)
+    _leave(tx, [send.id for send in sends])
+    for outcome in outcomes:
+        if isinstance(outcome.result, Refused) and outcome.result.has_stopped:
+            send = outcome.send
+            stop(tx, send.workspace_id, send.channel_id, send.contact_id, send.urn)
+
+
+def _put_off(tx: Transaction, outcomes: Sequence[SendOutcome], held: Mapping[int, datetime]) -> None:
+    """These wait as long as the gateway says, and with them its whole queue if it takes nothing at all before."""
+    over = [each.send for each in outcomes if held[each.send.id] < tx.now - LIMITED_FOR]
+    _count_errors(tx, over)
+    for workspace_id, message_ids in _by_workspace(over):
+        give_up(tx, workspace_id, message_ids, GATEWAY_FAILED)
+    _leave(tx, [send.id for send in over])
+    rows, pauses = gateway_send.c, dict[int, datetime]()
+    for outcome in outcomes:
+        due_on, send = tx.now + outcome.wait, outcome.send
+        again = {"due_on": due_on, "parts_begun": rows.parts_accepted, "attempts": 0}
+        tx.execute(update(gateway_send).where(rows.id == send.id).values(**again))
+        if isinstance(outcome.result, Later) and outcome.result.is_for_all:
+            pauses[send.channel_id] = max(due_on, pauses.get(send.channel_id, due_on))
+    for channel_id, until in sorted(pauses.items()):
+        tx.execute(update(channel).where(channel.c.id == channel_id).values(paused_until=until))
 
 
 def _give_back(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
@@ -399,12 +483,13 @@ def _confirm(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         change_messages(tx, workspace_id, message_ids, {"failed_reason": None}, only=IS_UNCERTAIN)
 
 
-def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> set[int]:
+def _lock_held(tx: Transaction, sends: Sequence[GatewaySend]) -> dict[int, datetime]:
+    """When those of these parts were queued whose leases are still held."""
     if not sends:
-        return set()
+        return {}
     until = {send.id: send.due_on for send in sends}
     found = _lock_parts.rows(tx, sorted(until))
-    return {part_id for part_id, due_on in found if due_on == until[part_id]}
+    return {part_id: created_on for part_id, due_on, created_on in found if due_on == until[part_id]}
 
 
 def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:
@@ -415,12 +500,16 @@ def _by_workspace(parts: Iterable[QueuedPart]) -> list[tuple[int, list[int]]]:
     return sorted(found.items())
 
 
-def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
-    by_count: dict[int, list[GatewaySend]] = {}
+def _count_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
     for (workspace_id, channel_id), number in sorted(
         Counter((each.workspace_id, each.channel_id) for each in sends).items()
     ):
         changes_of(tx, workspace_id).errors[channel_id] += number
+
+
+def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
+    by_count: dict[int, list[GatewaySend]] = {}
+    _count_errors(tx, sends)
     for send in sends:
         by_count.setdefault(send.error_count + 1, []).append(send)
     for errors, failed in by_count.items():
@@ -451,7 +540,7 @@ def _begin_parts(ids: Sequence[int], begun: int, held_until: datetime, until: da
 @statement(is_prepared=False)
 def _lock_parts(ids: Sequence[int]) -> Executable:
     rows = gateway_send.c
-    return select(rows.id, rows.due_on).where(among(rows.id, ids)).order_by(rows.id).with_for_update()
+    return select(rows.id, rows.due_on, rows.created_on).where(among(rows.id, ids)).order_by(rows.id).with_for_update()
 
 
 @statement(is_prepared=False)
@@ -462,5 +551,6 @@ def _delete_parts(ids: Sequence[int]) -> Executable:
 @statement
 def _select_settings(channel_ids: Sequence[int]) -> Executable:
     rows = channel.c
-    columns = (rows.id, rows.type, rows.address, rows.country, sealed_text(rows.config), rows.failures)
-    return select(*columns).where(among(channel.c.id, channel_ids))
+    columns = (rows.id, rows.type, rows.uuid, rows.address, rows.country)
+    sealed = map(sealed_text, (rows.config, rows.secret))
+    return select(*columns, *sealed, rows.failures).where(among(rows.id, channel_ids))

@@ -4,7 +4,8 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from email.utils import parseaddr
 from functools import lru_cache
 from typing import Any
@@ -16,22 +17,25 @@ from flows.typed import plain
 from flows.urns import PATH_LENGTH_MAX, URN_LENGTH_MAX, Urn, UrnError, from_parts
 from persistence.changes import change_contacts
 from persistence.channels.channels import Source
+from persistence.channels.gateway_parts import note_status
 from persistence.channels.settings import OVERLAP, is_one_of
 from persistence.contacts.bulk import interrupt_contacts
+from persistence.contacts.owners import UrnOwner
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.groups.groups import leave_all_groups
+from persistence.groups.smart_groups import follow_contacts
 from persistence.media.incoming import expect_files, plan_files
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
-from persistence.relayers.commands import TEXT_LENGTH, DeliveryReport, believe, clean_text
+from persistence.relayers.commands import TEXT_LENGTH, CallReport, believe, clean_text
 from persistence.relayers.reports import (
     SENDERS_KEPT,
     UNKNOWN_SENDER,
     announce_received,
     find_senders,
-    record_delivery_reports,
+    record_calls,
     sender_of,
 )
 from persistence.secrets.encryption import open_sealed, sealed_text
@@ -40,7 +44,6 @@ from persistence.statements import statement
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
 
-REPORTS = {"sent": "mt_sent", "delivered": "mt_dlvd", "failed": "mt_fail"}
 OTHER = "ext"
 NOBODY = Urn(OTHER, "unknown")
 AS_NUMBER = re.compile(r"[0-9+ ().-]+")
@@ -84,6 +87,8 @@ def _select_gateway(uuid: str, channel_type: str) -> Executable:
 
 
 _IS_ACTIVE = contact.c.status == literal(ACTIVE)
+NAME_LENGTH = 128
+MOST_EXTRA = 20
 
 
 def record_events(tx: Transaction, gateway: Gateway, events: Sequence[calls.Event], root: str = "") -> str:
@@ -108,29 +113,30 @@ def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str) ->
             dropped = "The message was dropped: its sender is blocked."
             return dropped if message_id is None else f"Message {message_id}"
         case calls.Status():
-            report = DeliveryReport(REPORTS[event.state], int(event.message), event.on)
-            record_delivery_reports(tx, gateway.source, [report])
-            return f"Message {event.message} is {event.state}."
+            return note_status(tx, gateway.source, event)
         case calls.Stopped():
             stop_contact(tx, gateway, event.sender)
             return "The contact is stopped."
-        case _:
-            return "Nothing is done about calls."
+        case calls.Call():
+            return _record_call(tx, gateway, event)
 
 
 def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received, root: str = "") -> int | None:
-    """Store an incoming message, whatever its sender; returns its id, or None if its sender is blocked."""
+    """Store an incoming message, whatever its sender; returns its id, or None if its sender is blocked. A repeat has
+    the same id of its provider, or else the same sender, time and text."""
     urn = _sender(gateway, report.sender)
-    text = clean_text(report.text)[:TEXT_LENGTH]
+    text = clean_text(report.text or report.payload)[:TEXT_LENGTH]
     # Without a time, a repeated report cannot be distinguished from a second message with the same text.
     stamp = report.sent_on.isoformat() if report.sent_on is not None else new_uuid()
-    name = hashlib.sha256(f"gateway\x1f{urn.identity}\x1f{stamp}\x1f{text}".encode()).hexdigest()
+    parts = ("gateway-id", report.id) if report.id else ("gateway", urn.identity, stamp, text)
+    name = hashlib.sha256("\x1f".join(parts).encode("utf-8", "replace")).hexdigest()
     known = find_known_messages(tx, gateway.source.id, [name]).get(name)
     if known is not None:
         return known[1]
     owner = find_senders(tx, gateway.source, [urn])[urn.identity]
     if owner.status == BLOCKED:
         return None
+    owner = _named(tx, gateway.source, owner, report.name)
     files = plan_files(tx, gateway.source.workspace_id, root, report.attachments)
     attachments = tuple(each.attachment for each in files)
     received = Received(owner, text, believe(report.sent_on, tx.now) or tx.now, name, attachments)
@@ -139,25 +145,74 @@ def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received, r
     return message_id
 
 
+def _named(tx: Transaction, source: Source, owner: UrnOwner, name: str) -> UrnOwner:
+    """A new contact with the name by which its provider knows it."""
+    given = " ".join(clean_text(name).split())[:NAME_LENGTH]
+    if not owner.is_new or not given:
+        return owner
+    change_contacts(tx, source.workspace_id, [owner.contact_id], {"name": given})
+    follow_contacts(tx, source.workspace_id, [owner.contact_id])
+    return replace(owner, name=given)
+
+
+def _record_call(tx: Transaction, gateway: Gateway, call: calls.Call) -> str:
+    """Calls are stored as those of phones are; what else a person did is an event of the channel."""
+    source = gateway.source
+    if call.kind in ("mo_call", "mo_miss"):
+        record_calls(tx, source, [CallReport(clean_text(call.sender), call.kind, call.on, call.seconds)])
+        return "The call is recorded."
+    urn = _sender(gateway, call.sender)
+    if urn in (UNKNOWN_SENDER, NOBODY):
+        raise Refused("The sender is not a valid address.")
+    owner = find_senders(tx, source, [urn])[urn.identity]
+    if owner.status == BLOCKED:
+        return "The event was dropped: its sender is blocked."
+    owner = _named(tx, source, owner, call.name)
+    extra = {clean_text(key): clean_text(value) for key, value in [*call.extra.items()][:MOST_EXTRA]}
+    kind = call.kind.replace("_", "-")
+    _insert_event(tx, source.workspace_id, source.id, owner.contact_id, urn.identity, kind, call.on, extra)
+    return "The event is recorded."
+
+
 def stop_contact(tx: Transaction, gateway: Gateway, sender: str) -> None:
-    """The contact opted out: it is stopped and leaves its flow and all groups, and a channel event is recorded."""
+    """The contact opted out (see `stop`). Raises Refused."""
     urn, source = _sender(gateway, sender), gateway.source
     if urn in (UNKNOWN_SENDER, NOBODY) or urn.scheme != gateway.scheme:
         raise Refused("The sender is not a valid address.")
     owner = ensure_owners(tx, source.workspace_id, [urn], channel_id=source.id, changes=True)[urn.identity]
-    if not change_contacts(tx, source.workspace_id, [owner.contact_id], {"status": STOPPED}, only=_IS_ACTIVE):
+    stop(tx, source.workspace_id, source.id, owner.contact_id, urn.identity)
+
+
+def stop(tx: Transaction, workspace_id: int, channel_id: int, contact_id: int, urn: str) -> None:
+    """An active contact does not want to be written to any more: it is stopped and leaves its flow and all groups, and
+    a channel event is recorded."""
+    if not change_contacts(tx, workspace_id, [contact_id], {"status": STOPPED}, only=_IS_ACTIVE):
         return
-    interrupt_contacts(tx, source.workspace_id, [owner.contact_id])
-    fail_waiting(tx, source.workspace_id, [owner.contact_id])
-    leave_all_groups(tx, source.workspace_id, [owner.contact_id])
+    interrupt_contacts(tx, workspace_id, [contact_id])
+    fail_waiting(tx, workspace_id, [contact_id])
+    leave_all_groups(tx, workspace_id, [contact_id])
+    _insert_event(tx, workspace_id, channel_id, contact_id, urn, "stop-contact")
+
+
+def _insert_event(
+    tx: Transaction,
+    workspace_id: int,
+    channel_id: int,
+    contact_id: int,
+    urn: str,
+    kind: str,
+    on: datetime | None = None,
+    extra: Mapping[str, str] | None = None,
+) -> None:
     values = {
         "uuid": new_uuid(),
-        "workspace_id": source.workspace_id,
-        "channel_id": source.id,
-        "contact_id": owner.contact_id,
-        "type": "stop-contact",
-        "urn": urn.identity,
-        "occurred_on": tx.now,
+        "workspace_id": workspace_id,
+        "channel_id": channel_id,
+        "contact_id": contact_id,
+        "type": kind,
+        "urn": urn,
+        "extra": extra,
+        "occurred_on": believe(on, tx.now) or tx.now,
         "created_on": tx.now,
     }
     tx.execute(channel_event.insert().values(**values))

@@ -225,7 +225,7 @@ def add_gateway(
         "schemes": [scheme],
         "config": read_config(channel_type, new.get("settings") or {}, networks=networks),
         "secret": secret,
-        "messages_per_second": new.get("messages_per_second"),
+        "messages_per_second": new.get("messages_per_second", TYPES[channel_type].rate),
         "allow_international": bool(new.get("allow_international")),
     }
     hold_workspace(tx, workspace_id)

@@ -44,7 +44,7 @@ class CallReport:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """`mt_sent`, `mt_dlvd`, `mt_fail` or `mt_error`: the status of an outgoing message."""
+    """`mt_sent`, `mt_dlvd`, `mt_fail` or `mt_error`: the status of an outgoing message; of gateways also `mt_read`."""
 
     kind: str
     message_id: int

@@ -37,6 +37,7 @@ from persistence.tables.messages import (
     FAILED,
     OUTGOING,
     QUEUED,
+    READ,
     SENT,
     WIRED,
     message,
@@ -56,6 +57,7 @@ TRIGGERING_CALLS = ("mo_call", "mo_miss")
 PHONE_FAILED = "phone_failed"
 MOST_ERRORS = 3
 UNSENT = (QUEUED, WIRED, ERRORED)
+ORDER = {"mt_dlvd": 1, "mt_read": 2}
 EVENTS: dict[str, MessageName] = {SENT: "mt_sent", DELIVERED: "mt_dlvd"}
 
 KEPT_FOR = timedelta(days=90)
@@ -211,6 +213,10 @@ class MessageState:
             self._move(SENT, moment, moment)
         elif report.kind == "mt_dlvd" and self.status in (*UNSENT, SENT, FAILED):
             self._move(DELIVERED, moment, self.sent_on or moment)
+        elif report.kind == "mt_read" and self.status in (*UNSENT, SENT, DELIVERED, FAILED):
+            if self.status != DELIVERED:
+                self._move(DELIVERED, moment, self.sent_on or moment)
+            self._move(READ, moment, self.sent_on)
         elif report.kind == "mt_fail" and (self.status in UNSENT or (self.status == SENT and not is_before)):
             self._move(FAILED, moment, None)
         elif report.kind == "mt_error" and self.status in UNSENT and (self.reported_on is None or is_news):
@@ -225,17 +231,17 @@ class MessageState:
         self.moves.append((status, moment))
 
 
-def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[DeliveryReport]) -> None:
-    """Apply reports about messages of this channel; reports about other messages change nothing. Two statements, and
-    events."""
+def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[DeliveryReport]) -> Collection[int]:
+    """Apply reports about messages of this channel; reports about other messages change nothing. Returns the ids of
+    those that it has. Two statements, and events."""
     states = _find(tx, source, sorted({report.message_id for report in reports}))
     # A phone may report both of a message at once, in any order: it was sent before it was delivered.
-    for report in sorted(reports, key=lambda each: each.kind == "mt_dlvd"):
+    for report in sorted(reports, key=lambda each: ORDER.get(each.kind, 0)):
         if report.message_id in states:
             states[report.message_id].apply(report, tx.now)
     moved = {key: state for key, state in sorted(states.items()) if state.moves}
     if not moved:
-        return
+        return states.keys()
     names = ("status", "sent_on", "reported_on", "failed_reason", "error_count")
     changes = {key: {name: getattr(state, name) for name in names} for key, state in moved.items()}
     change_each_message(tx, source.workspace_id, changes)
@@ -244,6 +250,7 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
         changes_of(tx, source.workspace_id).errors[source.id] += len(failures)
     events = [event for key, state in moved.items() for event in _events(source, key, state)]
     record_channel_events(tx, source.workspace_id, source.id, events)
+    return states.keys()
 
 
 def forget_calls_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

@@ -127,6 +127,7 @@ class ChannelColumns(UuidColumns):
     failing_since: Named[datetime | None] = Column(UtcDateTime)
     failures: Named[int] = Column(Integer, default=0, server_default="0")
     paced_until: Named[datetime | None] = Column(UtcDateTime)
+    paused_until: Named[datetime | None] = Column(UtcDateTime)
     webhook_url: Named[str | None] = Column(Text)
     webhook_events: Named[list[str] | None] = Column[Any](Json, nullable=True)
     webhook_secret = sealed_column("channel", "webhook_secret")
@@ -199,6 +200,30 @@ gateway_call = numbered_table(
 )
 """The latest calls to gateways, with secrets hidden: a sample if there are many. A call outlives its message for a few
 days, so it has no reference to it."""
+
+
+class GatewayPartColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    external_id: Named[str] = Column(String(255))
+    contact_id: Named[int | None] = Column(BigId)
+    message_id: Named[int | None] = Column(BigId)
+    part: Named[int] = Column(Integer, default=0)
+    state: Named[int] = Column(Integer, default=0)
+    state_on: Named[datetime | None] = Column(UtcDateTime)
+    created_on: Named[datetime] = Column(UtcDateTime)
+
+
+gateway_part = numbered_table(
+    "gateway_part",
+    GatewayPartColumns,
+    Index("uq_gateway_part", "channel_id", "external_id", "workspace_id", unique=True),
+    Index("ix_gateway_part_message", "message_id", "workspace_id"),
+    Index("ix_gateway_part_contact", "contact_id"),
+    Index("ix_gateway_part_age", "created_on", "id"),
+    info=policy(TRIMMED, erased="rows", merged="moved", is_carried=False),
+)
+"""The parts of messages by the ids that providers gave them, with what the statuses said last (`gateway_parts.py`). A
+status that came before its part was recorded has no message yet."""
 
 
 class ForgottenReportColumns(OwnedColumns):

@@ -37,7 +37,7 @@ SHARED = {
 TEMPORARY = {"rate_window", "idempotency_answer", "media_usage", "workspace_clock"}
 """Tables that requests themselves write."""
 
-OUTLIVE_OTHERS = {"gateway_call"}
+OUTLIVE_OTHERS = {"gateway_call", "gateway_part"}
 """Tables whose rows name contacts and messages without a foreign key."""
 
 FIXED: Mapping[tuple[str, str], Any] = {

@@ -19,6 +19,7 @@ from persistence.tables.channels import (
     channel_alarm,
     forgotten_report,
     gateway_call,
+    gateway_part,
     registration_window,
     sync_record,
     waiting_registration,
@@ -84,6 +85,7 @@ TRIMMED = {
     "export": Age(7 * DAY, export.c.created_on),
     "forgotten_report": Age(90 * DAY, forgotten_report.c.forgotten_on),
     "gateway_call": Age(7 * DAY, gateway_call.c.created_on),
+    "gateway_part": Age(30 * DAY, gateway_part.c.created_on),
     "idempotency_answer": Age(
         DAY, kept_answer.c.created_on, None, lambda tx, workspace: void(claim_key(tx, workspace.id, "post", "key", b""))
     ),

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
-from channels.calls import Attachment, Message, QuickReply, Request, Response, Sent
+from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent
 from channels.types import TYPES
 from persistence.channels.gateway_leases import (
     GatewaySend,
@@ -51,6 +51,7 @@ PER_SECOND, BURST = 10.0, 100.0
 """How many calls of one outcome are kept of a gateway; of more there is a sample."""
 BODY_LENGTH, ANSWER_BYTES, URL_LENGTH = 2000, 1000, 2048
 SHORTEST_SECRET = 4
+REASON_LENGTH = 500
 SECRET_SEGMENT = re.compile(r"(?<=/)(?=[^/?#]*[0-9])(?=[^/?#]*[A-Za-z])[A-Za-z0-9_.~-]{20,}(?=[/?#]|\Z)")
 """A part of a path that is a token rather than a word. UUIDs of messages, which are in no template, look like this."""
 
@@ -102,15 +103,20 @@ def describe_call(
         part=send.part,
         outcome=outcome,
         duration_ms=round(seconds * 1000),
-        **describe_request(send.channel_type, send.config or {}, request, said, error),
+        **describe_request(send.channel_type, send.config or {}, request, said, error, send.secret),
     )
 
 
 def describe_request(
-    channel_type: str, config: Config, request: Request, said: tuple[int, bytes] | None, error: str | None
+    channel_type: str,
+    config: Config,
+    request: Request,
+    said: tuple[int, bytes] | None,
+    error: str | None,
+    secret: str | None = None,
 ) -> dict[str, Any]:
     """The parts of a GatewayCall that tell a request and what was said to it, the status and the body."""
-    hide = _hider(channel_type, config)
+    hide = _hider(channel_type, config, secret)
     return {
         "method": request.method,
         "url": SECRET_SEGMENT.sub(HIDDEN, _hide_in_query(hide(request.url)))[:URL_LENGTH],
@@ -126,8 +132,10 @@ def outcome_of(*, is_accepted: bool, is_answered: bool) -> str:
     return ACCEPTED if is_accepted else REFUSED if is_answered else UNANSWERED
 
 
-def message_of(send: GatewaySend) -> Message:
-    """The message of a part, as its channel type sees it."""
+def message_of(send: GatewaySend, root: str = "") -> Message:
+    """The message of a part, as its channel type sees it; `root` is the public URL of the service, if it is known."""
+    path_of = TYPES[send.channel_type].callback_path
+    is_called = root and send.secret
     scheme, _, path = send.urn.partition(":")
     return Message(
         uuid=send.message_uuid,
@@ -140,6 +148,7 @@ def message_of(send: GatewaySend) -> Message:
         country=send.country or "",
         attachments=tuple(Attachment(each["content_type"], each["url"]) for each in send.attachments),
         quick_replies=tuple(QuickReply(each["text"], each.get("extra") or "") for each in send.quick_replies),
+        callback_url=root + path_of.format(uuid=send.channel_uuid, secret=send.secret) if is_called else "",
     )
 
 
@@ -158,8 +167,8 @@ def _hide_value(pair: str) -> str:
     return f"{name}={HIDDEN}" if mark and is_secret_name(name) else pair
 
 
-def _hider(channel_type: str, config: Config) -> Callable[[str], str]:
-    secrets = _list_secrets(channel_type, config)
+def _hider(channel_type: str, config: Config, secret: str | None) -> Callable[[str], str]:
+    secrets = [*_list_secrets(channel_type, config), *([secret] if secret else [])]
     forms = {form for each in secrets for form in (each, quote(each, safe=""), quote_plus(each))}
     if not forms:
         return lambda text: text
@@ -190,6 +199,7 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
         self._http = runtime.http
         self._clock = runtime.database.clock
         self._share = runtime.share
+        self._root = runtime.settings.base_url.rstrip("/")
         self._sampler = CallSampler()
         self._lease = timedelta(seconds=runtime.http.total_timeout_seconds * LEASE_FACTOR)
 
@@ -201,14 +211,16 @@ class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):
         return Leased([(f"{send.workspace_id} {send.channel_id}", send) for send in leased.sends], leased.look_again_on)
 
     def call(self, item: GatewaySend) -> tuple[SendOutcome, bool]:
-        return hand_over(self._http, item, self._sampler, self.ask, self._clock)
+        return hand_over(self._http, item, self._sampler, self.ask, self._clock, self._root)
 
     def take_down(self, tx: Transaction, items: Sequence[GatewaySend]) -> Mapping[int, GatewaySend]:
         begun = begin_sends(tx, items, self._lease)
         return {id(each): replace(each, due_on=begun[each.id]) for each in items if each.id in begun}
 
     def record(self, tx: Transaction, finished: Sequence[Finished[GatewaySend, SendOutcome]]) -> AfterCommit:
-        record_sends(tx, [each.result or SendOutcome(each.item, is_accepted=False) for each in finished])
+        record_sends(
+            tx, [each.result or SendOutcome(each.item, Later("The worker met an error.")) for each in finished]
+        )
         return do_nothing
 
 
@@ -218,6 +230,7 @@ def hand_over(
     sampler: CallSampler,
     ask: Ask[GatewaySend],
     clock: Callable[[], datetime],
+    root: str = "",
 ) -> tuple[SendOutcome, bool]:
     """Sends one part to its gateway, and returns whether there was a response. `ask` says right before the request is
     written whether it may be, and until when the part is leased then. It is not written after that: another worker has
@@ -225,13 +238,13 @@ def hand_over(
     """
     if send.config is None:
         logger.warning("message %s cannot be sent: the settings of its gateway cannot be read", send.message_id)
-        return SendOutcome(send, is_accepted=False), False
+        return SendOutcome(send, Later("The settings of the gateway cannot be read.")), False
     if send.is_uncertain:
         logger.warning("the worker that sent part %s of message %s died", max(send.part - 1, 1), send.message_id)
     kind = TYPES[send.channel_type]
-    requests = kind.requests(message_of(send), send.config)
+    requests = kind.requests(message_of(send, root), send.config)
     if send.part > len(requests):  # the lease of the last part belonged to a worker that died
-        return SendOutcome(send, is_accepted=True), True
+        return SendOutcome(send, Sent()), True
     request = requests[send.part - 1]
     leased = send
 
@@ -247,25 +260,29 @@ def hand_over(
         if clock() >= send.due_on:
             raise NotBegun
 
-    started, response, failure = time.monotonic(), None, None
+    started, response = time.monotonic(), None
     try:
         response = http.send(
             request.method, request.url, headers=request.headers, body=request.body, before_writing=begin
         )
-        answer = Response(
-            response.status, {name.lower(): value for name, value in response.headers.items()}, response.body
-        )
-        is_accepted = isinstance(kind.accepted(answer, send.config), Sent)
-        if not is_accepted:
+        result = kind.accepted(_as_read(response), send.config)
+        if not isinstance(result, Sent):
             logger.warning("message %s was refused with status %s", send.message_id, response.status)
     except NotBegun:
-        return SendOutcome(send, is_accepted=False, is_begun=False), True
+        return SendOutcome(send, Later("Nothing was written."), is_begun=False), True
     except SendFailed as error:
-        is_accepted, failure = False, str(error)
+        result = Later(str(error))
         logger.warning("message %s could not be handed over: %s", send.message_id, error)
-    seconds, is_answered = time.monotonic() - started, response is not None
-    outcome = outcome_of(is_accepted=is_accepted, is_answered=is_answered)
+    seconds, is_answered, is_accepted = time.monotonic() - started, response is not None, isinstance(result, Sent)
+    outcome, reason = outcome_of(is_accepted=is_accepted, is_answered=is_answered), None
+    if not isinstance(result, Sent):
+        reason = result.reason[:REASON_LENGTH]
     call = None
     if sampler.takes(send.channel_id, outcome):
-        call = describe_call(send, request, outcome=outcome, response=response, error=failure, seconds=seconds)
-    return SendOutcome(send, is_accepted, has_more=is_accepted and send.part < len(requests), call=call), is_answered
+        call = describe_call(send, request, outcome=outcome, response=response, error=reason, seconds=seconds)
+    return SendOutcome(send, result, has_more=is_accepted and send.part < len(requests), call=call), is_answered
+
+
+def _as_read(response: HttpResponse) -> Response:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Response(response.status, headers, response.body)

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import select, text, update
 from starlette.testclient import TestClient
 
+from channels.calls import Later
 from handlers.app import create_app
 from persistence.channels.gateway_leases import SendOutcome, lease_sends, record_sends
 from persistence.channels.settings import rotate_gateway_secret
@@ -69,6 +70,29 @@ class TestReceive:
 
         assert response.status_code == 400
 
+    def test_letters_that_are_no_utf8_are_read_as_what_they_are(self, api: Api, gateway: str) -> None:
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+
+        api.client.post(f"/c/ex/{gateway}/receive", content=b"from=0788000111&text=caf%E9", headers=form)
+        api.client.get(f"/c/ex/{gateway}/receive?from=0788000111&text=na%EFf")
+
+        assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["naïf", "café"]
+
+    def test_a_message_is_not_lost_for_its_date(self, api: Api, gateway: str) -> None:
+        for date in ("yesterday", "9" * 30, "0001-01-01"):
+            form = {"from": "+250788000111", "text": "Muraho", "date": date}
+            assert api.client.post(f"/c/ex/{gateway}/receive", data=form).status_code == 200
+
+        assert len(api.results("/api/v2/messages.json")) == 3
+
+    def test_a_text_under_another_name_is_refused_with_the_names_that_were_sent(self, api: Api, gateway: str) -> None:
+        response = api.client.post(f"/c/ex/{gateway}/receive", data={"from": "0788000111", "body": "private"})
+
+        assert (response.status_code, response.json()) == (
+            400,
+            {"detail": "The parameter text is required; there are body, from."},
+        )
+
     def test_a_dated_report_is_stored_once(self, api: Api, gateway: str) -> None:
         form = {"from": "+250788000111", "text": "Muraho", "date": "2026-03-02T08:10:10+02:00"}
         for _ in range(2):
@@ -80,7 +104,7 @@ class TestReceive:
         "form",
         [
             {"text": "x"},
-            {"from": "+250788000111", "date": "yesterday"},
+            {"from": "+250788000111", "body": "Muraho"},
         ],
     )
     def test_an_unusable_report_is_refused_and_changes_nothing(
@@ -179,7 +203,7 @@ class TestFates:
             clock.advance(minutes=20)
             with api.database.writing() as tx:
                 (send,) = lease_sends(tx, {channel_id: 1}, timedelta(minutes=1)).sends
-                record_sends(tx, [SendOutcome(send, is_accepted=False)])
+                record_sends(tx, [SendOutcome(send, Later("away"))])
         given_up = status_of(api.database, message_id)
 
         early = {"id": str(message_id), "date": "2026-03-02T08:00:00Z"}
@@ -218,9 +242,7 @@ class TestSecret:
     def test_it_may_come_in_a_header(self, api: Api, gateway: str) -> None:
         uuid = gateway.partition("/")[0]
         for header, status in ((f"Bearer {SECRET}", 200), ("Bearer wrong", 401), (f"Basic {SECRET}", 401)):
-            response = api.client.post(
-                f"/c/ex/{uuid}/receive", data={"from": "0788000111"}, headers={"Authorization": header}
-            )
+            response = api.client.post(f"/c/ex/{uuid}/receive", data=FORM, headers={"Authorization": header})
             assert response.status_code == status
 
     def test_after_a_rotation_the_former_one_counts_for_a_day(self, api: Api, gateway: str, clock: Clock) -> None:

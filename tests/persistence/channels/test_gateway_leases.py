@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
 
+from channels.calls import Later, Sent
 from persistence.channels.gateway_leases import (
     GatewaySend,
     SendOutcome,
@@ -39,7 +40,9 @@ def begin(database: Database, sends: list[GatewaySend]) -> list[GatewaySend]:
 
 def record(database: Database, sends: list[GatewaySend], *, is_accepted: bool, is_begun: bool = True) -> None:
     with database.writing() as tx:
-        record_sends(tx, [SendOutcome(send, is_accepted=is_accepted, is_begun=is_begun) for send in sends])
+        record_sends(
+            tx, [SendOutcome(send, Sent() if is_accepted else Later("away"), is_begun=is_begun) for send in sends]
+        )
 
 
 def test_conversations_go_before_broadcasts_and_each_in_its_order(database: Database, workspace: Workspace) -> None:
