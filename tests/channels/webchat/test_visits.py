@@ -61,8 +61,11 @@ def test_a_visitor_and_an_agent_talk_and_the_agent_sees_what_was_delivered_and_r
     repeated = visitor.write("Are you open?", "k1")
     assert (first.status_code, repeated.status_code) == (201, 201)
     assert first.json()["id"] == repeated.json()["id"]
-    inbox = service.get("/api/v2/messages.json", folder="incoming")["results"]
-    assert [each["text"] for each in inbox] == ["Are you open?"]
+
+    def inbox() -> list[str]:
+        return [each["text"] for each in service.get("/api/v2/messages.json", folder="incoming")["results"]]
+
+    wait_until(lambda: inbox() == ["Are you open?"], "the worker to handle the message")
 
     found = visitor.messages()
     assert [(each["from"], each["text"], each["key"]) for each in found["results"]] == [

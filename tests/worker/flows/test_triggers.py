@@ -102,6 +102,22 @@ def test_a_new_conversation_is_told_from_a_later_message(stage: Stage) -> None:
     assert [row.folder for row in stage.rows(message, message.c.direction == "in")] == ["flows", "flows", "inbox"]
 
 
+def test_a_conversation_that_a_channel_says_has_begun_begins_once(stage: Stage) -> None:
+    amina, ben = stage.add_contact(AMINA), stage.add_contact(BEN)
+    stage.call(ben, "new-conversation")
+    stage.work()
+    add_trigger(stage.database, stage.workspace, NEW_CONVERSATION, add_flow(stage, "Welcome"))
+
+    stage.call(amina, "new-conversation")
+    stage.work()
+    stage.receive(AMINA, "yes")
+    stage.receive(BEN, "hello")
+    stage.work()
+
+    assert (stage.sent_to(amina), stage.sent_to(ben)) == (["This is Welcome."], [])
+    assert [row.is_pending for row in stage.rows(channel_event)] == [False, False]
+
+
 def test_the_most_specific_trigger_wins(stage: Stage) -> None:
     add_trigger(stage.database, stage.workspace, KEYWORD, add_flow(stage, "Everybody"), "go")
     members = add_trigger(stage.database, stage.workspace, KEYWORD, add_flow(stage, "Members"), "go")
