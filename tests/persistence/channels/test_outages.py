@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import select
 
+from channels.calls import Later, Sent
 from persistence.channels.gateway_leases import SendOutcome, begin_sends, lease_sends, record_sends
 from persistence.channels.outages import check_outages, note_answers
 from persistence.database import Database
@@ -137,5 +138,6 @@ def test_what_gateways_answer_is_counted_and_an_accepted_part_ends_it(database: 
         with database.writing() as tx:
             until = begin_sends(tx, [send], LEASE)[send.id]
         with database.writing() as tx:
-            record_sends(tx, [SendOutcome(replace(send, due_on=until), is_accepted)])
+            result = Sent() if is_accepted else Later("away")
+            record_sends(tx, [SendOutcome(replace(send, due_on=until), result)])
             assert tx.execute(select(channel.c.failures).where(channel.c.id == gateway)).scalar_one() == failures
