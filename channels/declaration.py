@@ -2,24 +2,31 @@
 language.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from channels.calls import Callback, Heard, Media, Message, Outcome, Request, Response, Settings
+from flows.header_values import is_header_value
+
+HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+OWN_HEADERS = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
+"""Headers of the connection, which the HTTP client writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """One setting of a gateway: the stored `config` has it under its name, and `channel create` has an option for it. A
     `text` may contain a secret, so it can also be read from a file; a `url` is such a text with {{variables}}; a
-    `secret` is only read from a file; a `number` is between two bounds. `is_header`: the value is sent in a header.
-    `is_advanced`: a form shows it folded, because its default is right for nearly everybody.
+    `secret` is only read from a file, and so are `headers`, secret lines `Name: value`; a `number` is between two
+    bounds. `check` raises ValueError for a value that is not of the right form. `is_header`: the value is sent in a
+    header. `is_advanced`: a form shows it folded, because its default is right for nearly everybody.
     """
 
     name: str
     help: str
-    kind: Literal["text", "url", "secret", "word", "number", "flag"] = "word"
+    kind: Literal["text", "url", "secret", "headers", "word", "number", "flag"] = "word"
     option: str = ""
     default: Any = None
     is_required: bool = False
@@ -27,11 +34,32 @@ class Setting:
     bounds: tuple[int, int] = (0, 0)
     is_header: bool = False
     is_advanced: bool = False
+    check: Callable[[str], object] | None = None
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the value is never told."""
+        return self.kind in ("secret", "headers")
 
     @property
     def flag(self) -> str:
         """The option of the command line, such as `--send-url`."""
         return self.option or "--" + self.name.replace("_", "-")
+
+
+def read_headers(given: Any) -> dict[str, str]:
+    """What a setting `headers` says; former versions stored an object. Raises ValueError."""
+    if isinstance(given, Mapping):
+        return {str(name): str(value) for name, value in given.items()}
+    headers = {}
+    for line in filter(str.strip, str(given or "").splitlines()):
+        name, mark, value = (each.strip() for each in line.partition(":"))
+        if not mark or not HEADER_NAME.fullmatch(name) or not is_header_value(value):
+            raise ValueError("Write each header on a line of its own: its name, a colon, a value of Latin characters")
+        if name.lower() in OWN_HEADERS:
+            raise ValueError(f"The header {name} belongs to the connection and cannot be set")
+        headers[name] = value
+    return headers
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from persistence.channels import settings as channel_settings
 from persistence.channels.channels import CHANNELS
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
-from persistence.channels.settings import add_gateway, describe_types
+from persistence.channels.settings import add_gateway, describe_presets, describe_types
 from persistence.contacts.owners import read_recipient
 from persistence.messages.actions import send_test
 from persistence.messages.outgoing import foresee_leaving
@@ -40,7 +40,7 @@ list_channel_settings = ListAnswer(channel_settings.CHANNEL_SETTINGS, show=_desc
 
 
 def read_channel_types(_request: Request) -> Answer:
-    return as_json(200, {"types": describe_types()})
+    return as_json(200, {"types": describe_types(), "presets": describe_presets()})
 
 
 def change_channel_settings(request: Request, *, uuid: str | None = None) -> Answer:

@@ -14,6 +14,8 @@ import orjson
 from sqlalchemy import func, select, update
 
 from channels.declaration import Setting
+from channels.presets import TYPE as PRESET_TYPE
+from channels.presets import Preset, list_presets, read_preset
 from channels.types import GATEWAYS, TYPES
 from flows.header_values import is_header_value
 from flows.phones import is_country
@@ -65,9 +67,12 @@ CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equal
 ADDRESS_LENGTH = 255
 SCHEME = "tel"
 CLAIMED = "A phone is claimed by its code, not created."
-FIELD = "settings"
+FIELD, PRESET_FIELD = "settings", "fields"
+PRESET, PRESET_VALUES = "preset", "preset_fields"
+"""What is stored with the settings of a channel that was made from a preset: its name, and what was given for it."""
 TEXT_LENGTH, WORD_LENGTH = 10_000, 255
-MAY_HOLD_SECRETS = ("secret", "text", "url")
+SECRET_KINDS = ("secret", "headers")
+MAY_HOLD_SECRETS = (*SECRET_KINDS, "text", "url")
 """Kinds of settings that responses to writing requests do not tell, because those are stored for repeats."""
 VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 NO_NUL = "The character NUL (U+0000) cannot be stored."
@@ -78,15 +83,22 @@ FLAGS = {"true": True, "false": False}
 
 
 def change_config(
-    tx: Transaction, workspace_id: int, uuid: str, given: Mapping[str, Any], networks: Networks = None
+    tx: Transaction,
+    workspace_id: int,
+    uuid: str,
+    given: Mapping[str, Any],
+    networks: Networks = None,
+    fields: Mapping[str, Any] | None = None,
 ) -> None:
-    """Changes how a gateway is called; `given` has texts by the names of settings. Raises RecordMissing, InvalidInput,
-    and Refused if its settings cannot be decrypted and are not all given.
+    """Changes how a gateway is called; `given` has texts by the names of settings, `fields` by those of its preset.
+    Raises RecordMissing, InvalidInput, and Refused if its settings cannot be decrypted and are not all given.
     """
     channel_id, _ = _lock_gateway(tx, workspace_id, uuid)
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id)
     channel_type, sealed = tx.execute(select(channel.c.type, sealed_text(channel.c.config)).where(mine)).one()
     former = open_or_none(tx.dialect, channel.c.config, sealed)
+    if fields:
+        former = change_preset(channel_type, fields, former or {}, networks)
     tx.execute(update(channel).where(mine).values(config=read_config(channel_type, given, former, networks)))
 
 
@@ -102,7 +114,7 @@ def change_channel_settings(
     channel_type = tx.execute(held).scalar_one_or_none()
     if channel_type is None:
         raise RecordMissing
-    fixed = [name for name in ("type", "address", "country", "scheme") if name in changes]
+    fixed = [name for name in ("type", "address", "country", "scheme", PRESET) if name in changes]
     if fixed:
         raise InvalidInput.on(
             fixed[0], f"The {fixed[0]} of a channel cannot be changed: add another channel, and release this one."
@@ -115,8 +127,8 @@ def change_channel_settings(
         set_international(tx, workspace_id, uuid, is_allowed=changes["allow_international"])
     if "messages_per_second" in changes:
         set_limit(tx, workspace_id, uuid, changes["messages_per_second"])
-    if "settings" in changes:
-        change_config(tx, workspace_id, uuid, changes["settings"], networks)
+    if FIELD in changes or PRESET_FIELD in changes:
+        change_config(tx, workspace_id, uuid, changes.get(FIELD) or {}, networks, changes.get(PRESET_FIELD))
     if changes.get("rotate_secret"):
         rotate_gateway_secret(tx, workspace_id, uuid, ends_former=bool(changes.get("end_former_secret")))
     return read_channel_settings(tx, workspace_id, uuid)
@@ -140,7 +152,7 @@ def describe_settings(tx: Transaction, workspace_id: int, row: Shown, root: str)
     audit log tells who reads a secret."""
     if row["secret"] and row["type"] in GATEWAYS:
         tell_deed(tx, workspace_id, "channels", READ, row["uuid"], row["name"] or "", {"secret": [None, "hidden"]})
-    return _describe(tx, row, root, ("secret",))
+    return _describe(tx, row, root, SECRET_KINDS)
 
 
 def callback_path(channel_type: str, channel_uuid: str, secret: str) -> str:
@@ -200,14 +212,16 @@ def set_limit(tx: Transaction, workspace_id: int, channel_uuid: str, per_second:
 def add_gateway(
     tx: Transaction, workspace_id: int, new: Mapping[str, Any], networks: Networks = None
 ) -> tuple[str, str]:
-    """Creates a gateway from its `type`, `name`, `address` and, perhaps, `country`, `scheme`, `settings` (as texts),
-    `messages_per_second` and `allow_international`; returns its UUID and the secret of its own calls. Raises
-    InvalidInput, LimitReached.
+    """Creates a gateway from its `type` or `preset` with its `fields`, its `name`, `address` and, perhaps, `country`,
+    `scheme`, `settings` (as texts), `messages_per_second` and `allow_international`; returns its UUID and the secret of
+    its own calls. Raises InvalidInput, LimitReached.
     """
-    for needed in ("type", "name", "address"):
+    preset = new.get(PRESET)
+    for needed in ("name", "address") if preset else ("type", "name", "address"):
         if needed not in new:
             raise InvalidInput.on(needed, "A value is required.", "required")
-    channel_type, scheme, country = new["type"], new.get("scheme", SCHEME), new.get("country") or None
+    channel_type = new.get("type") or PRESET_TYPE
+    scheme, country = new.get("scheme", SCHEME), new.get("country") or None
     if channel_type not in GATEWAYS:
         known = f"One of these: {', '.join(GATEWAYS)}; not {told(channel_type)}."
         raise InvalidInput.on("type", CLAIMED if channel_type in TYPES else known, "not_one_of")
@@ -223,7 +237,7 @@ def add_gateway(
         "address": check_name(new["address"], "address", ADDRESS_LENGTH),
         "country": country,
         "schemes": [scheme],
-        "config": read_config(channel_type, new.get("settings") or {}, networks=networks),
+        "config": _read_new_config(channel_type, new, networks),
         "secret": secret,
         "messages_per_second": new.get("messages_per_second", TYPES[channel_type].rate),
         "allow_international": bool(new.get("allow_international")),
@@ -233,6 +247,64 @@ def add_gateway(
     if tx.execute(select(func.count()).where(mine)).scalar_one() >= OBJECTS_PER_WORKSPACE:
         raise LimitReached(f"A workspace has at most {OBJECTS_PER_WORKSPACE} gateways.")
     return create_gateway(tx, workspace_id, channel_type, **values), secret
+
+
+def find_preset(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
+    """The name of the preset that a gateway was made from. Raises RecordMissing."""
+    channel_id, _ = _lock_gateway(tx, workspace_id, uuid)
+    sealed = tx.execute(select(sealed_text(channel.c.config)).where(channel.c.id == channel_id)).scalar_one()
+    return (open_or_none(tx.dialect, channel.c.config, sealed) or {}).get(PRESET)
+
+
+def _read_new_config(channel_type: str, new: Mapping[str, Any], networks: Networks) -> dict[str, Any]:
+    fields = new.get(PRESET_FIELD) or {}
+    if not new.get(PRESET):
+        if fields:
+            raise _refusal(sorted(fields)[0], "Only presets have fields; give its name as preset.", PRESET_FIELD)
+        return read_config(channel_type, new.get(FIELD) or {}, networks=networks)
+    if channel_type != PRESET_TYPE:
+        raise InvalidInput.on(PRESET, f"Presets are for channels of the type {PRESET_TYPE}.")
+    if new[PRESET] not in list_presets():
+        raise InvalidInput.on(
+            PRESET, f"One of these: {', '.join(list_presets())}; not {told(new[PRESET])}.", "not_one_of"
+        )
+    former = change_preset(channel_type, fields, {PRESET: new[PRESET]}, networks)
+    return read_config(channel_type, new.get(FIELD) or {}, former, networks)
+
+
+def change_preset(
+    channel_type: str, given: Mapping[str, Any], former: Mapping[str, Any], networks: Networks = None
+) -> dict[str, Any]:
+    """The stored settings of a channel after fields of its preset changed: those settings that depend on them follow.
+    None gives a field its default, HIDDEN leaves it as it is. Raises InvalidInput.
+    """
+    if former.get(PRESET) not in list_presets():
+        raise _refusal(sorted(given)[0], "This channel was not made from a preset; it has settings.", PRESET_FIELD)
+    preset = read_preset(former[PRESET])
+    known = {each.name: each for each in preset.fields}
+    for name in sorted(given.keys() - known.keys()):
+        sentence = f"The preset {preset.name} has no such field; it has {', '.join(known)}."
+        raise _refusal(name, sentence, PRESET_FIELD)
+    had = former.get(PRESET_VALUES)
+    changed = {name: str(value or "") for name, value in given.items() if not (value == HIDDEN and had and name in had)}
+    values = {name: value for name, value in {**(had or {}), **changed}.items() if value.strip()}
+    for name, each in known.items():
+        if each.is_required and name not in values:
+            raise _refusal(name, f"This field is required: {each.help}.", PRESET_FIELD)
+    only = None if had is None else frozenset(changed)
+    begun = None if had is None else former
+    try:
+        config = read_config(channel_type, preset.fill(values, only), begun, networks)
+    except InvalidInput as error:
+        raise _blame_field(preset, error) from error
+    return {**config, PRESET: preset.name, PRESET_VALUES: values}
+
+
+def _blame_field(preset: Preset, error: InvalidInput) -> InvalidInput:
+    """A setting that is wrong because of what was given for a field is an error of that field."""
+    name, sentences = next(iter(error.errors[FIELD].items()))
+    fields = preset.list_fields(name)
+    return InvalidInput({PRESET_FIELD: {fields[0]: sentences}}) if fields else error
 
 
 def read_config(
@@ -260,7 +332,7 @@ def read_config(
     return config
 
 
-def show_config(channel_type: str, config: Mapping[str, Any], hidden: Sequence[str] = ("secret",)) -> dict[str, str]:
+def show_config(channel_type: str, config: Mapping[str, Any], hidden: Sequence[str] = SECRET_KINDS) -> dict[str, str]:
     """The settings that are set, as texts; HIDDEN for those of these kinds."""
     shown = {}
     for setting in TYPES[channel_type].settings:
@@ -268,6 +340,39 @@ def show_config(channel_type: str, config: Mapping[str, Any], hidden: Sequence[s
         if value is not None:
             shown[setting.name] = HIDDEN if setting.kind in hidden else setting_text(value)
     return shown
+
+
+def show_fields(config: Mapping[str, Any], *, hides_all: bool = False) -> dict[str, str]:
+    """What was given for the fields of a channel's preset; HIDDEN for secrets, or for all."""
+    known = read_preset(config[PRESET]).fields if config.get(PRESET) in list_presets() else ()
+    told_ones = set() if hides_all else {each.name for each in known if not each.is_secret}
+    given = config.get(PRESET_VALUES) or {}
+    return {name: value if name in told_ones else HIDDEN for name, value in given.items()}
+
+
+def describe_presets() -> list[dict[str, Any]]:
+    """All presets with what each asks for."""
+    return [
+        {
+            "preset": each.name,
+            "type": PRESET_TYPE,
+            "title": each.title,
+            "help": each.help,
+            "statuses": list(each.statuses),
+            "fields": [
+                {
+                    "name": field.name,
+                    "help": field.help,
+                    "is_required": field.is_required,
+                    "is_secret": field.is_secret,
+                    "default": field.default or None,
+                    "example": field.example,
+                }
+                for field in each.fields
+            ],
+        }
+        for each in map(read_preset, list_presets())
+    ]
 
 
 def describe_types() -> list[dict[str, Any]]:
@@ -306,6 +411,8 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
         "messages_per_second": row["messages_per_second"],
         "allow_international": row["allow_international"] in (None, True),
         "settings": show_config(row["type"], config or {}, hidden),
+        PRESET: (config or {}).get(PRESET),
+        PRESET_FIELD: show_fields(config or {}, hides_all=hidden is MAY_HOLD_SECRETS),
     }
 
 
@@ -327,7 +434,7 @@ def _describe_value(setting: Setting) -> dict[str, Any]:
         "kind": setting.kind,
         "help": setting.help,
         "is_required": setting.is_required,
-        "is_secret": setting.kind == "secret",
+        "is_secret": setting.is_secret,
         "default": None if setting.default is None else setting_text(setting.default),
         "choices": None if setting.choices is None else list(setting.choices),
         "minimum": least,
@@ -353,6 +460,11 @@ def _read(setting: Setting, text: str, networks: Networks) -> Any:
     length = WORD_LENGTH if setting.kind == "word" else TEXT_LENGTH
     if len(text) > length:
         raise _refusal(setting.name, f"At most {length} characters; it has {len(text)}.")
+    if setting.check is not None:
+        try:
+            setting.check(text)
+        except ValueError as error:
+            raise _refusal(setting.name, f"{error}.") from error
     if "\x00" in text or (setting.is_header and not is_header_value(text)):
         raise _refusal(setting.name, NOT_IN_HEADER if setting.is_header else NO_NUL)
     return text
@@ -366,5 +478,5 @@ def _read_number(setting: Setting, text: str) -> int:
     return number
 
 
-def _refusal(name: str, sentence: str) -> InvalidInput:
-    return InvalidInput({FIELD: {name: [sentence]}})
+def _refusal(name: str, sentence: str, field: str = FIELD) -> InvalidInput:
+    return InvalidInput({field: {name: [sentence]}})

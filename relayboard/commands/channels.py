@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from channels.declaration import Setting
+from channels.presets import read_preset
 from channels.types import GATEWAYS, TYPES
 from persistence.channels.channels import (
     find_channel_owner,
@@ -23,6 +24,7 @@ from persistence.channels.settings import (
     add_gateway,
     callback_path,
     change_config,
+    find_preset,
     read_gateway_secret,
     rotate_gateway_secret,
     set_international,
@@ -36,7 +38,7 @@ from persistence.sql.names import check_name
 from relayboard.base.settings import load_settings
 from relayboard.commands.countries import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
-from relayboard.commands.secret_input import given_text, read_secret
+from relayboard.commands.secret_input import given_text, read_secret, read_text
 from relayboard.usage.parts import Options
 
 
@@ -54,15 +56,18 @@ def run_change(options: Options) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace_id, channel_type = _find_channel(tx, options.channel)
         given = read_settings(options, channel_type) | dict.fromkeys(options.reset)
-        if options.name is None and options.allow_international is None and not given:
+        has_fields = bool(options.set_values or options.set_files)
+        if options.name is None and options.allow_international is None and not given and not has_fields:
             raise CommandFailed("say what to change: --name, --allow-international, or a setting of the gateway")
         if options.name is not None:
             rename_channel(tx, workspace_id, options.channel, check_name(options.name))
         if options.allow_international is not None:
             is_allowed = options.allow_international == "yes"
             set_international(tx, workspace_id, options.channel, is_allowed=is_allowed)
-        if given:
-            change_config(tx, workspace_id, options.channel, given, load_settings().webhook_allowed_networks)
+        if given or has_fields:
+            preset = find_preset(tx, workspace_id, options.channel) if has_fields else None
+            fields = read_fields(options, preset)
+            change_config(tx, workspace_id, options.channel, given, load_settings().webhook_allowed_networks, fields)
         facts = _facts(tx, options.channel)
     print_json(facts)
 
@@ -156,8 +161,28 @@ def read_settings(options: Options, channel_type: str) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
+def read_fields(options: Options, preset: str | None) -> dict[str, str]:
+    """What is given for the fields of a preset, from arguments or files. Raises CommandFailed."""
+    if preset is None and (options.set_values or options.set_files):
+        raise CommandFailed("--set and --set-file are for fields of a preset, and there is none: see --preset")
+    known = {} if preset is None else {each.name: each for each in read_preset(preset).fields}
+    given = {}
+    for flag, texts in (("--set", options.set_values), ("--set-file", options.set_files)):
+        for text in texts:
+            name, mark, value = text.partition("=")
+            if not mark or not name or name not in known:
+                raise CommandFailed(f"{flag} takes one of {', '.join(known)}, an equals sign and its value")
+            if flag == "--set" and known[name].is_secret:
+                raise CommandFailed(f"{name} is a secret: give it by --set-file {name}=FILE")
+            given[name] = value if flag == "--set" else read_secret(value)
+    return given
+
+
 def run_create(options: Options) -> None:
     new = {name: getattr(options, name) for name in ("type", "name", "address", "scheme", "messages_per_second")}
+    if options.preset is not None:
+        new["preset"] = options.preset
+    new["fields"] = read_fields(options, options.preset)
     new |= {"country": read_country(options.country), "settings": read_settings(options, options.type)}
     new |= {"allow_international": options.allow_international}
     networks = load_settings().webhook_allowed_networks
@@ -213,4 +238,6 @@ def _given_setting(options: Options, setting: Setting) -> Any:
     given = getattr(options, name)
     if setting.kind == "flag":
         return "true" if given else None
-    return read_secret(given) if given is not None and setting.kind == "secret" else given
+    if given is None or not setting.is_secret:
+        return given
+    return read_secret(given) if setting.kind == "secret" else read_text(given)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import click
 
 from channels.declaration import Setting
+from channels.presets import list_presets
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, text_or_file, this, workspace
 from relayboard.usage.people import IN
@@ -21,6 +22,20 @@ def channel() -> OneOf:
 
 def pace(text: str) -> click.Option:
     return option("--messages-per-second", text, kind=PACE, metavar="N")
+
+
+def fields() -> list[click.Parameter | OneOf]:
+    """What is given for the fields of a preset: the pages of docs/channels/ list them."""
+    return [
+        option("--set", "a field of the preset; repeat", metavar="NAME=VALUE", several=True, into="set_values"),
+        option(
+            "--set-file",
+            "a field of the preset from a file, as secrets must be; - reads it from standard input; repeat",
+            metavar="NAME=FILE",
+            several=True,
+            into="set_files",
+        ),
+    ]
 
 
 def list_schemes() -> list[str]:
@@ -46,7 +61,7 @@ def _setting(setting: Setting, *, are_changes: bool) -> Iterator[click.Parameter
         required = is_shared and setting.is_required and not are_changes
         metavar = "URL" if setting.kind == "url" else None
         yield text_or_file(setting.flag, setting.help, required=required, metavar=metavar)
-    elif setting.kind == "secret":
+    elif setting.is_secret:
         yield option(setting.flag, f"{setting.help} is in this file; - reads it from standard input", metavar="FILE")
     elif setting.kind == "flag":
         yield flag(setting.flag, setting.help)
@@ -112,6 +127,8 @@ CHANNEL = Noun(
         "a gateway that sends by HTTP",
         workspace(),
         option("--type", f"default: {DEFAULT_GATEWAY}", choices=GATEWAYS, default=DEFAULT_GATEWAY),
+        option("--preset", "settings for the gateways of one provider, made from its fields", choices=list_presets()),
+        fields(),
         option("--name", "a name for the gateway", required=True),
         option("--address", "the phone number or name that messages come from", required=True),
         option(
@@ -121,7 +138,11 @@ CHANNEL = Noun(
         list_settings(),
         flag("--allow-international", "messages to numbers of other countries than the gateway's may go through it"),
         pace("over all workers; default: no limit"),
-        examples=(f"{IN} --name Aggregator --address 8181 --send-url https://sms.example.org/send",),
+        examples=(
+            f"{IN} --name Aggregator --address 8181 --send-url https://sms.example.org/send",
+            f"{IN} --name Phone --address +18005550199 --preset httpsms --set-file api_key=api-key "
+            "--set-file signing_key=signing-key",
+        ),
     ),
     Action(
         "change",
@@ -132,6 +153,7 @@ CHANNEL = Noun(
         option(
             "--allow-international", "may messages to numbers of other countries go through it?", choices=("yes", "no")
         ),
+        fields(),
         list_settings(are_changes=True),
         option("--reset", "this setting gets its default; repeat", choices=list_setting_names(), several=True),
         more="The rate limit, the secret and the webhook have commands of their own. A gateway that sends from another "

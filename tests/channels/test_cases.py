@@ -1,6 +1,7 @@
-"""Plays the cases of each channel type, `channels/NAME/cases.yaml`: what a message becomes (`send`), what a response
-means (`accept`), what a callback says (`hear`), how an incoming file is fetched (`fetch`), what tells the provider our
-URL (`connect`), whether the settings work (`check`), and which templates a response lists (`templates`).
+"""Plays the cases of each channel type and preset, `channels/NAME/cases.yaml` and `channels/presets/cases/NAME.yaml`:
+what a message becomes (`send`), what a response means (`accept`), what a callback says (`hear`), how an incoming file
+is fetched (`fetch`), what tells the provider our URL (`connect`), whether the settings work (`check`), and which
+templates a response lists (`templates`).
 """
 
 from dataclasses import asdict
@@ -27,6 +28,7 @@ from channels.calls import (
     Template,
     Unread,
 )
+from channels.presets import TYPE, list_presets, read_preset
 from channels.types import GATEWAYS, TYPES
 
 ROOT = Path(channels.__path__[0])
@@ -40,8 +42,22 @@ PLAY = "play"
 """The section that `tests/worker/channels/test_every_type.py` plays over the service."""
 
 Case = dict[str, Any]
-FOLDERS = [name for name in GATEWAYS if (ROOT / name / "cases.yaml").exists()]
-FILES = {name: yaml.safe_load((ROOT / name / "cases.yaml").read_text()) for name in FOLDERS}
+PLAYED = TYPES | {f"preset {name}": TYPES[TYPE] for name in list_presets()}
+
+
+def read_file(name: str) -> Case | None:
+    """The cases of a type or preset, with the settings that all of them have."""
+    preset = name.removeprefix("preset ")
+    path = ROOT / name / "cases.yaml" if name in GATEWAYS else ROOT / "presets" / "cases" / f"{preset}.yaml"
+    if not path.exists():
+        return None
+    file: Case = yaml.safe_load(path.read_text())
+    if name not in GATEWAYS:
+        file["settings"] = read_preset(preset).fill(file.pop("fields")) | file.get("settings", {})
+    return file
+
+
+FILES = {name: file for name in PLAYED if (file := read_file(name)) is not None}
 
 
 def cases(section: str) -> list[Any]:
@@ -51,7 +67,7 @@ def cases(section: str) -> list[Any]:
             case | {"settings": FILES[name].get("settings", {}) | case.get("settings", {})},
             id=f"{name}: {case['case']}",
         )
-        for name in FOLDERS
+        for name in FILES
         for case in FILES[name].get(section, [])
     ]
 
@@ -123,7 +139,7 @@ def as_written(value: Any, kinds: dict[str, Any]) -> Case:
 
 @pytest.mark.parametrize(("name", "case"), cases("send"))
 def test_a_message_becomes_the_requests_of_its_type(name: str, case: Case) -> None:
-    made = TYPES[name].requests(message_of(case["message"]), case["settings"])
+    made = PLAYED[name].requests(message_of(case["message"]), case["settings"])
 
     for request, wanted in zip(made, case["requests"], strict=True):
         is_as_written(request, wanted)
@@ -131,7 +147,7 @@ def test_a_message_becomes_the_requests_of_its_type(name: str, case: Case) -> No
 
 @pytest.mark.parametrize(("name", "case"), cases("accept"))
 def test_a_response_means_what_its_type_says(name: str, case: Case) -> None:
-    outcome = TYPES[name].accepted(response_of(case), case["settings"])
+    outcome = PLAYED[name].accepted(response_of(case), case["settings"])
 
     wanted = case["becomes"]
     assert as_written(outcome, OUTCOMES) == ({wanted: {}} if isinstance(wanted, str) else wanted)
@@ -139,7 +155,7 @@ def test_a_response_means_what_its_type_says(name: str, case: Case) -> None:
 
 @pytest.mark.parametrize(("name", "case"), cases("hear"))
 def test_a_callback_says_what_its_type_reads(name: str, case: Case) -> None:
-    given, events = case["callback"], TYPES[name].events
+    given, events = case["callback"], PLAYED[name].events
     query = urlencode(given.get("query", {}), doseq=True)
     kinds = {"json": calls.JSON_TYPE, "form": calls.FORM_TYPE}
     usual = {"content-type": next((kind for form, kind in kinds.items() if form in given), "text/plain")}
@@ -215,7 +231,7 @@ def test_each_type_has_cases_for_all_that_it_does() -> None:
         name: ({"hear"} if each.events else set())
         | ({"send", "accept"} if each.transport == "http" else set())
         | {part for part in ("fetch", "connect", "check", "templates") if getattr(each, part) is not None}
-        for name, each in TYPES.items()
+        for name, each in PLAYED.items()
         if not each.is_relayer
     }
 

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent
+from channels.declaration import read_headers
 from channels.types import TYPES
 from persistence.channels.gateway_leases import (
     GatewaySend,
@@ -182,11 +183,11 @@ def _list_secrets(channel_type: str, config: Mapping[str, Any]) -> Iterator[str]
         value = str(config.get(setting.name) or "")
         if setting.kind == "secret":
             yield from (each for each in (value, *value.split()) if len(each) >= SHORTEST_SECRET)
+        elif setting.kind == "headers":
+            values = read_headers(config.get(setting.name)).values()
+            yield from (each for each in values if len(each) >= SHORTEST_SECRET)
         elif setting.kind == "url":
             yield from (each for _, each in parse_qsl(urlsplit(value).query) if len(each) >= SHORTEST_SECRET)
-    for name, value in dict(config.get("headers") or {}).items():
-        if is_secret_name(str(name)) and len(str(value)) >= SHORTEST_SECRET:
-            yield str(value)
 
 
 class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):

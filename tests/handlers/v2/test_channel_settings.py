@@ -43,6 +43,8 @@ def test_administrators_read_the_address_a_gateway_calls(api: Api, gateway: str)
         "messages_per_second": None,
         "allow_international": False,
         "settings": {"send_url": "http://127.0.0.1:1/"},
+        "preset": None,
+        "fields": {},
     }
 
 

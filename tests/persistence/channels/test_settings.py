@@ -7,22 +7,27 @@ The settings of gateways: from texts to what is stored, and back.
 
 import json
 import re
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from channels.types import DEFAULT_GATEWAY, GATEWAYS
 from persistence.channels import settings
 from persistence.channels.settings import (
     add_gateway,
+    change_channel_settings,
     describe_types,
     new_gateway_secret,
     read_channel_settings,
     read_config,
     show_config,
 )
-from persistence.database import Database
+from persistence.database import Database, Transaction
 from persistence.errors import InvalidInput, LimitReached, RecordMissing
+from persistence.secrets.encryption import open_sealed, sealed_text
+from persistence.tables.channels import channel
 from persistence.workspaces.records import Workspace
 
 
@@ -104,6 +109,13 @@ def test_a_change_leaves_what_it_does_not_name(given: dict[str, Any], stored: di
         ({"send_url": URL, "content_type": "x" * 256}, "content_type"),
         ({"send_url": URL, "body": "x" * 10_001}, "body"),
         ({"send_url": URL, "body": "\x00"}, "body"),
+        ({"send_url": URL, "headers": "no colon"}, "headers"),
+        ({"send_url": URL, "headers": "X-One: 1\nHost: other.example.org"}, "headers"),
+        ({"send_url": URL, "status_words": "DELIVRD"}, "status_words"),
+        ({"send_url": URL, "status_words": "DELIVRD=arrived"}, "status_words"),
+        ({"send_url": URL, "event_words": "in=receive, out="}, "event_words"),
+        ({"send_url": URL, "mt_status_words": "101=sent"}, "mt_status_words"),
+        ({"send_url": URL, "callback_check": "md5"}, "callback_check"),
     ],
 )
 def test_a_wrong_setting_is_named(given: dict[str, Any], name: str) -> None:
@@ -116,10 +128,92 @@ def test_a_wrong_setting_is_named(given: dict[str, Any], name: str) -> None:
 
 def test_secrets_are_told_as_set_only_and_other_values_as_people_write_them() -> None:
     stored = STORED | {"send_authorization": "Bearer one", "recognizes_repeats": True, "headers": {"X-Own": "1"}}
-    shown = {"send_url": URL, "method": "POST", "content_type": "urlencoded", "max_length": "160"}
+    shown = {"send_url": URL, "method": "POST", "content_type": "urlencoded", "max_length": "160", "headers": "***"}
 
     assert show_config(DEFAULT_GATEWAY, stored) == shown | {"send_authorization": "***", "recognizes_repeats": "true"}
     assert read_config(DEFAULT_GATEWAY, show_config(DEFAULT_GATEWAY, stored), stored) == stored
+
+
+NEW = {"preset": "capcom6-local", "name": "SMSGate", "address": "+250788000001"}
+FIELDS = {"url": "http://192.168.1.10:8080/", "username": "sms", "password": "one", "signing_key": "key"}
+
+
+class TestPresets:
+    def config_of(self, tx: Transaction, uuid: str) -> dict[str, Any]:
+        sealed = tx.execute(select(sealed_text(channel.c.config)).where(channel.c.uuid == uuid)).scalar_one()
+        return dict(open_sealed(tx.dialect, channel.c.config, sealed))
+
+    def test_a_channel_has_the_settings_that_a_preset_makes_of_its_fields(
+        self, database: Database, workspace: Workspace
+    ) -> None:
+        with database.writing() as tx:
+            uuid, _ = add_gateway(tx, workspace.id, {**NEW, "fields": FIELDS, "settings": {"max_length": "70"}})
+            read, config = json.loads(read_channel_settings(tx, workspace.id, uuid)), self.config_of(tx, uuid)
+
+        assert (read["type"], read["preset"], read["fields"]) == (
+            "external",
+            "capcom6-local",
+            dict.fromkeys(FIELDS, "***"),
+        )
+        expected = {"send_url": "http://192.168.1.10:8080/messages", "password": "one", "max_length": 70}
+        assert {name: config[name] for name in expected} == expected
+
+    def test_a_changed_field_changes_the_settings_that_depend_on_it_and_no_other(
+        self, database: Database, workspace: Workspace
+    ) -> None:
+        with database.writing() as tx:
+            uuid, _ = add_gateway(tx, workspace.id, {**NEW, "fields": FIELDS})
+            change_channel_settings(tx, workspace.id, uuid, {"settings": {"username": "other", "mt_id_field": "uid"}})
+            fields = {"password": "two", "signing_key": "***"}
+            change_channel_settings(tx, workspace.id, uuid, {"fields": fields})
+            config = self.config_of(tx, uuid)
+
+        expected = {"username": "other", "password": "two", "callback_secret": "key", "mt_id_field": "uid"}
+        assert {name: config[name] for name in expected} == expected
+
+    @pytest.mark.parametrize(
+        ("new", "place"),
+        [
+            ({"preset": "nonsense"}, ("preset",)),
+            ({"preset": "httpsms", "type": "telegram", "scheme": "telegram"}, ("preset",)),
+            ({"preset": "httpsms", "fields": {"api_key": "1"}}, ("fields", "signing_key")),
+            (
+                {"preset": "httpsms", "fields": {"api_key": "1", "signing_key": "2", "colour": "red"}},
+                ("fields", "colour"),
+            ),
+            ({"preset": "kannel", "fields": {"url": "ftp://x", "username": "1", "password": "2"}}, ("fields", "url")),
+            ({"type": "external", "settings": {"send_url": URL}, "fields": {"api_key": "1"}}, ("fields", "api_key")),
+        ],
+    )
+    def test_what_is_wrong_about_a_preset_is_named(
+        self, database: Database, workspace: Workspace, new: dict[str, Any], place: tuple[str, ...]
+    ) -> None:
+        with database.writing() as tx, pytest.raises(InvalidInput) as refused:
+            add_gateway(tx, workspace.id, {"name": "SMS", "address": "8181", **new})
+
+        errors: Any = refused.value.errors
+        for name in place:
+            assert list(errors) == [name]
+            errors = errors[name]
+
+    def test_a_gateway_in_the_local_network_is_told_which_setting_it_needs(
+        self, database: Database, workspace: Workspace
+    ) -> None:
+        for url in ("http://192.168.1.10:8080", "http://phone.local:8080", "http://localhost:8080", "http://[fd00::1]"):
+            with database.writing() as tx, pytest.raises(InvalidInput) as refused:
+                add_gateway(tx, workspace.id, {**NEW, "fields": FIELDS | {"url": url}}, ())
+            assert "RELAYBOARD_WEBHOOK_ALLOWED_NETWORKS" in refused.value.errors["fields"]["url"][0]
+        with database.writing() as tx:
+            add_gateway(tx, workspace.id, {**NEW, "fields": FIELDS}, (ip_network("192.168.1.0/24"),))
+
+    def test_a_channel_of_no_preset_has_no_fields_to_change(self, database: Database, workspace: Workspace) -> None:
+        new = {"type": "external", "name": "SMS", "address": "8181", "settings": {"send_url": URL}}
+        with database.writing() as tx:
+            uuid, _ = add_gateway(tx, workspace.id, new)
+            with pytest.raises(InvalidInput) as refused:
+                change_channel_settings(tx, workspace.id, uuid, {"fields": {"password": "two"}})
+
+        assert list(refused.value.errors) == ["fields"]
 
 
 def test_each_type_says_what_can_be_set() -> None:
@@ -127,5 +221,5 @@ def test_each_type_says_what_can_be_set() -> None:
 
     assert {name for name, each in described.items() if not each["is_phone"]} == set(GATEWAYS)
     secrets = [each["name"] for each in described[DEFAULT_GATEWAY]["settings"] if each["is_secret"]]
-    assert secrets == ["send_authorization"]
+    assert secrets == ["send_authorization", "password", "headers", "callback_secret"]
     assert all(each["settings"] == [] for each in described.values() if each["is_phone"])
