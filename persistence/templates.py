@@ -17,6 +17,7 @@ from persistence.channels.channels import SEEN_REF, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import ListSpec, reversible
+from persistence.messages.templated import APPROVED, VARIABLE
 from persistence.records import Record, Related
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.names import check_name, name_key, require_id
@@ -24,10 +25,8 @@ from persistence.stamps import stamped
 from persistence.tables.channels import channel
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, template, template_translation
 
-APPROVED = "approved"
 STATUSES = (APPROVED, "pending", "rejected", "unsupported_language", "unsupported_components")
 LOCALE = re.compile(r"([a-z]{3})(-[A-Z]{2})?\Z")
-VARIABLE = re.compile(r"\{\{\s*(\d+)\s*\}\}")
 
 TRANSLATION_RECORD = Record(
     {

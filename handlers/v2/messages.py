@@ -7,8 +7,9 @@ from persistence.contacts.owners import find_contacts
 from persistence.errors import InvalidInput
 from persistence.media.store import find_attachments
 from persistence.messages import actions as message_actions
-from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies
+from persistence.messages.outgoing import Draft, create_outgoing, read_quick_replies, route_one
 from persistence.messages.records import MESSAGES
+from persistence.messages.templated import find_wish
 from persistence.sql.names import must_exist
 
 list_messages = ListAnswer(MESSAGES)
@@ -24,16 +25,18 @@ WITHOUT_LABEL = {
 def create_message(request: Request) -> Answer:
     workspace = request.workspace
     body = request.body
-    if not body.get("text") and not body.get("attachments"):
-        raise InvalidInput.across("A text or an attachment is required.")
+    if not body.get("text") and not body.get("attachments") and not body.get("template"):
+        raise InvalidInput.across("A text, an attachment or a template is required.")
     contact_id = find_contacts(request.tx, workspace, [body["contact"]], field="contact")[0]
     draft = Draft(
         contact_id,
         text=body.get("text") or "",
         attachments=tuple(find_attachments(request.tx, workspace.id, body.get("attachments") or [])),
         quick_replies=tuple(read_quick_replies(body.get("quick_replies") or [])),
+        template=find_wish(request.tx, workspace.id, body),
     )
-    return created_record(request, MESSAGES, create_outgoing(request.tx, workspace.id, [draft])[0])
+    routed = route_one(request.tx, workspace.id, draft)
+    return created_record(request, MESSAGES, create_outgoing(request.tx, workspace.id, [routed])[0])
 
 
 def act_on_messages(request: Request) -> Answer:

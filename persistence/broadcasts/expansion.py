@@ -28,6 +28,7 @@ from persistence.leases import GIVEN_UP, GOT_ON, Leases
 from persistence.media.store import MediaFile, find_media
 from persistence.messages.incoming import ANEW, NEUTRAL
 from persistence.messages.outgoing import Draft, add_outgoing, read_quick_replies
+from persistence.messages.templated import TemplateWish, find_wish
 from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow, complete_contacts
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.sql.names import read_translations
@@ -111,7 +112,8 @@ def expand_next(tx: Transaction, workspace_id: int, broadcast_id: int | None = N
         tx.execute(update(broadcast).where(mine).values(failed))
         logger.warning("Broadcast %s failed: its query cannot be used: %s", row.uuid, error.message)
         return True
-    wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id, row.is_evaluated)
+    wish = None if row.template is None else TemplateWish(row.template["uuid"], tuple(row.template["variables"]))
+    wording = Wording(row.text, row.base_language, row.files, row.quick_replies, row.id, row.is_evaluated, wish)
     texts = Writer(tx, workspace, wording, _hold_contacts(tx, workspace.id, page.contact_ids))
     has_channel = row.channel_id is not None
     made = add_outgoing(tx, workspace.id, texts.write(), channel_id=row.channel_id, leaves_out_unreachable=has_channel)
@@ -137,6 +139,7 @@ class Wording:
     quick_replies: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
     broadcast_id: int | None = None
     is_evaluated: bool = False
+    template: TemplateWish | None = None
 
 
 class Writer:
@@ -152,7 +155,10 @@ class Writer:
         texts = wording.text
         self._literals = dict(texts) if wording.is_evaluated else {key: read_literal(texts[key]) for key in texts}
         self._contacts: Mapping[int, Contact] = {}
+        values = () if wording.template is None else wording.template.variables
+        self._values = {each: read_literal(each) for each in values}
         templates = [texts[key] for key, literal in self._literals.items() if literal is None]
+        templates += [each for each, literal in self._values.items() if literal is None]
         if templates:
             tx.may_pause()
             groups, tickets = (any(may_see(text, part) for text in templates) for part in ("group", "ticket"))
@@ -179,7 +185,18 @@ class Writer:
         replies = wording.quick_replies.get(self._choose(wording.quick_replies, one), [])
         automatic = ANEW if wording.is_evaluated else NEUTRAL
         content = (text, tuple(files), tuple(replies))
-        return Draft(one.id, *content, broadcast_id=wording.broadcast_id, is_bulk=True, automatic=automatic)
+        made = self._fill(one)
+        return Draft(
+            one.id, *content, broadcast_id=wording.broadcast_id, is_bulk=True, automatic=automatic, template=made
+        )
+
+    def _fill(self, one: ContactRow) -> TemplateWish | None:
+        wish = self._wording.template
+        if wish is None:
+            return None
+        known = ((each, self._values[each]) for each in wish.variables)
+        values = (self._texts.write(each, self._contacts[one.id]) if text is None else text for each, text in known)
+        return wish._replace(variables=tuple(values))
 
     def _choose(self, translations: Mapping[str, Any], one: ContactRow) -> str:
         wanted = (one.language or "", self._workspace.default_language)
@@ -208,6 +225,7 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) ->
         files={language: [file.attachment for file in found] for language, found in content.files.items()},
         quick_replies=content.quick_replies,
         scheduled_on=_read_schedule(tx, body),
+        template=find_wish(tx, workspace.id, body),
     )
 
 

@@ -23,6 +23,7 @@ from persistence.lists import (
     within,
 )
 from persistence.messages.outgoing import give_up
+from persistence.messages.templated import TemplateWish
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.sql.columns import is_uuid, new_uuid, split
@@ -153,6 +154,7 @@ class NewBroadcast:
     channel_id: int | None = None
     is_evaluated: bool = False
     scheduled_on: datetime | None = None
+    template: TemplateWish | None = None
 
 
 def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> int:
@@ -165,6 +167,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
         "attachments": dict.fromkeys(new.text, ()) | dict(new.attachments),
         "files": dict(new.files),
         "quick_replies": dict.fromkeys(new.text, ()) | dict(new.quick_replies),
+        "template": new.template and {"uuid": new.template.uuid, "variables": list(new.template.variables)},
         "base_language": new.base_language,
         "channel_id": new.channel_id,
         "is_evaluated": new.is_evaluated,

@@ -85,6 +85,7 @@ class QueuedPart:
     attachments: Sequence[Mapping[str, str]]
     quick_replies: Sequence[Mapping[str, str]]
     error_count: int
+    template: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +247,7 @@ _LOCKED: dict[str, ColumnElement[Any]] = {
 }
 _OF_MESSAGE: dict[str, ColumnElement[Any]] = {
     "message_uuid": message.c.uuid,
-    **{name: message.c[name] for name in ("contact_id", "urn", "text", "attachments", "quick_replies")},
+    **{name: message.c[name] for name in ("contact_id", "urn", "text", "attachments", "quick_replies", "template")},
     **{name: message.c[name] for name in ("status", "visibility")},
     "may_go_out": may_go_out(),
 }

@@ -24,6 +24,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, RecordMissing
 from persistence.media.store import note_former_owners
 from persistence.messages.outgoing import Draft, Route, create_outgoing, find_routes
+from persistence.messages.templated import FilledTemplate
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.names import find_ids
 from persistence.statements import insert_rows, statement
@@ -167,7 +168,13 @@ def delete_messages(
     theirs = _mine(workspace_id, chosen.ids)
     _hold(tx, workspace_id, chosen.ids)
     note_former_owners(tx, workspace_id, theirs)
-    emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "visibility": DELETED}
+    emptied: dict[str, Any] = {
+        "text": "",
+        "attachments": [],
+        "quick_replies": [],
+        "template": None,
+        "visibility": DELETED,
+    }
     change_messages(tx, workspace_id, chosen.ids, emptied, only=IS_LIVING)
     return chosen.missing
 
@@ -195,7 +202,7 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
     (ids, uuids), rows = _named_by(references), message.c
     these = rows.id.in_(ids) | rows.uuid.in_(uuids)
     columns = (rows.id, rows.uuid, rows.direction, rows.status, rows.failed_reason)
-    content = (rows.contact_id, rows.text, rows.attachments, rows.quick_replies)
+    content = (rows.contact_id, rows.text, rows.attachments, rows.quick_replies, rows.template)
     found = tx.execute(holding([*columns, *content], rows.workspace_id == workspace_id, these, _NOT_DELETED)).all()
     known = {key: row for row in found for key in (row.id, row.uuid)}
     missing: list[int | str] = []
@@ -212,7 +219,16 @@ def resend_messages(tx: Transaction, workspace_id: int, references: Sequence[int
     create_outgoing(
         tx,
         workspace_id,
-        [Draft(row.contact_id, row.text, tuple(row.attachments), tuple(row.quick_replies)) for row in found],
+        [
+            Draft(
+                row.contact_id,
+                row.text,
+                tuple(row.attachments),
+                tuple(row.quick_replies),
+                filled=FilledTemplate.read(row.template, row.text),
+            )
+            for row in found
+        ],
     )
     change_messages(tx, workspace_id, [row.id for row in found], {"failed_reason": RESENT})
     return missing

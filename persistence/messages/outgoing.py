@@ -30,8 +30,17 @@ from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of,
 from persistence.channels.health import open_circle_alarms
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
-from persistence.errors import RecordMissing
+from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
+from persistence.messages.templated import (
+    NO_TEMPLATE,
+    WINDOW_CLOSED,
+    Asked,
+    FilledTemplate,
+    TemplateWish,
+    fill_templates,
+    find_closed,
+)
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
 from persistence.stamps import changes_of
@@ -58,7 +67,7 @@ CONTACT_INACTIVE = "contact_inactive"
 class Route(NamedTuple):
     """The URN and channel by which a contact is reached; without them `failed_reason` says why it cannot be reached.
     `is_by_gateway` distinguishes gateways, which workers call, from phones, which fetch their messages. `is_fallback`:
-    the channel was chosen because another has failed for long.
+    the channel was chosen because another has failed for long. `channel_type` says what the channel takes.
     """
 
     urn: str | None = None
@@ -66,6 +75,7 @@ class Route(NamedTuple):
     failed_reason: str | None = None
     is_by_gateway: bool = False
     is_fallback: bool = False
+    channel_type: str = ""
 
     @property
     def goes_by_gateway(self) -> bool:
@@ -79,7 +89,7 @@ class Route(NamedTuple):
 class Draft(NamedTuple):
     """A message to create: its contact and content; `route` is given if it is decided already. `is_bulk` messages, for
     example of broadcasts, are sent after conversations if both wait. `automatic` says what made it (`circles`), None if
-    a person did.
+    a person did. `template` is what it is made of where its channel has that template, `filled` what it was made of.
     """
 
     contact_id: int
@@ -91,6 +101,8 @@ class Draft(NamedTuple):
     route: Route | None = None
     is_bulk: bool = False
     automatic: int | None = None
+    template: TemplateWish | None = None
+    filled: FilledTemplate | None = None
 
     @property
     def is_by_person(self) -> bool:
@@ -100,7 +112,12 @@ class Draft(NamedTuple):
     @property
     def is_empty(self) -> bool:
         """Whether it has no content: such messages are not created (flow format, messages)."""
-        return not (self.text.strip() or self.attachments or self.quick_replies)
+        return not (self.has_content or self.quick_replies or self.template or self.filled)
+
+    @property
+    def has_content(self) -> bool:
+        """Whether there is something to send without a template."""
+        return bool(self.text.strip() or self.attachments)
 
 
 def may_go_out() -> ColumnElement[bool]:
@@ -233,7 +250,8 @@ def _choose(found: _Candidates, senders: Sequence[_Sender], *, is_chosen: bool) 
         sender = _choose_sender(urn, own_channel_id, senders, is_chosen=is_chosen)
         if sender is not None:
             is_fallback = not is_chosen and _is_fallback(urn, own_channel_id, senders, sender.id)
-            return Route(urn.identity, sender.id, is_by_gateway=sender.type in GATEWAYS, is_fallback=is_fallback)
+            by_gateway = sender.type in GATEWAYS
+            return Route(urn.identity, sender.id, None, by_gateway, is_fallback, sender.type)
     return Route(failed_reason=NO_ROUTE)
 
 
@@ -420,10 +438,10 @@ def add_outgoing(
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
     answered = {draft.contact_id for draft in drafts if draft.automatic in ANSWERS}
     circles = find_circles(tx, workspace_id, answered)
+    decided = [(draft, _stop_circle(draft, draft.route or routes.get(draft.contact_id), circles)) for draft in drafts]
     made = [
         (draft, route, _row(tx, workspace_id, draft, route))
-        for draft in drafts
-        for route in [_stop_circle(draft, draft.route or routes.get(draft.contact_id), circles)]
+        for draft, route in _fit(tx, workspace_id, decided)
         if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
     ]
     if not made:
@@ -459,6 +477,64 @@ def _stop_circle(draft: Draft, route: Route | None, circles: AbstractSet[int]) -
         return route
     is_stopped = draft.automatic in ANSWERS and draft.contact_id in circles
     return route._replace(failed_reason=CIRCLE) if is_stopped else route
+
+
+Decided = tuple[Draft, Route | None]
+
+
+def _fit(tx: Transaction, workspace_id: int, decided: Sequence[Decided]) -> list[Decided]:
+    """The messages as their channels take them: made of their templates, and failed if there is nothing that may be
+    sent. No statement if there are no templates, and no channel has a window."""
+    going = {
+        number: (draft, route.channel_id, route.channel_type)
+        for number, (draft, route) in enumerate(decided)
+        if route is not None and route.failed_reason is None and route.channel_id is not None
+    }
+    asked = {
+        number: Asked(draft.template, draft.contact_id, channel_id)
+        for number, (draft, channel_id, _) in going.items()
+        if draft.template is not None
+    }
+    filled = dict(zip(asked, fill_templates(tx, workspace_id, list(asked.values())), strict=True))
+    free = {
+        (draft.contact_id, channel_id): channel_type
+        for number, (draft, channel_id, channel_type) in going.items()
+        if (filled.get(number) or draft.filled) is None
+    }
+    closed = find_closed(tx, workspace_id, free)
+    return [
+        _fit_one(draft, route, filled.get(number) or draft.filled, closed) if number in going else (draft, route)
+        for number, (draft, route) in enumerate(decided)
+    ]
+
+
+def _fit_one(
+    draft: Draft, route: Route | None, filled: FilledTemplate | None, closed: AbstractSet[tuple[int, int]]
+) -> Decided:
+    assert route is not None
+    if filled is not None:
+        return draft._replace(text=filled.text, quick_replies=(), filled=filled), route
+    if draft.template is not None and not draft.has_content:
+        return draft, route._replace(failed_reason=NO_TEMPLATE)
+    is_closed = (draft.contact_id, route.channel_id) in closed
+    return draft, route._replace(failed_reason=WINDOW_CLOSED) if is_closed else route
+
+
+def route_one(tx: Transaction, workspace_id: int, draft: Draft) -> Draft:
+    """The message that somebody writes to one contact, with its route. Raises InvalidInput if its channel does not take
+    it now."""
+    route = find_routes(tx, workspace_id, [draft.contact_id]).get(draft.contact_id)
+    ((_, fitted),) = _fit(tx, workspace_id, [(draft, route)])
+    reason = None if fitted is None else fitted.failed_reason
+    if reason == WINDOW_CLOSED:
+        raise InvalidInput.across(
+            "The contact has not written by this channel in the last 24 hours: it takes only a template now."
+        )
+    if reason == NO_TEMPLATE:
+        raise InvalidInput.on(
+            "template", "It is not approved for the channel of the contact, or has more variables than values."
+        )
+    return draft._replace(route=route)
 
 
 def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
@@ -498,6 +574,7 @@ def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) 
         "text": draft.text,
         "attachments": [dict(attachment) for attachment in draft.attachments],
         "quick_replies": [dict(reply) for reply in draft.quick_replies],
+        "template": None if draft.filled is None else draft.filled.stored,
         "failed_reason": route.failed_reason,
         "error_count": 0,
         "automatic": draft.automatic,

@@ -2,25 +2,25 @@
 the hours after a person's message in which anything else may be sent (`window_hours` of the channel's type).
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, func, select
 
 from channels.types import TYPES
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
 from persistence.sql.columns import is_uuid
-from persistence.sql.names import name_key
+from persistence.sql.names import must_exist, name_key
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 from persistence.tables.messages import INCOMING, message, template, template_translation
-from persistence.templates import APPROVED, VARIABLE
 
 NO_TEMPLATE, WINDOW_CLOSED = "no_template", "window_closed"
 """Why messages fail: the template is not approved for the channel; the person has not written for too long."""
-MOST_VARIABLES, VARIABLE_LENGTH = 50, 1024
+VARIABLE = re.compile(r"\{\{\s*(\d+)\s*\}\}")
+APPROVED = "approved"
 WINDOWS = {
     name: timedelta(hours=each.carries.window_hours) for name, each in TYPES.items() if each.carries.window_hours
 }
@@ -36,6 +36,11 @@ class TemplateWish(NamedTuple):
 
 class FilledTemplate(NamedTuple):
     """A template as its gateway knows it, with the text that the person reads."""
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any] | None, text: str) -> "FilledTemplate | None":
+        """From the form that is stored with a message."""
+        return (stored and cls(stored["name"], stored["language"], tuple(stored["variables"]), text)) or None
 
     name: str
     language: str
@@ -65,25 +70,19 @@ class Asked(NamedTuple):
     channel_id: int
 
 
-def find_template(
-    tx: Transaction, workspace_id: int, given: Mapping[str, object], field: str = "template"
-) -> TemplateWish:
-    """The template that a request names by `uuid` or `name`, with its `variables`. Raises InvalidInput."""
-    uuid, name = str(given.get("uuid") or ""), str(given.get("name") or "")
-    if bool(uuid) == bool(name):
-        raise InvalidInput.on(field, "Either uuid or name is required.")
-    which = template.c.uuid == uuid if uuid else template.c.name_key == name_key(name)
+def find_wish(tx: Transaction, workspace_id: int, body: Mapping[str, Any]) -> TemplateWish | None:
+    """The template that a request names by UUID or name, with its `template_variables`, if it names one. Raises
+    InvalidInput."""
+    reference = body.get("template")
+    if not reference:
+        return None
+    which = template.c.uuid == reference if is_uuid(reference) else template.c.name_key == name_key(reference)
     mine = (template.c.workspace_id == workspace_id) & which
-    found = None if uuid and not is_uuid(uuid) else tx.execute(select(template.c.uuid).where(mine)).scalar_one_or_none()
-    if found is None:
-        raise InvalidInput.on(field, f'Nothing found for "{(uuid or name)[:64]}".')
-    values = given.get("variables") or ()
-    return TemplateWish(found, tuple(map(str, values)) if isinstance(values, Sequence) else ())
+    uuid = must_exist(tx.execute(select(template.c.uuid).where(mine)).scalar_one_or_none(), "template", reference)
+    return TemplateWish(uuid, tuple(body.get("template_variables") or ()))
 
 
-def fill_templates(
-    tx: Transaction, workspace_id: int, asked: Sequence[Asked], default_language: str = ""
-) -> list[FilledTemplate | None]:
+def fill_templates(tx: Transaction, workspace_id: int, asked: Sequence[Asked]) -> list[FilledTemplate | None]:
     """The template of each message in the contact's language, otherwise in the first one; None if it is not approved
     for the channel, or has more variables than there are values. Two statements."""
     if not asked:
@@ -137,7 +136,7 @@ def _select_translations(workspace_id: int, uuids: Sequence[str], channel_ids: S
     columns = (rows.channel_id, template.c.name, rows.locale, rows.content, rows.variable_count, rows.gateway_language)
     joined = template.join(template_translation, rows.template_id == template.c.id)
     mine = (template.c.workspace_id == workspace_id) & (rows.workspace_id == workspace_id)
-    chosen = mine & among(template.c.uuid, uuids, "TEXT") & among(rows.channel_id, channel_ids)
+    chosen = mine & among(template.c.uuid, uuids, "UUID") & among(rows.channel_id, channel_ids)
     return (
         select(template.c.uuid, *columns).select_from(joined).where(chosen, rows.status == APPROVED).order_by(rows.id)
     )

@@ -26,6 +26,7 @@ from persistence.database import Transaction
 from persistence.groups.groups import add_members, leave_all_groups, remove_members
 from persistence.messages.incoming import NEUTRAL
 from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting, note_fallbacks, read_quick_replies
+from persistence.messages.templated import TemplateWish
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index, has_row
 from persistence.statements import among, statement
@@ -212,6 +213,7 @@ class _Found(NamedTuple):
     id: int
     is_gateway: bool
     is_any_down: bool
+    type: str
 
 
 def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[str, _Found]:
@@ -219,7 +221,7 @@ def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[
     if not uuids:
         return {}
     found = _select_channels.rows(tx, workspace_id, sorted(uuids))
-    return {uuid: _Found(channel_id, kind in GATEWAYS, bool(down)) for uuid, channel_id, kind, down in found}
+    return {uuid: _Found(channel_id, kind in GATEWAYS, bool(down), kind) for uuid, channel_id, kind, down in found}
 
 
 def _draft(reply: FlowMessage, channels: Mapping[str, _Found]) -> Draft:
@@ -233,7 +235,17 @@ def _draft(reply: FlowMessage, channels: Mapping[str, _Found]) -> Draft:
         route=_route(content, channels),
         is_bulk=reply.is_bulk,
         automatic=reply.automatic,
+        template=_template(content),
     )
+
+
+def _template(content: Mapping[str, Any]) -> TemplateWish | None:
+    """The template of which the engine made a message."""
+    made = content.get("templating")
+    if not made:
+        return None
+    variables = tuple(str(each.get("value") or "") for each in made.get("variables") or ())
+    return TemplateWish(str(made["template"]["uuid"]), variables, str(content.get("locale") or ""))
 
 
 def _route(content: Mapping[str, Any], channels: Mapping[str, _Found]) -> Route | None:
@@ -246,7 +258,8 @@ def _route(content: Mapping[str, Any], channels: Mapping[str, _Found]) -> Route 
     try:
         if found is None:
             return None
-        return Route(_identify(content.get("urn") or ""), found.id, is_by_gateway=found.is_gateway)
+        urn = _identify(content.get("urn") or "")
+        return Route(urn, found.id, is_by_gateway=found.is_gateway, channel_type=found.type)
     except UrnError:
         return None
 

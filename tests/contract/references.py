@@ -178,6 +178,7 @@ FIELDS: Mapping[str, Forms] = {
     "deliveries": (by_uuid("delivery"),),
     "receiver": RECEIVER,
     "resthook": (by_text("resthook", "slug"),),
+    "template": (by_uuid("template"), by_text("template")),
     "tickets": (by_uuid("ticket"),),
     "topic": (by_uuid("topic"),),
     "urn": (BY_URN,),
@@ -205,7 +206,8 @@ FIELDS: Mapping[str, Forms] = {
         "country date_style decimal_sign delivery_hour dry_run encoding end_former_secret events exclude_active extra "
         "folder is_on language languages message messages_per_second note number_format offset params phone query "
         "quick_replies requests_per_second restart_participants retry_delays_seconds rotate_secret scheduled_on "
-        "scheme second_phone settings signature since target_url text timezone type unit unread url value value_type"
+        "scheme second_phone settings signature since target_url template_variables text timezone type unit unread url "
+        "value value_type"
     ),
     NOTHING,
 )

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
-from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent
+from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent, Template
 from channels.declaration import read_headers
 from channels.types import TYPES
 from persistence.channels.gateway_leases import (
@@ -137,7 +137,7 @@ def message_of(send: GatewaySend, root: str = "") -> Message:
     """The message of a part, as its channel type sees it; `root` is the public URL of the service, if it is known."""
     path_of = TYPES[send.channel_type].callback_path
     is_called = root and send.secret
-    scheme, _, path = send.urn.partition(":")
+    (scheme, _, path), made = send.urn.partition(":"), send.template
     return Message(
         uuid=send.message_uuid,
         id=send.message_id,
@@ -150,6 +150,7 @@ def message_of(send: GatewaySend, root: str = "") -> Message:
         attachments=tuple(Attachment(each["content_type"], each["url"]) for each in send.attachments),
         quick_replies=tuple(QuickReply(each["text"], each.get("extra") or "") for each in send.quick_replies),
         callback_url=root + path_of.format(uuid=send.channel_uuid, secret=send.secret) if is_called else "",
+        template=None if made is None else Template(made["name"], made["language"], tuple(made["variables"])),
     )
 
 
