@@ -20,6 +20,7 @@ import requests
 from sqlalchemy import select, update
 
 from channels import calls
+from channels.calls import Request
 from channels.signatures import hmac_base64, hmac_hex
 from channels.types import GATEWAYS, TYPES
 from flows.urns import Urn
@@ -28,12 +29,13 @@ from persistence.channels.settings import callback_path
 from persistence.contacts.urns import ensure_owners
 from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.tables.channels import channel, gateway_call
+from persistence.tables.contacts import contact
 from persistence.tables.messages import INCOMING, gateway_send, message
 from testbed.gateways import states_of
 from testbed.kept_databases import KeptDatabases
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
-from tests.channels.test_cases import FILES, Case, body_of
+from tests.channels.test_cases import FILES, Case, body_of, is_as_written
 from tests.channels.test_signatures import token_of
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
@@ -86,13 +88,15 @@ class Account:
         return value
 
     def respond(self, request: Received) -> Reply:
-        """As the provider: to the steps before a file and for the file itself, and otherwise to a message."""
+        """As the provider: to a message, to the steps before a file, and for the file itself."""
         path = request.path.removeprefix(f"/{self.key}")
         step = self.play.get("steps", {}).get(path.partition("?")[0])
         if step is not None:
             return self._reply(step)
         if "/file" in path:
             return Reply(200, PICTURE, {"Content-Type": "image/jpeg"})
+        if f"{self.provider}{path}" != self.fill(self.play["request"]["url"]):
+            return Reply(404)
         self.received.append(request)
         self.released.wait(PATIENCE_SECONDS)
         return self._reply(self.answer, id=f"{self.key}-{len(self.received)}")
@@ -170,9 +174,11 @@ class World:
             raise AssertionError(f"{error}: {others}") from error
 
     def let_pauses_pass(self) -> None:
-        """What waits for its next attempt is due."""
-        with self.service.database.writing() as tx:
-            tx.execute(update(gateway_send).values(due_on=gateway_send.c.created_on))
+        """What waits for its next attempt is due, and no channel is left alone any more."""
+        waits, rows = gateway_send.c.due_on > gateway_send.c.created_on, channel.c
+        due = update(gateway_send).where(waits).values(due_on=gateway_send.c.created_on)
+        for statement in (due, update(channel).where(rows.paused_until.is_not(None)).values(paused_until=None)):
+            self.service.database.write(lambda tx, statement=statement: tx.execute(statement).rowcount)  # type: ignore[misc]
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -195,6 +201,32 @@ def test_every_type_has_a_play() -> None:
     assert [name for name in PLAYED if "play" not in FILES[name]] == []
 
 
+def test_a_message_arrives_as_written_and_is_wired(world: World) -> None:
+    accounts = world.open(PLAYED)
+    sent = {each.name: each.send(f"Good morning from {each.name}") for each in accounts}
+
+    world.wait_for(sent, ("wired", None))
+
+    with world.service.database.reading() as tx:
+        uuids = dict(tx.execute(select(message.c.id, message.c.uuid)).tuples().all())
+    for account in accounts:
+        words = {"message": sent[account.name], "uuid": uuids[sent[account.name]]}
+        (got,) = account.received
+        wanted = account.fill(account.play["request"], text=f"Good morning from {account.name}", **words)
+        is_as_written(Request("POST", f"http://{got.headers['host']}{got.path}", got.headers, got.body), wanted)
+
+
+def test_an_incoming_message_is_stored_once_however_often_it_is_told(world: World) -> None:
+    accounts = world.open(PLAYED)
+
+    for account in accounts:
+        told = [account.call("received", id="in-1", text="Yes & no = ü 👍").status_code for _ in range(2)]
+        assert (account.name, told) == (account.name, [200, 200])
+
+    wanted = {each.name: [(f"{each.scheme}:{each.to}", "Yes & no = ü 👍", [])] for each in accounts}
+    assert {each.name: each.stored() for each in accounts} == wanted
+
+
 def test_two_messages_with_the_same_text_are_two(world: World) -> None:
     accounts = world.open([name for name in PLAYED if "{id}" in str(FILES[name]["play"]["received"])])
 
@@ -203,6 +235,30 @@ def test_two_messages_with_the_same_text_are_two(world: World) -> None:
             account.call("received", id=id_, text="Yes")
 
     assert {each.name: len(each.stored()) for each in accounts} == {each.name: 2 for each in accounts}
+
+
+def test_a_status_names_the_message_by_the_id_of_the_provider(world: World) -> None:
+    accounts = world.open(have("status"))
+    sent = {each.name: each.send("Good morning") for each in accounts}
+    world.wait_for(sent, ("wired", None))
+
+    for account in accounts:
+        said = account.call("status", id=f"{account.key}-1", message=sent[account.name])
+        assert (account.name, said.status_code) == (account.name, 200)
+
+    states = {name: state for name, (state, _) in world.states(sent).items()}
+    assert states == {each.name: each.play.get("becomes", "delivered") for each in accounts}
+
+
+def test_a_status_of_a_message_of_nobody_changes_nothing(world: World) -> None:
+    accounts = world.open(have("status"))
+    sent = {each.name: each.send("Good morning") for each in accounts}
+    world.wait_for(sent, ("wired", None))
+
+    for account in accounts:
+        account.call("status", id="of-somebody-else", message=2**31 - 1)
+
+    assert set(world.states(sent).values()) == {("wired", None)}
 
 
 def test_what_is_signed_wrong_is_refused_and_not_stored(world: World) -> None:
@@ -215,6 +271,24 @@ def test_what_is_signed_wrong_is_refused_and_not_stored(world: World) -> None:
     assert guessed == dict.fromkeys(PLAYED, 401)
 
     assert {each.name: each.stored() for each in accounts} == {name: [] for name in PLAYED}
+
+
+def test_an_incoming_file_is_fetched_and_kept(world: World) -> None:
+    accounts = world.open(have("file"))
+
+    for account in accounts:
+        assert account.call("file", id="in-1").status_code == 200, account.name
+
+    for account in accounts:
+        ((_, text, (file,)),) = account.stored()
+        assert (account.name, text, file["content_type"]) == (account.name, "", "image/jpeg")
+        url = world.service.url + file["url"].removeprefix(BASE)
+
+        def is_there(url: str = url) -> bool:
+            return requests.get(url, timeout=PATIENCE_SECONDS).status_code == 200
+
+        wait_until(is_there, f"the file of {account.name}")
+        assert requests.get(url, timeout=PATIENCE_SECONDS).content == PICTURE
 
 
 def test_a_provider_that_is_down_is_asked_again_and_then_the_message_fails_with_its_reason(world: World) -> None:
@@ -249,3 +323,54 @@ def test_a_slow_provider_holds_up_no_other_channel(world: World) -> None:
     for account in slow:
         account.released.set()
     world.wait_for(held, ("wired", None))
+
+
+def test_a_refusal_is_final(world: World) -> None:
+    accounts = world.open(have("refuses"))
+    for account in accounts:
+        account.answer = account.play["refuses"]
+    sent = {each.name: each.send("Good morning") for each in accounts}
+
+    world.wait_for(
+        sent, *((("failed", reason)) for reason in ("gateway_failed", "contact_inactive", "gateway_refused"))
+    )
+
+    assert {each.name: len(each.received) for each in accounts} == {each.name: 1 for each in accounts}
+
+
+def test_a_limit_holds_back_all_messages_of_the_channel_until_it_ends(world: World) -> None:
+    accounts = world.open(have("limits"))
+    for account in accounts:
+        account.answer = account.play["limits"]
+    first = {each.name: each.send("Good morning") for each in accounts}
+    wait_until(lambda: all(each.received for each in accounts), "the provider to be asked")
+    world.wait_for(first, ("errored", None), ("queued", None))
+    second = {each.name: each.send("Good evening") for each in accounts}
+    other = world.open(PLAYED)
+    world.wait_for({each.name: each.send("Good night") for each in other}, ("wired", None))
+
+    assert {each.name: len(each.received) for each in accounts} == {each.name: 1 for each in accounts}
+    for account in accounts:
+        account.answer = account.play["takes"]
+    world.let_pauses_pass()
+    world.wait_for(first, ("wired", None))
+    world.wait_for(second, ("wired", None))
+
+
+def test_whoever_has_stopped_is_stopped(world: World) -> None:
+    accounts = world.open([name for name in have("refuses") if FILES[name]["play"].get("has_stopped")])
+    for account in accounts:
+        account.answer = account.play["refuses"]
+        account.send("Good morning")
+    wait_until(lambda: all(each.received for each in accounts), "the provider to be asked")
+
+    def stopped() -> set[str]:
+        with world.service.database.reading() as tx:
+            found = tx.execute(
+                select(message.c.channel_id)
+                .join(contact, contact.c.id == message.c.contact_id)
+                .where(contact.c.status == "stopped")
+            )
+            return set(found.scalars())
+
+    wait_until(lambda: {each.id for each in accounts} <= stopped(), "the persons to be stopped")
