@@ -126,18 +126,27 @@ REASONS = [
     ),
     Reason(
         "what a type of channels needs",
-        r"(?:A value is required|One of these: [\w, ]+; not .+|A phone is claimed by its code, not created"
+        r"(?:A value is required|One of these: [\w, -]+; not .+|A phone is claimed by its code, not created"
+        r"|Presets are for channels of the type \w+"
         r"|.+ is no scheme of this type; it has [\w, ]+|.+ is not the code of a country: two letters, such as RW"
         r"|The \w+ of a channel cannot be changed: add another channel, and release this one)\.",
-        r"POST /api/v2/channel_settings\.json (?:type|name|address|scheme|country)",
+        r"POST /api/v2/channel_settings\.json (?:type|preset|name|address|scheme|country)",
     ),
     Reason(
         "what a type of channels needs",
         r"(?:A channel of the type \w+ has no such setting; it has [\w, ]+|This setting is required: .+"
         r"|One of these: [\w, ]+; not .+|Only true or false, not .+|The character NUL \(U\+0000\) cannot be stored"
         r"|A whole number from \d+ to \d+, not .+|At most \d+ characters; it has \d+|This is sent in a header, .+"
-        r"|The URL must not contain a user name or password)\.",
+        r"|The URL must not contain a user name or password|Write (?:a table|each header) .+|A word of a table means .+"
+        r"|The header \S+ belongs to the connection and cannot be set)\.",
         r"POST /api/v2/channel_settings\.json settings\..*",
+    ),
+    Reason(
+        "what a preset needs",
+        r"(?:The preset \S+ has no such field; it has [\w, ]+|This field is required: .+|Only presets have fields; .+"
+        r"|This channel was not made from a preset; it has settings|Enter a URL .+|At most \d+ characters; it has \d+"
+        r"|This is sent in a header, .+|The character NUL \(U\+0000\) cannot be stored|Write each header .+)\.",
+        r"POST /api/v2/channel_settings\.json fields\..*",
     ),
     Reason("the state of a record", r"A phone has only a name and allow_international; .+"),
     Reason("the state of a record", r"This channel sends to [\w, ]+\.", r"POST /api/v2/channel_tests\.json urn"),
