@@ -25,7 +25,7 @@ from channels.calls import (
     Unread,
 )
 from channels.external.names import MOST_ITEMS, find, find_text, list_names, mean, read_table
-from channels.moments import read_moment
+from channels.reading import moment
 from channels.signatures import Digest, hmac_base64, hmac_hex, is_same, read_jwt
 
 RECEIVE, STATUS, STOPPED, IGNORE = "receive", "status", "stopped", "ignore"
@@ -215,7 +215,7 @@ class _Report:
         return find_text(self.places, list_names(self.settings.get(setting), *usual))
 
     def _moment(self, setting: str) -> datetime | None:
-        return read_moment(find(self.places, list_names(self.settings.get(setting), "date", "time")))
+        return moment(find(self.places, list_names(self.settings.get(setting), "date", "time")))
 
     def _told(self) -> str:
         """What was there instead."""

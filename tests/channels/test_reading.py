@@ -1,4 +1,4 @@
-"""Which times of callbacks are read."""
+"""Times of callbacks: all usual forms are read, and no impossible one stops a message."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -24,10 +24,25 @@ SECONDS = int(MOMENT.timestamp())
         "2026-03-01T12:00:00Z",
         "2026-03-01t14:00:00+02:00",
         " 2026-03-01T12:00:00.000+0000 ",
+        "2026-03-01T14:00:00 02:00",
+        "20260301120000",
+        "20260301T120000Z",
+        "Sun, 01 Mar 2026 14:00:00 +0200",
+        "1 Mar 2026 12:00:00 GMT",
+        "01.03.2026 14:00:00 +02:00",
     ],
 )
 def test_a_time_in_a_usual_form_is_read(value: Any) -> None:
     assert moment(value) == MOMENT
+
+
+@pytest.mark.parametrize("value", ["21/03/2026 09:15", "21-03-2026 09:15", "21.03.2026, 09:15", "03/21/2026 09:15"])
+def test_the_day_is_what_can_be_no_month(value: str) -> None:
+    assert moment(value) == datetime(2026, 3, 21, 9, 15, tzinfo=UTC)
+
+
+def test_with_full_stops_the_day_is_always_the_first() -> None:
+    assert moment("03.04.2026 10:00") == datetime(2026, 4, 3, 10, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +65,14 @@ def test_a_time_in_a_usual_form_is_read(value: Any) -> None:
         {},
         [SECONDS],
         "²",
+        "03/04/2026 10:00",
+        "2026-13-45",
+        "31.02.2026",
+        "0001-01-01",
+        "20261399000000",
+        "1e400",
+        "21/03/2026 09:15:30 +99:99",
+        "Sat, 99 Mar 2026 11:15:30 +0200",
     ],
 )
 def test_a_time_that_nobody_means_is_none(value: Any) -> None:
