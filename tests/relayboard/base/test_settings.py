@@ -1,6 +1,7 @@
 """Settings: defaults, types, refusals, and the automatic secret key."""
 
 import ipaddress
+import json
 import re
 import stat
 import subprocess
@@ -13,7 +14,7 @@ from typing import ClassVar
 
 import pytest
 
-from relayboard.base.setting_values import RateLimit
+from relayboard.base.setting_values import SERVICE_ACCOUNT, RateLimit
 from relayboard.base.settings import SettingError, Settings, load_settings
 from tools.settings_page import render_page
 
@@ -260,6 +261,7 @@ class TestFromFile:
         "URL": "https://host/in-a-file",
         "KEY": "a-key-that-is-in-a-file",
         "FALLBACKS": "a-key-that-is-in-a-file",
+        "ACCOUNT": json.dumps({"type": "service_account", **dict.fromkeys(SERVICE_ACCOUNT, "in-a-file")}),
     }
     OTHERS: ClassVar = {
         "DATABASE_URL": "postgresql://user:in-a-file@host/name",
