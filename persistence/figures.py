@@ -9,12 +9,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, String, func, literal, select
 
 from persistence.channels.channels import IS_RELAYER, LOST_AFTER
+from persistence.channels.terms import MILLIONTHS
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.records import Template
 from persistence.runs.runs import EXPIRED, INTERRUPTED, IS_OPEN
 from persistence.sql.columns import time_text
-from persistence.stamps import ACTIVE, CAME, ERRORS, SEGMENTS, WENT
+from persistence.stamps import ACTIVE, CAME, COST, ERRORS, SEGMENTS, WENT
 from persistence.tables.changes import day_count, flow_count
 from persistence.tables.channels import channel
 from persistence.tables.contacts import ticket
@@ -27,15 +28,18 @@ NAMES = {
     CAME: "messages_in",
     WENT: "messages_out",
     SEGMENTS: "segments_out",
+    COST: "cost_out",
     ACTIVE: "active_contacts",
     ERRORS: "errors",
 }
 """The counts of a day, by their names in figures."""
-BY_CHANNEL = ("messages_in", "messages_out", "segments_out", "errors")
+BY_CHANNEL = ("messages_in", "messages_out", "segments_out", "cost_out", "errors")
 EXIT, RESULT = "exit", "result"
 UNFINISHED = (INTERRUPTED, EXPIRED)
 
 MOST = 100
+DECIMALS = 6
+"""Of costs."""
 TROUBLE = webhook_trouble.c
 FACTS = (TROUBLE.began_on, TROUBLE.last_failed_on, TROUBLE.given_up, TROUBLE.switched_off_on)
 
@@ -49,15 +53,16 @@ def read_workspace_figures(tx: Transaction, workspace_id: int, days: int) -> dic
     today = tx.now.date()
     listed = [today - timedelta(days=number) for number in range(days)]
     by_day: dict[date, dict[str, Any]] = {day: {"day": day.isoformat()} | _nothing() for day in listed}
-    channels: dict[int, dict[date, dict[str, int]]] = {}
+    channels: dict[int, dict[date, dict[str, float]]] = {}
     rows = day_count.c
     mine = (rows.workspace_id == workspace_id) & (rows.day >= listed[-1])
     for kind, name in NAMES.items():
         found = tx.execute(select(rows.day, rows.subject, rows.number).where(mine, rows.kind == kind))
-        for day, subject, number in found:
+        for day, subject, counted in found:
+            number = counted / MILLIONTHS if kind == COST else counted
             if day in by_day:
                 if kind != ERRORS:
-                    by_day[day][name] += number
+                    by_day[day][name] = round(by_day[day][name] + number, DECIMALS)
                 if kind != ACTIVE and subject:
                     channels.setdefault(subject, {}).setdefault(day, dict.fromkeys(BY_CHANNEL, 0))
                     channels[subject][day][name] += number
@@ -142,8 +147,11 @@ def find_oldest_delivery(tx: Transaction, workspace_id: int) -> str | None:
 
 
 def _nothing() -> dict[str, Any]:
-    counts = ("messages_in", "messages_out", "segments_out", "active_contacts", "tickets_opened", "tickets_closed")
-    return dict.fromkeys(counts, 0) | {"first_reply_seconds": None, "closing_seconds": None}
+    counts = ("messages_in", "messages_out", "segments_out", "cost_out", "active_contacts")
+    return dict.fromkeys((*counts, "tickets_opened", "tickets_closed"), 0) | {
+        "first_reply_seconds": None,
+        "closing_seconds": None,
+    }
 
 
 def _add_tickets(tx: Transaction, workspace_id: int, by_day: dict[date, dict[str, Any]], first: date) -> None:
@@ -168,7 +176,7 @@ def _add_tickets(tx: Transaction, workspace_id: int, by_day: dict[date, dict[str
 
 
 def _name_channels(
-    tx: Transaction, workspace_id: int, counts: dict[int, dict[date, dict[str, int]]], listed: Sequence[date]
+    tx: Transaction, workspace_id: int, counts: dict[int, dict[date, dict[str, float]]], listed: Sequence[date]
 ) -> list[dict[str, Any]]:
     """The messages by channel, of those that the workspace has now."""
     mine = (channel.c.workspace_id == workspace_id) & channel.c.id.in_(sorted(counts))

@@ -29,7 +29,7 @@ PASSES = 3
 
 TICK = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-CAME, WENT, ACTIVE, ERRORS, SEGMENTS = "came", "went", "active", "errors", "segments"
+CAME, WENT, ACTIVE, ERRORS, SEGMENTS, COST = "came", "went", "active", "errors", "segments", "cost"
 INBOX = "inbox"
 MESSAGE = "message"
 """The kind of messages: the name of their table."""
@@ -48,7 +48,7 @@ class Unread(IntEnum):
 class NewMessage(NamedTuple):
     """A message that was just stored: whose, when, by which channel, and the folder in which lists show it. `is_of_new`
     says that this unit of work has created the contact, who has no other messages but those stored with this one.
-    `segments` are those that are to be sent or came.
+    `segments` are those that are to be sent or came, `cost` what they cost, in millionths.
     """
 
     id: int
@@ -60,6 +60,7 @@ class NewMessage(NamedTuple):
     is_deleted: bool = False
     is_of_new: bool = False
     segments: int = 0
+    cost: int = 0
 
 
 @dataclass(slots=True)
@@ -106,6 +107,8 @@ class WorkspaceChanges:
             counts[CAME if is_incoming else WENT, *where] += 1
             if each.segments and not is_incoming:
                 counts[SEGMENTS, *where] += each.segments
+            if each.cost:
+                counts[COST, *where] += each.cost
         for day, contact_ids in self._heard(are_new=True).items():
             counts[ACTIVE, day, 0] += len(contact_ids)
         counts.update({(ERRORS, today, channel_id): number for channel_id, number in self.errors.items()})

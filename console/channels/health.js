@@ -43,6 +43,7 @@ export function HealthCard({ uuid }) {
       </section>`}
       ${plotted && html`
         <${Chart} title=${t("broadcasts.messages")} days=${plotted.days} series=${plotted.messages} />
+        ${plotted.costs[0].values.some(Boolean) && html`<${Chart} title=${t("channels.costs")} days=${plotted.days} series=${plotted.costs} kind="bars" format=${(/** @type {number} */ cost) => number(cost, { maximumFractionDigits: 6 })} />`}
         <${Chart} title=${t("channels.errors")} days=${plotted.days} series=${plotted.errors} kind="bars" />`}
       ${battery && battery.days.length > 1 && html`<${Chart} title=${t("channels.power_by_day")} days=${battery.days} series=${battery.series} format=${(/** @type {number} */ level) => number(level / 100, { style: "percent" })} />`}
     </div>
@@ -53,10 +54,11 @@ export function HealthCard({ uuid }) {
 function bySeries(figures, uuid) {
   const days = figures.days.map(({ day }) => day).reverse();
   const counts = new Map(figures.channels.find(({ channel }) => channel.uuid === uuid)?.days.map((each) => [each.day, each]));
-  const values = (/** @type {"messages_in" | "messages_out" | "errors"} */ what) => days.map((day) => counts.get(day)?.[what] ?? 0);
+  const values = (/** @type {"messages_in" | "messages_out" | "segments_out" | "cost_out" | "errors"} */ what) => days.map((day) => counts.get(day)?.[what] ?? 0);
   return {
     days,
-    messages: [{ name: t("channels.in"), values: values("messages_in") }, { name: t("channels.out"), values: values("messages_out") }],
+    messages: [{ name: t("channels.in"), values: values("messages_in") }, { name: t("channels.out"), values: values("messages_out") }, { name: t("channels.segments"), values: values("segments_out") }],
+    costs: [{ name: t("channels.costs"), values: values("cost_out") }],
     errors: [{ name: t("channels.failed_attempts"), values: values("errors") }],
   };
 }

@@ -8,6 +8,7 @@ import { explain } from "../shared/explain.js";
 import { fullTime, number, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 import { GatewayDialog } from "./gateway_form.js";
+import { TermsCard } from "./terms_card.js";
 
 /** @typedef {import("./gateway_form.js").Settings} Settings */
 
@@ -42,6 +43,7 @@ export function SettingsCard({ uuid, onChange }) {
         ${t(settings.allow_international ? "channels.abroad_forbid" : "channels.abroad_allow")}
       </button></p>
     </section>
+    <${TermsCard} settings=${settings} onChange=${load} />
     ${url && html`<section class="card" aria-labelledby="gateway-title">
       <header><h2 id="gateway-title">${t("gateway.title")}</h2></header>
       <p class="help">${t("gateway.callback_help")}</p>

@@ -40,6 +40,8 @@ export function Bubble({ message, reason, refresh }) {
         html`<span class=${`state ${message.status}`}>
           <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${(message.status === "failed" || message.failed_reason) && `: ${word("failed", message.failed_reason ?? reason ?? "unknown")}`}
         </span>`}
+        ${message.status === "queued" && message.due_on && html`<span class="state queued">${t("message.due", { time: fullTime(message.due_on), reason: word("due", message.due_reason ?? "") })}</span>`}
+        ${message.fallback && html`<span class="tag">${t("message.fallback", { channel: message.channel?.name ?? "" })}</span>`}
         ${!isOut && message.failed_reason && html`<span class="state failed"><${Icon} name="failed" size=${14} /> ${word("failed", message.failed_reason)}</span>`}
         ${canResend && may("act_on_messages") && message.visibility !== "deleted" &&
         html`<button type="button" class="link" onClick=${() => askToResend(message, isUncertain, refresh)}>${t("message.resend")}</button>`}

@@ -32,6 +32,7 @@ from sqlalchemy import (
 from channels.types import GATEWAYS, RELAYERS, TYPES
 from persistence.changes import note_changed
 from persistence.channels.event_form import CHANNEL_EVENTS, EventChannel
+from persistence.channels.terms import COLUMNS, show_terms
 from persistence.database import Transaction
 from persistence.deliveries.outbox import follow_channel
 from persistence.deliveries.settings import Endpoint, end_trouble, switch_on
@@ -144,12 +145,13 @@ def list_channel_facts(tx: Transaction, workspace_id: int, uuid: str | None = No
             channel.c.webhook_url,
             trouble.switched_off_on.label("webhook_switched_off_on"),
             trouble.reason.label("webhook_switched_off_reason"),
+            *(column.label(name) for name, column in COLUMNS.items()),
         )
         .select_from(channel.outerjoin(webhook_trouble, of_it))
         .where((channel.c.workspace_id == workspace_id) & channel.c.is_active)
     )
     chosen = statement if uuid is None else statement.where(channel.c.uuid == uuid)
-    return [dict(row) for row in tx.execute(chosen.order_by(channel.c.id)).mappings()]
+    return [facts | show_terms(facts) for facts in map(dict, tx.execute(chosen.order_by(channel.c.id)).mappings())]
 
 
 def read_claimed(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any]:

@@ -93,7 +93,7 @@ class GatewaySend(QueuedPart):
     """One part of a message (`part` counts from 1) that a worker has leased until `due_on`, with everything that its
     gateway needs. `config` is None if it cannot be decrypted. `is_uncertain` says that a worker died after it began
     this part, or the one before it if the gateway does not recognize repeats. `has_failed`: the gateway's last answer
-    was a failure.
+    was a failure. `is_transliterated`: texts are sent in the alphabet of GSM where they can be.
     """
 
     channel_type: str
@@ -107,6 +107,7 @@ class GatewaySend(QueuedPart):
     has_failed: bool = False
     channel_uuid: str = ""
     secret: str | None = field(default=None, repr=False)
+    is_transliterated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +161,7 @@ class _Gateway:
     config: Mapping[str, Any] | None
     secret: str | None = field(default=None, repr=False)
     failures: int = 0
+    is_transliterated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,12 +328,12 @@ def _find_gateways(tx: Transaction, channel_ids: Collection[int]) -> dict[int, _
     if not channel_ids:
         return {}
     found = {}
-    for channel_id, channel_type, uuid, address, country, config, secret, failures in _select_settings.rows(
+    for channel_id, channel_type, uuid, address, country, config, secret, *more in _select_settings.rows(
         tx, sorted(channel_ids)
     ):
         settings = open_or_none(tx.dialect, channel.c.config, config)
         own = open_or_none(tx.dialect, channel.c.secret, secret) if secret else None
-        found[channel_id] = _Gateway(channel_type, uuid, address, country, settings, own, failures)
+        found[channel_id] = _Gateway(channel_type, uuid, address, country, settings, own, *more)
     return found
 
 
@@ -351,6 +353,7 @@ def _read(row: _DuePart, gateway: _Gateway, due_on: datetime) -> GatewaySend:
         parts_begun=row.parts_begun,
         is_uncertain=is_uncertain,
         has_failed=gateway.failures > 0,
+        is_transliterated=bool(gateway.is_transliterated),
     )
 
 
@@ -554,4 +557,4 @@ def _select_settings(channel_ids: Sequence[int]) -> Executable:
     rows = channel.c
     columns = (rows.id, rows.type, rows.uuid, rows.address, rows.country)
     sealed = map(sealed_text, (rows.config, rows.secret))
-    return select(*columns, *sealed, rows.failures).where(among(rows.id, channel_ids))
+    return select(*columns, *sealed, rows.failures, rows.transliterates).where(among(rows.id, channel_ids))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Executable, delete, select, update
 
@@ -96,15 +97,17 @@ def charge_pace(tx: Transaction, paces: dict[int, Pace], sent_to: Iterable[int])
             tx.execute(update(channel).where(channel.c.id == channel_id).values(**spent))
 
 
-def queue_sends(tx: Transaction, workspace_id: int, sends: Sequence[tuple[int | None, int, int]]) -> None:
-    """Queue messages of this unit of work for their gateways: the channel, the message and the priority of each; one
-    statement.
+def queue_sends(
+    tx: Transaction, workspace_id: int, sends: Sequence[tuple[int | None, int, int, datetime | None]]
+) -> None:
+    """Queue messages of this unit of work for their gateways: the channel, the message, the priority and the time of
+    each, None for now; one statement.
     """
-    new = {"workspace_id": workspace_id, "parts_begun": 0, "parts_accepted": 0, "error_count": 0, "attempts": 0}
-    times = {"created_on": tx.now, "due_on": tx.now}
+    counts = {"parts_begun": 0, "parts_accepted": 0, "error_count": 0, "attempts": 0}
+    new: dict[str, Any] = {"workspace_id": workspace_id, **counts, "created_on": tx.now}
     rows = [
-        {"channel_id": channel_id, "message_id": number, "priority": priority, **new, **times}
-        for channel_id, number, priority in sends
+        {"channel_id": channel_id, "message_id": number, "priority": priority, "due_on": due_on or tx.now, **new}
+        for channel_id, number, priority, due_on in sends
     ]
     _insert_sends.run(tx, rows)
 

@@ -308,6 +308,7 @@ def _has_unsent(now: datetime) -> ColumnElement[bool]:
         IS_UNSENT,
         message.c.created_on > now - UNSENT_UNTIL,
         message.c.created_on < now - UNSENT_AFTER,
+        or_(message.c.due_on.is_(None), message.c.due_on < now - UNSENT_AFTER),
     )
 
 

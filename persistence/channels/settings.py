@@ -29,6 +29,7 @@ from persistence.channels.channels import (
     create_gateway,
     rename_channel,
 )
+from persistence.channels.terms import COLUMNS, read_terms, set_terms, show_terms
 from persistence.database import Transaction
 from persistence.deliveries.records import HIDDEN
 from persistence.errors import InvalidInput, LimitReached, RecordMissing, Refused
@@ -58,6 +59,7 @@ SETTINGS_ROW = Record(
         "rotated_on": channel.c.secret_rotated_on,
         "messages_per_second": channel.c.messages_per_second,
         "allow_international": channel.c.allow_international,
+        **COLUMNS,
     }
 )
 
@@ -65,6 +67,7 @@ CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equal
 """The columns that `describe_settings` reads."""
 
 ADDRESS_LENGTH = 255
+OF_PHONES = ("name", "allow_international", *COLUMNS)
 SCHEME = "tel"
 CLAIMED = "A phone is claimed by its code, not created."
 FIELD, PRESET_FIELD = "settings", "fields"
@@ -119,12 +122,13 @@ def change_channel_settings(
         raise InvalidInput.on(
             fixed[0], f"The {fixed[0]} of a channel cannot be changed: add another channel, and release this one."
         )
-    if channel_type not in GATEWAYS and (changes.keys() - {"name", "allow_international"} or not changes):
-        raise Refused("A phone has only a name and allow_international; the other settings are those of gateways.")
+    if channel_type not in GATEWAYS and (changes.keys() - set(OF_PHONES) or not changes):
+        raise Refused(f"A phone has only {', '.join(OF_PHONES)}; the other settings are those of gateways.")
     if "name" in changes:
         rename_channel(tx, workspace_id, uuid, check_name(changes["name"]))
     if "allow_international" in changes:
         set_international(tx, workspace_id, uuid, is_allowed=changes["allow_international"])
+    set_terms(tx, workspace_id, uuid, changes)
     if "messages_per_second" in changes:
         set_limit(tx, workspace_id, uuid, changes["messages_per_second"])
     if FIELD in changes or PRESET_FIELD in changes:
@@ -213,8 +217,8 @@ def add_gateway(
     tx: Transaction, workspace_id: int, new: Mapping[str, Any], networks: Networks = None
 ) -> tuple[str, str]:
     """Creates a gateway from its `type` or `preset` with its `fields`, its `name`, `address` and, perhaps, `country`,
-    `scheme`, `settings` (as texts), `messages_per_second` and `allow_international`; returns its UUID and the secret of
-    its own calls. Raises InvalidInput, LimitReached.
+    `scheme`, `settings` (as texts), `messages_per_second`, `allow_international` and terms; returns its UUID and the
+    secret of its own calls. Raises InvalidInput, LimitReached.
     """
     preset = new.get(PRESET)
     for needed in ("name", "address") if preset else ("type", "name", "address"):
@@ -241,6 +245,7 @@ def add_gateway(
         "secret": secret,
         "messages_per_second": new.get("messages_per_second", TYPES[channel_type].rate),
         "allow_international": bool(new.get("allow_international")),
+        **read_terms(new),
     }
     hold_workspace(tx, workspace_id)
     mine = (channel.c.workspace_id == workspace_id) & IS_GATEWAY & channel.c.is_active
@@ -410,6 +415,7 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
         "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
         "messages_per_second": row["messages_per_second"],
         "allow_international": row["allow_international"] in (None, True),
+        **show_terms(row),
         "settings": show_config(row["type"], config or {}, hidden),
         PRESET: (config or {}).get(PRESET),
         PRESET_FIELD: show_fields(config or {}, hides_all=hidden is MAY_HOLD_SECRETS),

@@ -251,7 +251,7 @@ def send_test(tx: Transaction, workspace_id: int, channel_uuid: str, urn: Urn, t
     # It locks the contact, and tells whether it may get messages.
     route = find_routes(tx, workspace_id, [owner.contact_id], channel_id=row.id).get(owner.contact_id)
     if route is not None and route.failed_reason is None:
-        route = Route(urn.identity, row.id, is_by_gateway=row.type in GATEWAYS)
+        route = Route(urn.identity, row.id, is_by_gateway=row.type in GATEWAYS, has_terms=True)
     return create_outgoing(tx, workspace_id, [Draft(owner.contact_id, text, route=route)])[0]
 
 
@@ -263,10 +263,11 @@ def fail_old_messages(tx: Transaction, limit: int = 1000) -> int:
     long_ago = tx.now - UNSENT_FOR
     its = (channel.c.id == message.c.channel_id) & (channel.c.workspace_id == message.c.workspace_id) & IS_RELAYER
     is_silent = func.coalesce(channel.c.last_seen, channel.c.created_on) < long_ago
+    is_long_due = or_(message.c.due_on.is_(None), message.c.due_on < long_ago)
     is_stuck = (message.c.status == WIRED) & exists().where(its, is_silent)
     old = (
         select(message.c.workspace_id, message.c.id)
-        .where(IS_UNSENT, or_(is_waiting, is_stuck), message.c.created_on < long_ago)
+        .where(IS_UNSENT, or_(is_waiting, is_stuck), message.c.created_on < long_ago, is_long_due)
         .order_by(message.c.id)
         .limit(limit)
         .with_for_update(skip_locked=True)

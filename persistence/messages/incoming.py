@@ -54,7 +54,7 @@ _insert_outgoing = insert_rows(
     (
         *("uuid", "workspace_id", "contact_id", "urn", "channel_id", "broadcast_id", "flow_id", "direction", "type"),
         *("status", "visibility", "text", "attachments", "quick_replies", "template", "failed_reason", "error_count"),
-        *("automatic", "segments", "is_fallback", "created_on", "modified_on"),
+        *("automatic", "segments", "is_fallback", "due_on", "due_reason", "created_on", "modified_on"),
     ),
     (_rows.id, _rows.uuid, _rows.folder),
 )
@@ -397,6 +397,7 @@ def _new_message(row: Row, number: int, folder: str | None, *, is_of_new: bool =
         is_deleted=row["visibility"] == DELETED,
         is_of_new=is_of_new,
         segments=0 if row["status"] == FAILED else row["segments"] or 0,
+        cost=0 if row["status"] == FAILED else row.get("cost", 0),
     )
 
 

@@ -21,13 +21,13 @@ from sqlalchemy import (
     update,
 )
 
-from channels.sms import count_segments
 from channels.types import GATEWAYS
 from flows.choosing import choose_channel, choose_usual
 from flows.urns import Urn, parse
 from persistence.changes import change_each_message, change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, drop_sends_of, drop_untried_sends, queue_sends
 from persistence.channels.health import open_circle_alarms
+from persistence.channels.terms import HAS_TERMS, USUAL, Terms, load_terms, plan
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
@@ -68,6 +68,7 @@ class Route(NamedTuple):
     """The URN and channel by which a contact is reached; without them `failed_reason` says why it cannot be reached.
     `is_by_gateway` distinguishes gateways, which workers call, from phones, which fetch their messages. `is_fallback`:
     the channel was chosen because another has failed for long. `channel_type` says what the channel takes.
+    `has_terms`: the channel sends on terms of its own (`persistence.channels.terms`).
     """
 
     urn: str | None = None
@@ -76,6 +77,7 @@ class Route(NamedTuple):
     is_by_gateway: bool = False
     is_fallback: bool = False
     channel_type: str = ""
+    has_terms: bool = False
 
     @property
     def goes_by_gateway(self) -> bool:
@@ -160,6 +162,7 @@ class _Sender(NamedTuple):
     country: str
     allow_international: bool
     is_down: bool
+    has_terms: bool
     match_prefixes: tuple[str, ...] = ()
 
 
@@ -224,6 +227,7 @@ def _select_senders(workspace_id: int) -> Select[Any]:
         func.coalesce(rows.country, "").label("country"),
         func.coalesce(rows.allow_international, true()).label("allow_international"),
         rows.down_since.is_not(None).label("is_down"),
+        HAS_TERMS.label("has_terms"),
     )
     ordered = select(rows.id, rows.type, rows.schemes, *texts).where(mine)
     return ordered.order_by(rows.last_seen.asc().nulls_first(), rows.id)
@@ -250,8 +254,8 @@ def _choose(found: _Candidates, senders: Sequence[_Sender], *, is_chosen: bool) 
         sender = _choose_sender(urn, own_channel_id, senders, is_chosen=is_chosen)
         if sender is not None:
             is_fallback = not is_chosen and _is_fallback(urn, own_channel_id, senders, sender.id)
-            by_gateway = sender.type in GATEWAYS
-            return Route(urn.identity, sender.id, None, by_gateway, is_fallback, sender.type)
+            by_gateway, has_terms = sender.type in GATEWAYS, bool(sender.has_terms)
+            return Route(urn.identity, sender.id, None, by_gateway, is_fallback, sender.type, has_terms)
     return Route(failed_reason=NO_ROUTE)
 
 
@@ -386,7 +390,7 @@ def _hand_over(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -
     priorities = drop_untried_sends(tx, workspace_id, channel_ids)
     held = _select_untouched(workspace_id, channel_ids).with_for_update(of=message, key_share=True)
     chosen: dict[int, int] = {}
-    sends: list[tuple[int | None, int, int]] = []
+    sends: list[tuple[int | None, int, int, datetime | None]] = []
     phones: set[int] = set()
     for row in tx.execute(held).all():
         sender = _choose_sender(parse(row.urn), row.own, senders)
@@ -394,7 +398,7 @@ def _hand_over(tx: Transaction, workspace_id: int, channel_ids: Sequence[int]) -
             chosen[row.id] = sender.id
             if sender.type in GATEWAYS:
                 usual = CONVERSATION if row.broadcast_id is None else BULK
-                sends.append((sender.id, row.id, priorities.get(row.id, usual)))
+                sends.append((sender.id, row.id, priorities.get(row.id, usual), row.due_on))
             else:
                 phones.add(sender.id)
     change_each_message(tx, workspace_id, {one: {"channel_id": channel_id} for one, channel_id in chosen.items()})
@@ -411,7 +415,8 @@ def _select_untouched(workspace_id: int, channel_ids: Sequence[int]) -> Select[A
     identity = urns.scheme + ":" + urns.path
     own = select(urns.channel_id).where(urns.contact_id == rows.contact_id, identity == rows.urn)
     mine = (rows.workspace_id == workspace_id) & rows.channel_id.in_(channel_ids)
-    columns = (rows.id, rows.urn, rows.broadcast_id, own.limit(1).correlate(message).scalar_subquery().label("own"))
+    preferred = own.limit(1).correlate(message).scalar_subquery().label("own")
+    columns = (rows.id, rows.urn, rows.broadcast_id, rows.due_on, preferred)
     return select(*columns).where(mine, IS_UNTOUCHED, rows.urn.is_not(None)).order_by(rows.id)
 
 
@@ -438,24 +443,29 @@ def add_outgoing(
     routes = find_routes(tx, workspace_id, undecided, channel_id=channel_id) if undecided else {}
     answered = {draft.contact_id for draft in drafts if draft.automatic in ANSWERS}
     circles = find_circles(tx, workspace_id, answered)
-    decided = [(draft, _stop_circle(draft, draft.route or routes.get(draft.contact_id), circles)) for draft in drafts]
-    made = [
-        (draft, route, _row(tx, workspace_id, draft, route))
-        for draft, route in _fit(tx, workspace_id, decided)
+    circled = [(draft, _stop_circle(draft, draft.route or routes.get(draft.contact_id), circles)) for draft in drafts]
+    decided = [
+        (draft, route)
+        for draft, route in _fit(tx, workspace_id, circled)
         if not leaves_out_unreachable or (route is not None and route.failed_reason is None)
     ]
-    if not made:
+    if not decided:
         return {}
+    routed = [route for _, route in decided if route is not None and route.has_terms]
+    terms = load_terms(tx, workspace_id, {route.channel_id for route in routed if route.channel_id is not None})
+    made = [(draft, route, _row(tx, workspace_id, draft, route, terms)) for draft, route in decided]
+    automatic = [(row, draft.automatic in ANSWERS) for draft, _, row in made if draft.automatic is not None]
+    plan(tx, workspace_id, automatic, terms)
     ids = insert_outgoing(tx, workspace_id, [row for _, _, row in made])
     open_circle_alarms(tx, workspace_id, channels_in_circle(row for _, _, row in made) if circles else ())
     note_replies(tx, workspace_id, [each.contact_id for each, _, _ in made if each.is_by_person])
-    push_phones(
-        tx, workspace_id, {route.channel_id for _, route, _ in made if route is not None and route.goes_by_phone}
-    )
-    for_gateways = [(draft, row) for draft, route, row in made if route is not None and route.goes_by_gateway]
+    going = [(draft, route, row) for draft, route, row in made if route is not None and row["status"] == QUEUED]
+    at_once = (route for _, route, row in going if row["due_on"] is None)
+    push_phones(tx, workspace_id, {route.channel_id for route in at_once if route.goes_by_phone})
+    for_gateways = [(draft, row) for draft, route, row in going if route.goes_by_gateway]
     if for_gateways:
         sends = [
-            (row["channel_id"], ids[row["uuid"]], BULK if draft.is_bulk else CONVERSATION)
+            (row["channel_id"], ids[row["uuid"]], BULK if draft.is_bulk else CONVERSATION, row["due_on"])
             for draft, row in for_gateways
         ]
         queue_sends(tx, workspace_id, sends)
@@ -551,7 +561,9 @@ def _note_reply(workspace_id: int, contact_ids: Sequence[int], now: datetime) ->
     return update(ticket).where(first).values(replied_on=now)
 
 
-def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) -> dict[str, Any]:
+def _row(
+    tx: Transaction, workspace_id: int, draft: Draft, route: Route | None, terms: Mapping[int, Terms]
+) -> dict[str, Any]:
     if route is None:
         # The contact was deleted after it was looked up: the message ends as if it had been created just before.
         draft = Draft(
@@ -559,6 +571,8 @@ def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) 
         )
     visibility = VISIBLE if route is not None else DELETED
     route = route or Route(failed_reason=CONTACT_INACTIVE)
+    own = terms.get(route.channel_id or 0, USUAL)
+    segments = own.count(route.urn, draft.text, [each["url"] for each in draft.attachments])
     return {
         "uuid": new_uuid(),
         "workspace_id": workspace_id,
@@ -579,7 +593,10 @@ def _row(tx: Transaction, workspace_id: int, draft: Draft, route: Route | None) 
         "error_count": 0,
         "automatic": draft.automatic,
         "is_fallback": route.is_fallback or None,
-        "segments": count_segments(route.urn, draft.text, [each["url"] for each in draft.attachments]),
+        "segments": segments,
+        "cost": (segments or 0) * own.segment_cost,
+        "due_on": None,
+        "due_reason": None,
         "created_on": tx.now,
         "modified_on": tx.now,
     }

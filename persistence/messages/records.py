@@ -82,6 +82,8 @@ MESSAGE_FIELDS: dict[str, Any] = {
     "contact": Record({"uuid": contact.c.uuid, "name": contact.c.name}),
     "urn": message.c.urn,
     "channel": optional(SEEN_ID, SEEN_REF),
+    "due_on": message.c.due_on,
+    "due_reason": message.c.due_reason,
     "fallback": func.coalesce(message.c.is_fallback, false()),
     "direction": message.c.direction,
     "type": message.c.type,

@@ -18,6 +18,7 @@ from persistence.broadcasts.records import IS_UNFINISHED
 from persistence.changes import note_changed
 from persistence.channels.channels import IS_RELAYER, Source, insert_channel, note_arrival, note_departure
 from persistence.channels.health import close_alarms
+from persistence.channels.terms import NO_TERMS
 from persistence.contacts.urns import normalize_numbers
 from persistence.database import Transaction
 from persistence.deletions import CHANNEL, note_deleted
@@ -41,6 +42,7 @@ from persistence.triggers.records import archive_triggers_of_channels
 from persistence.workspaces.records import Workspace, hold_workspace
 
 _RECEIVER = ("webhook_url", "webhook_events", "webhook_secret", "webhook_previous_secret", "webhook_rotated_on")
+_CHOICES = ("allow_international", *NO_TERMS)
 LEFT_BEHIND: dict[str, Any] = dict.fromkeys(("name", *_RECEIVER))
 """The columns that are cleared when another workspace claims a phone: events of the new workspace are not for the
 old one's receiver."""
@@ -397,7 +399,7 @@ def _hand_over(
         return
     note_deleted(tx, former_id, CHANNEL, [note_departure(tx, phone.id, former_id)])
     note_arrival(tx, phone.id, workspace_id)
-    left = LEFT_BEHIND | {"allow_international": False}
+    left = LEFT_BEHIND | NO_TERMS | {"allow_international": False}
     tx.execute(update(channel).where(channel.c.id == phone.id).values(**left | changes))
     note_changed(tx, channel, workspace_id, [phone.id])
     _leave(tx, former_id, [phone.id])
@@ -439,7 +441,7 @@ def _find_former(tx: Transaction, workspace_id: int, address: str, phone: Phone)
     if former_id is None:
         return None
     _hold_broadcasts(tx, workspace_id, [former_id])
-    columns = ("id", "uuid", "name", "allow_international", *_RECEIVER)
+    columns = ("id", "uuid", "name", *_CHOICES, *_RECEIVER)
     held = (
         select(*(rows[name] for name in columns))
         .where(mine, rows.id.in_([former_id, phone.id]))
@@ -452,7 +454,7 @@ def _find_former(tx: Transaction, workspace_id: int, address: str, phone: Phone)
         return None
     inherited: dict[str, Any] = {}
     if own is None:
-        inherited["allow_international"] = former.allow_international
+        inherited |= {name: former._mapping[name] for name in _CHOICES}
     if own is None or own.name is None:
         inherited["name"] = former.name
     if own is None or own.webhook_url is None:

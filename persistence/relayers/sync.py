@@ -6,8 +6,10 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, Update, bindparam, delete, exists, insert, select, update
+from sqlalchemy import Executable, Update, bindparam, delete, exists, insert, or_, select, update
 
+from channels.parts import with_links
+from channels.sms import transliterate
 from persistence.changes import change_messages, note_changed
 from persistence.channels.channels import Source
 from persistence.channels.events import find_pending
@@ -144,6 +146,7 @@ class _Unsent(NamedTuple):
     attachments: Sequence[Mapping[str, str]]
     offered_on: datetime | None
     may_go_out: bool
+    is_transliterated: bool
 
 
 def trim_syncs(tx: Transaction, limit: int) -> int:
@@ -220,7 +223,7 @@ def _read_outbox(tx: Transaction, phone: Source, upload: Upload) -> list[Command
     contacts that are not active fail.
     """
     held, only_new = _held_by(upload), upload.command_count >= FULL_UPLOAD
-    rows = _select_unsent.rows(tx, phone.workspace_id, phone.id, held, only_new=only_new)
+    rows = _select_unsent.rows(tx, phone.workspace_id, phone.id, held, tx.now, only_new=only_new)
     found = [_Unsent(*row) for row in rows]
     give_up(tx, phone.workspace_id, [row.id for row in found if not row.may_go_out], CONTACT_INACTIVE)
     going = [row for row in found if row.may_go_out]
@@ -228,7 +231,8 @@ def _read_outbox(tx: Transaction, phone: Source, upload: Upload) -> list[Command
     change_messages(tx, phone.workspace_id, new, {"offered_on": tx.now})
     commands: list[Command] = []
     for row in going:
-        text = "\n".join([row.text, *(attachment["url"] for attachment in row.attachments)]).strip("\n")
+        text = transliterate(row.text) if row.is_transliterated else row.text
+        text = with_links(text, [attachment["url"] for attachment in row.attachments])
         if not commands or commands[-1]["msg"] != text:
             commands.append({"cmd": "mt_bcast", "msg": text, "to": []})
         commands[-1]["to"].append({"phone": row.urn.partition(":")[2], "id": row.id})
@@ -236,13 +240,17 @@ def _read_outbox(tx: Transaction, phone: Source, upload: Upload) -> list[Command
 
 
 @statement(is_prepared=False)
-def _select_unsent(workspace_id: int, channel_id: int, held: Sequence[int], *, only_new: bool) -> Executable:
+def _select_unsent(
+    workspace_id: int, channel_id: int, held: Sequence[int], now: datetime, *, only_new: bool
+) -> Executable:
     columns = (message.c.id, message.c.urn, message.c.text, message.c.attachments, message.c.offered_on)
     may_go, fails = may_go_out(), (message.c.status == QUEUED) | (message.c.status == ERRORED)
     mine = (message.c.workspace_id == workspace_id) & (message.c.channel_id == channel_id)
+    is_transliterated = select(channel.c.transliterates).where(channel.c.id == channel_id).scalar_subquery()
     unsent = (
-        select(*columns, may_go.label("may_go_out"))
+        select(*columns, may_go.label("may_go_out"), is_transliterated.label("is_transliterated"))
         .where(mine & IS_UNSENT & (message.c.visibility == VISIBLE))
+        .where(or_(message.c.due_on.is_(None), message.c.due_on <= now))
         .where(fails | may_go, ~among(message.c.id, held))
     )
     if only_new:

@@ -18,6 +18,7 @@ from flows.engine import Contact
 from flows.engine.contact import FieldValue, Ticket
 from flows.urns import Urn, UrnError, parse
 from persistence.changes import change_contacts, change_each_contact
+from persistence.channels.terms import HAS_TERMS
 from persistence.contacts.bulk import block_contacts, interrupt_contacts, unblock_contacts
 from persistence.contacts.leases import LeasedContact
 from persistence.contacts.owners import find_owners
@@ -203,7 +204,7 @@ def _select_channels(workspace_id: int, uuids: Sequence[str]) -> Executable:
     # Locked as where messages get their routes, so that none is stored for a channel that is just released.
     others = channel.alias("others")
     down = select(literal(1)).where(others.c.workspace_id == workspace_id, others.c.down_since.is_not(None))
-    found = select(rows.uuid, rows.id, rows.type, has_row(down).label("is_any_down")).where(mine)
+    found = select(rows.uuid, rows.id, rows.type, has_row(down).label("is_any_down"), HAS_TERMS).where(mine)
     return found.with_for_update(read=True, key_share=True, of=channel)
 
 
@@ -213,6 +214,7 @@ class _Found(NamedTuple):
     id: int
     is_gateway: bool
     is_any_down: bool
+    has_terms: bool
     type: str
 
 
@@ -221,7 +223,10 @@ def _find_channels(tx: Transaction, workspace_id: int, uuids: set[str]) -> dict[
     if not uuids:
         return {}
     found = _select_channels.rows(tx, workspace_id, sorted(uuids))
-    return {uuid: _Found(channel_id, kind in GATEWAYS, bool(down), kind) for uuid, channel_id, kind, down in found}
+    return {
+        uuid: _Found(channel_id, kind in GATEWAYS, bool(down), bool(has_terms), kind)
+        for uuid, channel_id, kind, down, has_terms in found
+    }
 
 
 def _draft(reply: FlowMessage, channels: Mapping[str, _Found]) -> Draft:
@@ -259,7 +264,8 @@ def _route(content: Mapping[str, Any], channels: Mapping[str, _Found]) -> Route 
         if found is None:
             return None
         urn = _identify(content.get("urn") or "")
-        return Route(urn, found.id, is_by_gateway=found.is_gateway, channel_type=found.type)
+        kind, has_terms = found.type, found.has_terms
+        return Route(urn, found.id, is_by_gateway=found.is_gateway, channel_type=kind, has_terms=has_terms)
     except UrnError:
         return None
 

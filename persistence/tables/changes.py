@@ -81,8 +81,8 @@ day_count = table_of(
     info=policy("what happened on a day, in the figures of the workspace", refers={"subject": "channel"}),
 )
 """What happened on a day (UTC). `kind` is `came` or `went`, messages of the channel `subject` (0: of none), its
-`errors` and the `segments` of the SMS that went, or `active`: contacts from whom a first message of the day came
-(`subject` is 0)."""
+`errors` and the `segments` of the SMS that went, their `cost` in millionths, or `active`: contacts from
+whom a first message of the day came (`subject` is 0). `automatic` is what a channel was given of its budget."""
 
 
 class FlowCountColumns(LinkColumns):

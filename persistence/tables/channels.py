@@ -2,6 +2,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -123,6 +124,10 @@ class ChannelColumns(UuidColumns):
     messages_per_second: Named[float | None] = Column(Float)
     allow_international: Named[bool | None] = Column(Boolean)
     """None in channels from before there was this choice: they allow it, so that an upgrade stops no messages."""
+    transliterates: Named[bool | None] = Column(Boolean)
+    segment_cost: Named[int | None] = Column(BigInteger)
+    sending_hours: Named[str | None] = Column(String(64))
+    automatic_per_day: Named[int | None] = Column(Integer)
     down_since: Named[datetime | None] = Column(UtcDateTime)
     failing_since: Named[datetime | None] = Column(UtcDateTime)
     failures: Named[int] = Column(Integer, default=0, server_default="0")
@@ -154,7 +159,10 @@ channel = numbered_table(
         audited=Audited(
             "channels",
             "name",
-            ("name", "address", "country", "webhook_events", "messages_per_second", "allow_international"),
+            (
+                *("name", "address", "country", "webhook_events", "messages_per_second", "allow_international"),
+                *("transliterates", "segment_cost", "sending_hours", "automatic_per_day"),
+            ),
             ("secret", "config", "webhook_url", "webhook_secret"),
             ended={"is_active": False},
         ),
@@ -167,8 +175,9 @@ channel = numbered_table(
 `persistence.relayers`). Push tokens are sealed because they let a phone register again; `push_via` says who delivers to
 them (`persistence.relayers.pushes`); `config` contains how a
 gateway is called, with its credentials. The `secret` of a gateway authenticates the gateway's own calls; for a day
-after a rotation the previous one is accepted too. `down_since` is when others began to be used instead of it, because
-it failed for long; a gateway has had so many `failures` in a row since `failing_since`. `templates_due_on` is when a
+after a rotation the previous one is accepted too. `segment_cost` is in millionths; `persistence.channels.terms` says
+what it means, and what the next columns mean. `down_since` is when others began to be used instead of it, because it
+failed for long; a gateway has had so many `failures` in a row since `failing_since`. `templates_due_on` is when a
 worker reads the gateway's templates next, if it has any, and `templates_error` why it could not."""
 
 

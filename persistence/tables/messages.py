@@ -296,6 +296,8 @@ class MessageColumns(RecordColumns):
     automatic: Named[int | None] = Column(Integer)
     segments: Named[int | None] = Column(Integer)
     is_fallback: Named[bool | None] = Column(Boolean)
+    due_on: Named[datetime | None] = Column(UtcDateTime)
+    due_reason: Named[str | None] = Column(String(6))
     offered_on: Named[datetime | None] = Column(UtcDateTime)
     reported_on: Named[datetime | None] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
@@ -371,6 +373,7 @@ channel and direction, so that a repeated report creates no second message. `fai
 failed, or that it is `uncertain` whether a wired one was sent. `automatic` says what made it by itself
 (`persistence.messages.incoming`), null if a person did. `segments` is the number of SMS, null for what is no SMS and
 for messages from before they were counted. `is_fallback` ones go by a channel because another has failed for long.
+`due_on` is when it may be sent if it had to wait, for the `hours` or the `budget` of its channel (`due_reason`).
 `stored_on` is our time of storing if `created_on` is the
 channel's time, otherwise null. `offered_on` is when a phone was first asked to send it, `reported_on` the phone's
 time of its last report about it."""

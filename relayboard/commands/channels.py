@@ -30,6 +30,7 @@ from persistence.channels.settings import (
     set_international,
     set_limit,
 )
+from persistence.channels.terms import COLUMNS, set_terms
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, fetch_list
@@ -55,15 +56,19 @@ def run_show(options: Options) -> None:
 def run_change(options: Options) -> None:
     with opened_database() as database, database.writing() as tx:
         workspace_id, channel_type = _find_channel(tx, options.channel)
-        given = read_settings(options, channel_type) | dict.fromkeys(options.reset)
+        terms = _read_terms(options) | dict.fromkeys(name for name in options.reset if name in COLUMNS)
+        given = read_settings(options, channel_type)
+        given |= dict.fromkeys(name for name in options.reset if name not in COLUMNS)
         has_fields = bool(options.set_values or options.set_files)
-        if options.name is None and options.allow_international is None and not given and not has_fields:
-            raise CommandFailed("say what to change: --name, --allow-international, or a setting of the gateway")
+        is_changed = bool(given or terms or has_fields)
+        if options.name is None and options.allow_international is None and not is_changed:
+            raise CommandFailed("say what to change: --name, --allow-international, or another setting")
         if options.name is not None:
             rename_channel(tx, workspace_id, options.channel, check_name(options.name))
         if options.allow_international is not None:
             is_allowed = options.allow_international == "yes"
             set_international(tx, workspace_id, options.channel, is_allowed=is_allowed)
+        set_terms(tx, workspace_id, options.channel, terms)
         if given or has_fields:
             preset = find_preset(tx, workspace_id, options.channel) if has_fields else None
             fields = read_fields(options, preset)
@@ -151,6 +156,12 @@ def run_calls(options: Options) -> None:
     _print_list(options, GATEWAY_CALLS, ("channel", "outcome"))
 
 
+def _read_terms(options: Options) -> dict[str, Any]:
+    """The settings of channels of all types that are given."""
+    given = {name: getattr(options, name) for name in COLUMNS if getattr(options, name) is not None}
+    return given | ({"transliterate": given["transliterate"] == "yes"} if "transliterate" in given else {})
+
+
 def read_settings(options: Options, channel_type: str) -> dict[str, Any]:
     """The settings of a type that are given. Raises CommandFailed for one that only other types have."""
     own = {setting.name: setting for setting in TYPES[channel_type].settings}
@@ -184,7 +195,7 @@ def run_create(options: Options) -> None:
         new["preset"] = options.preset
     new["fields"] = read_fields(options, options.preset)
     new |= {"country": read_country(options.country), "settings": read_settings(options, options.type)}
-    new |= {"allow_international": options.allow_international}
+    new |= {"allow_international": options.allow_international, **_read_terms(options)}
     networks = load_settings().webhook_allowed_networks
     with writing_in(options) as (tx, workspace):
         uuid, secret = add_gateway(tx, workspace.id, new, networks)

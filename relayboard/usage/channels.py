@@ -11,6 +11,7 @@ from relayboard.usage.parts import Action, Noun, OneOf, flag, limit, option, tex
 from relayboard.usage.people import IN
 from relayboard.usage.values import CALL_OUTCOMES, CHANNEL_EVENTS, FASTEST_GATEWAY, SLOWEST_GATEWAY, Number, WholeNumber
 
+TERMS = ("transliterate", "cost_per_segment", "sending_hours", "automatic_per_day")
 PACE = Number(SLOWEST_GATEWAY, FASTEST_GATEWAY)
 ID = "0c9f7d56-3f1e-4c0e-8a34-6f1f5e2b9a10"
 THIS = ID
@@ -34,6 +35,21 @@ def fields() -> list[click.Parameter | OneOf]:
             metavar="NAME=FILE",
             several=True,
             into="set_files",
+        ),
+    ]
+
+
+def list_terms() -> list[click.Parameter | OneOf]:
+    """The settings that channels of all types have."""
+    return [
+        option("--transliterate", "write SMS without accents that make them longer?", choices=("yes", "no")),
+        option("--cost-per-segment", "what an SMS costs, for the figures", kind=Number(0, 1000), metavar="N"),
+        option("--sending-hours", "days and times at which broadcasts, campaigns and starts go", metavar="TEXT"),
+        option(
+            "--automatic-per-day",
+            "at most so many segments of automatic messages a day; more wait for the next",
+            kind=WholeNumber(0, 1_000_000),
+            metavar="N",
         ),
     ]
 
@@ -136,6 +152,7 @@ CHANNEL = Noun(
         ),
         option("--country", "two letters, for example RW", default=""),
         list_settings(),
+        list_terms(),
         flag("--allow-international", "messages to numbers of other countries than the gateway's may go through it"),
         pace("over all workers; default: no limit"),
         examples=(
@@ -154,13 +171,20 @@ CHANNEL = Noun(
             "--allow-international", "may messages to numbers of other countries go through it?", choices=("yes", "no")
         ),
         fields(),
+        list_terms(),
         list_settings(are_changes=True),
-        option("--reset", "this setting gets its default; repeat", choices=list_setting_names(), several=True),
+        option(
+            "--reset",
+            "this setting gets its default; repeat",
+            choices=sorted({*list_setting_names(), *TERMS}),
+            several=True,
+        ),
         more="The rate limit, the secret and the webhook have commands of their own. A gateway that sends from another "
         "address is a new channel.",
         examples=(
             f"{THIS} --name 'Front desk' --allow-international yes",
             f"{THIS} --send-url https://sms.example.org/v2/send --reset method",
+            f"{THIS} --sending-hours 'mon-fri 08:00-18:00' --automatic-per-day 500",
         ),
     ),
     Action(

@@ -164,6 +164,18 @@ def test_a_receiver_gets_its_own_retries_limit_and_signature(somebody, clinic):
     expect(page.get_by_role("button", name="Do not allow them")).to_be_visible()
     (settings,) = clinic.service.get("/api/v2/channel_settings.json", uuid=phone["uuid"])["results"]
     assert settings["allow_international"] is True
+    page.get_by_role("button", name="Change costs and times").click()
+    page.get_by_label("Cost of an SMS").fill("0.0075")
+    page.get_by_label("Sending hours").fill("always")
+    page.get_by_label("Write SMS without accents").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("mon-fri 08:00-18:00")
+    page.get_by_label("Sending hours").fill("mon-sat 07:00-20:00")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("mon-sat 07:00-20:00")).to_be_visible()
+    (settings,) = clinic.service.get("/api/v2/channel_settings.json", uuid=phone["uuid"])["results"]
+    assert (settings["cost_per_segment"], settings["transliterate"]) == (0.0075, True)
+    assert (settings["sending_hours"], settings["automatic_per_day"]) == ("mon-sat 07:00-20:00", None)
 
 
 def test_a_phone_that_is_refused_says_why_in_the_list_and_on_its_page(somebody, clinic):

@@ -148,7 +148,7 @@ REASONS = [
         r"|This is sent in a header, .+|The character NUL \(U\+0000\) cannot be stored|Write each header .+)\.",
         r"POST /api/v2/channel_settings\.json fields\..*",
     ),
-    Reason("the state of a record", r"A phone has only a name and allow_international; .+"),
+    Reason("the state of a record", r"A phone has only name, allow_international, .+"),
     Reason("the state of a record", r"This channel sends to [\w, ]+\.", r"POST /api/v2/channel_tests\.json urn"),
     Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),

@@ -202,12 +202,13 @@ FIELDS: Mapping[str, Forms] = {
     "workspace_settings.name": NOTHING,
 } | dict.fromkeys(
     words(
-        "action address after agent_access allow_international answer_limit base_language before claim_code columns "
-        "country date_style decimal_sign delivery_hour dry_run encoding end_former_secret events exclude_active extra "
-        "folder is_on language languages message messages_per_second note number_format offset params phone query "
-        "quick_replies requests_per_second restart_participants retry_delays_seconds rotate_secret scheduled_on "
-        "scheme second_phone settings signature since target_url template_variables text timezone type unit unread url "
-        "value value_type"
+        "action address after agent_access allow_international answer_limit automatic_per_day base_language before "
+        "claim_code columns cost_per_segment country date_style decimal_sign delivery_hour dry_run encoding "
+        "end_former_secret events exclude_active extra folder is_on language languages message messages_per_second "
+        "note number_format offset params phone query quick_replies requests_per_second restart_participants "
+        "retry_delays_seconds rotate_secret scheduled_on scheme second_phone sending_hours settings signature since "
+        "target_url template_variables text timezone transliterate type unit unread url value "
+        "value_type"
     ),
     NOTHING,
 )

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent, Template
 from channels.declaration import read_headers
+from channels.sms import SCHEME, transliterate
 from channels.types import TYPES
 from persistence.channels.gateway_leases import (
     GatewaySend,
@@ -144,7 +145,7 @@ def message_of(send: GatewaySend, root: str = "") -> Message:
         channel_id=send.channel_id,
         scheme=scheme,
         to=path,
-        text=send.text,
+        text=transliterate(send.text) if send.is_transliterated and scheme == SCHEME else send.text,
         address=send.address or "",
         country=send.country or "",
         attachments=tuple(Attachment(each["content_type"], each["url"]) for each in send.attachments),

@@ -234,6 +234,18 @@ def test_a_flow_is_started_for_those_that_are_named(run, api: Api, database, wor
         assert run("start", "create", "--flow", flow["uuid"], *wrong) == (1, None)
 
 
+def test_the_terms_of_a_channel_are_what_the_api_shows(run, api: Api, database, workspace):
+    add_channel(database, workspace, uuid=CHANNEL)
+    given = ["--sending-hours", "mon-fri 08:00-18:00", "--cost-per-segment", "0.0075", "--automatic-per-day", "0"]
+    assert main(["channel", "change", CHANNEL, *given, "--transliterate", "yes"]) == 0
+    assert main(["channel", "change", CHANNEL, "--sending-hours", "always"]) == 1
+    assert main(["channel", "change", CHANNEL, "--reset", "cost_per_segment"]) == 0
+
+    (told,) = api.results("/api/v2/channel_settings.json")
+    names = ("sending_hours", "cost_per_segment", "automatic_per_day", "transliterate")
+    assert [told[name] for name in names] == ["mon-fri 08:00-18:00", None, 0, True]
+
+
 def test_a_renamed_channel_is_what_the_api_shows(run, api: Api, database, workspace):
     add_channel(database, workspace, uuid=CHANNEL, name="Old")
     assert main(["channel", "change", "--channel", CHANNEL, "--name", "Front desk"]) == 0

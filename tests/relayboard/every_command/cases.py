@@ -70,6 +70,8 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("channel", "change"): (
         "--channel {gateway} --name 'Old gateway' --allow-international yes",
         "{gateway} --send-url https://sms.example.org/v2/send --max-length 300 --reset method",
+        "{channel} --transliterate yes --cost-per-segment 0.0075 --sending-hours 'mon-fri 08:00-18:00' "
+        "--automatic-per-day 500 --reset sending_hours",
     ),
     ("channel", "claim"): (
         "--workspace {workspace} --claim-code {claim_code} --phone +250788123123 --name 'Front desk'",
@@ -79,6 +81,8 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --type external --name Hub --address hub --scheme telegram --country rw "
         "--send-url http://hub.example.org/ --method PUT --content-type json --body {{}} --max-length 640 "
         "--authorization-file {secret_file} --response-check accepted --allow-international",
+        "--workspace {workspace} --name Paid --address 8184 --send-url https://sms.example.org/send --transliterate no "
+        "--cost-per-segment 0.01 --sending-hours 'sat,sun 00:00-24:00' --automatic-per-day 0",
         "--workspace {workspace} --name Quiet --address 8182 --send-url-file {url_file} --body-file {secret_file}",
         "--workspace {workspace} --name Piped --address 8183 --send-url https://sms.example.org/send "
         "--authorization-file - < hush",

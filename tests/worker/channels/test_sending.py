@@ -442,6 +442,20 @@ def send_with(**config: Any) -> GatewaySend:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("urn", "is_transliterated", "text"),
+    [
+        ("tel:+250788000111", True, '"c"'),
+        ("tel:+250788000111", False, "“ç”"),
+        ("telegram:1234", True, "“ç”"),
+    ],
+)
+def test_only_sms_of_a_channel_that_wants_it_are_transliterated(urn: str, is_transliterated: bool, text: str) -> None:
+    send = replace(send_with(), urn=urn, text="“ç”", is_transliterated=is_transliterated)
+
+    assert message_of(send).text == text
+
+
 def kept(answer: bytes = b"", **config: Any) -> GatewayCall:
     """The log of a call to a gateway with these settings."""
     send = send_with(**config)
