@@ -1,7 +1,11 @@
-"""Cuts texts into the parts that a gateway takes, by characters; `sms` does so by segments."""
+"""Cuts texts into the parts that a gateway takes, by characters (`sms` does so by segments), and joins parts that came
+in.
+"""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from channels.calls import Received
 from flows.words import cut_between_letters
 
 
@@ -20,3 +24,21 @@ def split_text(text: str, length: int) -> list[str]:
         parts.append(text[:cut].rstrip())
         text = text[cut:].lstrip()
     return [*parts, text] if text or not parts else parts
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part (from 1) of a person's message of so many; all have its reference, sender and destination."""
+
+    sender: str
+    destination: str
+    reference: int
+    total: int
+    number: int
+    text: str
+
+
+def join(pieces: Sequence[Piece]) -> Received:
+    """The message of these pieces; what is missing is left out."""
+    ordered = sorted(pieces, key=lambda each: each.number)
+    return Received(ordered[0].sender, "".join(each.text for each in ordered))

@@ -17,6 +17,7 @@ from persistence.archives.writing import archive_next_day, remove_rolled_up, rol
 from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
 from persistence.campaigns.fires import begin_pass, list_rescheduling_workspaces, run_next_pass, trim_fires
 from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
+from persistence.channels.connections import trim_pieces
 from persistence.channels.gateway_parts import trim_parts
 from persistence.channels.health import check_alarms, trim_alarms, trim_calls
 from persistence.channels.outages import check_outages
@@ -40,12 +41,14 @@ from persistence.relayers.reports import trim_forgotten
 from persistence.relayers.sync import trim_syncs
 from persistence.resthooks import trim_resthook_events
 from persistence.service.diagnosis import trim_heartbeats
+from persistence.sql.due_work import Share
 from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.tokens import forget_windows, trim_answers
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.channels.files import begin_files
 from worker.channels.sending import begin_sending
+from worker.channels.smpp import begin_smpp
 from worker.channels.templates import begin_templates
 from worker.fairness import ListDue, begin_turns
 from worker.flows.incoming import begin_calls, begin_incoming
@@ -101,6 +104,7 @@ TRIMMERS: tuple[Trimmer, ...] = (
     trim_parts,
     trim_registrations,
     trim_forgotten,
+    trim_pieces,
     trim_heartbeats,
     trim_deletions,
 )
@@ -258,6 +262,20 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
     return step
 
 
+def begin_gateways(runtime: Runtime) -> Callable[[], bool]:
+    """The step that looks for messages to send, by HTTP and over kept connections. A worker keeps these in one process,
+    that of jobs."""
+    send = begin_sending(runtime)
+    if runtime.share is Share.MUCH:
+        return send
+    submit = begin_smpp(runtime)
+
+    def step() -> bool:
+        return send() | submit()
+
+    return step
+
+
 begin_broadcasts = begin_turns_of(list_broadcasting_workspaces, begin_next, (begin_expansion, expand_next))
 
 
@@ -334,7 +352,7 @@ JOBS = (
     Job("calls", begin_calls, every_seconds=2),
     Job("timers", begin_timers, every_seconds=2),
     Job("starts", begin_starts, every_seconds=2, threads=2),
-    Job("sending", begin_sending, every_seconds=2),
+    Job("sending", begin_gateways, every_seconds=2),
     Job("webhooks", begin_webhooks, every_seconds=2),
     Job("pushes", begin_pushes, every_seconds=2),
     Job("files", begin_files, every_seconds=10, threads=2),

@@ -9,6 +9,7 @@ from typing import Any
 
 from channels.calls import Later, Message, Outcome, Received, Refused, Sent, Settings, State, Status
 from channels.declaration import Carries, ChannelType, Setting
+from channels.parts import Piece
 from channels.smpp.coding import MOST_PARTS, choose_coding, header_of, read_header, read_text
 
 TON_INTERNATIONAL, TON_NETWORK, TON_ALPHANUMERIC = 1, 3, 5
@@ -98,18 +99,6 @@ class Deliver:
     options: Mapping[int, bytes] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part (from 1) of a person's message of so many; all have its reference, sender and destination."""
-
-    sender: str
-    destination: str
-    reference: int
-    total: int
-    number: int
-    text: str
-
-
 def submits(message: Message, settings: Settings) -> Sequence[Submit]:
     """The parts of a message, always the same ones."""
     text = "\n".join([message.text, *(each.url for each in message.attachments)]).strip("\n")
@@ -170,12 +159,6 @@ def read(deliver: Deliver, settings: Settings) -> Received | Piece | Status | No
     if place is not None and 1 <= place[2] <= place[1] and place[1] > 1:
         return Piece(sender, deliver.destination.text, *place, text)
     return Received(sender, text)
-
-
-def join(pieces: Sequence[Piece]) -> Received:
-    """The message of these pieces; what is missing is left out."""
-    ordered = sorted(pieces, key=lambda each: each.number)
-    return Received(ordered[0].sender, "".join(each.text for each in ordered))
 
 
 def sender_of(source: Address) -> str:

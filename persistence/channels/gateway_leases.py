@@ -25,8 +25,8 @@ from sqlalchemy import (
 )
 
 from channels.calls import Later, Outcome, Refused, Sent
+from channels.types import GATEWAYS, TYPES
 from persistence.changes import change_messages
-from persistence.channels.channels import IS_GATEWAY
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
 from persistence.channels.gateway_parts import SentPart, apply_statuses, keep_parts
 from persistence.channels.gateway_reports import stop
@@ -63,6 +63,8 @@ GATEWAY_FAILED = "gateway_failed"
 SENDING_FAILED = "sending_failed"
 LEASES = Leases(gateway_send, until="due_on", is_prepared=False)
 UNSENT = (QUEUED, ERRORED)
+HTTP_GATEWAYS = tuple(name for name in GATEWAYS if TYPES[name].transport == "http")
+"""Types whose messages go by HTTP; other transports look for their own."""
 _IS_UNSENT = message.c.status.in_([literal_column(f"'{status}'") for status in UNSENT])
 _IS_UNCONFIRMED = message.c.status.in_([literal_column(f"'{status}'") for status in (*UNSENT, WIRED)])
 PRIORITIES = (CONVERSATION, BULK)
@@ -181,15 +183,18 @@ class _DuePart(QueuedPart):
         return waits and self.visibility == VISIBLE
 
 
-def list_due_gateways(tx: Transaction, share: Share = Share.ALL) -> list[tuple[int, int]]:
-    """Active gateways with at least one due part, each with its workspace; one index seek per gateway."""
-    found = _find_due.rows(tx, tx.now, share=share)
+def list_due_gateways(
+    tx: Transaction, share: Share = Share.ALL, types: Sequence[str] = HTTP_GATEWAYS
+) -> list[tuple[int, int]]:
+    """Active gateways of these types with at least one due part, each with its workspace; one index seek per
+    gateway."""
+    found = _find_due.rows(tx, tx.now, types, share=share)
     return [(workspace_id or 0, channel_id) for workspace_id, channel_id in found]
 
 
 # Statements that read the queue are not prepared: a plan of the time when it was short would be slow in a flood.
 @statement(is_prepared=False)
-def _find_due(now: datetime, *, share: Share) -> Executable:
+def _find_due(now: datetime, types: Sequence[str], *, share: Share) -> Executable:
     rows = gateway_send.c
     gateways = select(func.min(rows.channel_id).label("id")).cte("gateways", recursive=True)
     following = select(func.min(rows.channel_id)).where(rows.channel_id > gateways.c.id)
@@ -198,7 +203,8 @@ def _find_due(now: datetime, *, share: Share) -> Executable:
     one = select(literal(1)).select_from(gateway_send).correlate(channel)
     due = [one.where(theirs, *_is_due(each, now)).order_by(rows.due_on) for each in PRIORITIES]
     has_due = or_(*map(has_row, due)) & is_in_share(share, *due)
-    known = (channel.c.id == gateways.c.id) & IS_GATEWAY & channel.c.is_active & is_free(channel.c.paused_until, now)
+    is_known = (channel.c.id == gateways.c.id) & among(channel.c.type, types) & channel.c.is_active
+    known = is_known & is_free(channel.c.paused_until, now)
     return select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
 
 

@@ -25,7 +25,7 @@ from persistence.lists import ListSpec, belongs_to, equals
 from persistence.pages import Order
 from persistence.records import Record, Shown, optional
 from persistence.sql.columns import columns_for, split, time_text
-from persistence.tables.channels import channel, channel_alarm, gateway_call, sync_record
+from persistence.tables.channels import channel, channel_alarm, channel_connection, gateway_call, sync_record
 from persistence.tables.messages import (
     CIRCLE,
     DELIVERED,
@@ -40,6 +40,7 @@ from persistence.tables.messages import (
     message,
 )
 
+CONNECTION_ENDED = "ended"
 TOLD_FOR = timedelta(days=7)
 MOST_REPORTS = 5000
 """A phone that syncs more often than every two minutes is told for fewer days."""
@@ -90,9 +91,23 @@ def read_health(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, Any]
         "uncertain": _count_uncertain(tx, workspace_id, channel_id),
         "refused_on": None if refused_on is None else time_text(refused_on),
         "refused_reason": None if refused_on is None else refused_reason,
+        "connection": read_connection(tx, workspace_id, channel_id),
         "alarms": _list_open(tx, workspace_id, channel_id),
         "hours": _list_hours(tx, workspace_id, channel_id),
     }
+
+
+def read_connection(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any] | None:
+    """The state of a channel's connection, since when, and why; None if it keeps none. A state that no worker holds any
+    more has ended."""
+    rows = channel_connection.c
+    mine = (rows.workspace_id == workspace_id) & (rows.channel_id == channel_id)
+    row = tx.execute(select(rows.state, rows.reason, rows.changed_on, rows.leased_until).where(mine)).first()
+    if row is None:
+        return None
+    is_held = row.leased_until is not None and row.leased_until > tx.now
+    state = row.state if is_held else CONNECTION_ENDED
+    return {"state": state, "reason": row.reason, "changed_on": time_text(row.changed_on)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

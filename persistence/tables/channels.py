@@ -235,6 +235,51 @@ gateway_part = numbered_table(
 status that came before its part was recorded has no message yet."""
 
 
+class ChannelConnectionColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    leased_until: Named[datetime | None] = Column(UtcDateTime)
+    holder: Named[str | None] = Column(UuidText)
+    state: Named[str] = Column(String(10))
+    reason: Named[str | None] = Column(Text)
+    changed_on: Named[datetime] = Column(UtcDateTime)
+    remembered: Named[Any] = Column(Json, nullable=False)
+
+
+channel_connection = numbered_table(
+    "channel_connection",
+    ChannelConnectionColumns,
+    Index("uq_channel_connection", "channel_id", "workspace_id", unique=True),
+    info=policy("one row for each channel whose connection to its provider is kept", is_carried=False),
+)
+"""One worker process has the connection of a channel at a time, the `holder` until `leased_until`. `remembered` is
+what the next one has to know of it: which reports it may be told again, or how far a mailbox was read."""
+
+
+class MessagePieceColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    sender: Named[str] = Column(String(64))
+    destination: Named[str] = Column(String(64))
+    reference: Named[int] = Column(Integer)
+    total: Named[int] = Column(Integer)
+    number: Named[int] = Column(Integer)
+    text: Named[str] = Column(Text)
+    received_on: Named[datetime] = Column(UtcDateTime)
+
+
+message_piece = numbered_table(
+    "message_piece",
+    MessagePieceColumns,
+    Index(
+        "uq_message_piece",
+        *("channel_id", "sender", "destination", "reference", "total", "number", "workspace_id"),
+        unique=True,
+    ),
+    Index("ix_message_piece_age", "received_on", "id"),
+    info=policy(TRIMMED, is_carried=False),
+)
+"""Parts of incoming messages of which others are missing. After some minutes what is there is the message."""
+
+
 class ForgottenReportColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     report_key: Named[str] = Column(String(255))

@@ -6,6 +6,7 @@ import pytest
 
 from channels import sms
 from channels.calls import Attachment, Later, Message, Received, Refused, Sent, Status
+from channels.parts import Piece, join
 from channels.smpp import (
     MESSAGE_PAYLOAD,
     MESSAGE_STATE,
@@ -16,9 +17,7 @@ from channels.smpp import (
     WITH_HEADER,
     Address,
     Deliver,
-    Piece,
     answered,
-    join,
     read,
     submits,
 )

@@ -20,6 +20,7 @@ from persistence.tables.channels import (
     forgotten_report,
     gateway_call,
     gateway_part,
+    message_piece,
     registration_window,
     sync_record,
     waiting_registration,
@@ -89,6 +90,7 @@ TRIMMED = {
     "idempotency_answer": Age(
         DAY, kept_answer.c.created_on, None, lambda tx, workspace: void(claim_key(tx, workspace.id, "post", "key", b""))
     ),
+    "message_piece": Age(DAY, message_piece.c.received_on),
     "registration_window": Age(HOUR, registration_window.c.began_on, None, register),
     "invitation": Age(7 * DAY, invitation.c.created_on),
     "resthook_event": Age(2 * DAY, resthook_event.c.created_on),

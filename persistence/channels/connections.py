@@ -1,0 +1,191 @@
+"""Connections of channels that are kept open, such as those to SMS centres: which worker has which, its state, and
+parts of incoming messages until the others are there.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+
+from channels.calls import Received
+from channels.parts import Piece, join
+from persistence.channels.channels import Source
+from persistence.channels.gateway_reports import Gateway
+from persistence.channels.health import CONNECTION_ENDED
+from persistence.database import Transaction
+from persistence.leases import Leases
+from persistence.secrets.encryption import open_or_none, sealed_text
+from persistence.tables.channels import channel, channel_connection, message_piece
+
+LEASE = timedelta(seconds=30)
+"""When another worker has the connection of one that died."""
+CONNECTING, BOUND, FAILED, ENDED = "connecting", "bound", "failed", CONNECTION_ENDED
+REASON_LENGTH = 500
+PIECES_WAIT = timedelta(minutes=10)
+PIECES_KEPT_FOR = timedelta(days=1)
+"""Of channels whose connection nobody has."""
+PIECES_AT_ONCE = 100
+KEY_LENGTH = 64
+
+CONNECTIONS = Leases(channel_connection, count=None)
+
+
+class LeaseLost(Exception):
+    """Another worker has the connection by now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The connection of a channel that a worker has until a time. `gateway` is None if the settings cannot be read."""
+
+    id: int
+    workspace_id: int
+    channel_id: int
+    channel_type: str
+    holder: str
+    held_until: datetime
+    gateway: Gateway | None
+    remembered: Mapping[str, Any] = field(default_factory=dict)
+
+
+def has_kept(tx: Transaction, types: Collection[str]) -> bool:
+    """Whether there are channels of these types."""
+    return tx.execute(select(channel.c.id).where(*_of_types(types)).limit(1)).first() is not None
+
+
+def take_connections(tx: Transaction, types: Collection[str], holder: str, mine: Mapping[int, datetime]) -> list[Held]:
+    """Renews the leases of connections that this worker has, by their ids and until when it has them, and takes those
+    of channels of these types that no worker has. Returns all that it has now; others must be ended.
+    """
+    rows, until = channel_connection.c, tx.now + LEASE
+    _add_missing(tx, types)
+    here = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
+    found = tx.execute(
+        select(rows.id, rows.workspace_id).join(channel, here).where(*_of_types(types)).order_by(rows.id)
+    )
+    owners = {row_id: workspace_id for row_id, workspace_id in found}
+    kept: set[int] = set()
+    for held_until in sorted({*mine.values()}):
+        ids = [each for each, ends in mine.items() if ends == held_until and each in owners]
+        if ids and held_until > tx.now:
+            kept.update(CONNECTIONS.keep(tx, ids, held_until, until, {owners[each] for each in ids}))
+    others = [each for each in owners if each not in kept]
+    taken = CONNECTIONS.take_free(tx, others, until)
+    if taken:
+        tx.execute(update(channel_connection).where(rows.id.in_(taken)).values(holder=holder))
+    return _read(tx, sorted(kept | taken.keys()), holder, until)
+
+
+def give_back(tx: Transaction, held: Sequence[Held]) -> None:
+    """Another worker may have these at once."""
+    ended = {"leased_until": None, "state": ENDED, "reason": None, "changed_on": tx.now}
+    for each in held:
+        tx.execute(update(channel_connection).where(_is_held(tx, each)).values(ended))
+
+
+def note_state(tx: Transaction, held: Held, state: str, reason: str | None = None) -> None:
+    """What became of a connection, as long as this worker has it."""
+    values = {"state": state, "reason": None if reason is None else reason[:REASON_LENGTH], "changed_on": tx.now}
+    tx.execute(update(channel_connection).where(_is_held(tx, held)).values(values))
+
+
+def remembered_of(tx: Transaction, held: Held) -> dict[str, Any]:
+    """What is remembered of a connection, locked until the transaction ends. Raises LeaseLost."""
+    row = tx.execute(select(channel_connection.c.remembered).where(_is_held(tx, held)).with_for_update()).first()
+    if row is None:
+        raise LeaseLost
+    return dict(row[0] or {})
+
+
+def remember(tx: Transaction, held: Held, remembered: Mapping[str, Any]) -> None:
+    tx.execute(update(channel_connection).where(_is_held(tx, held)).values(remembered=dict(remembered)))
+
+
+def store_piece(tx: Transaction, held: Held, piece: Piece) -> Received | None:
+    """Keeps a part of a message; returns the message if all its parts are there now."""
+    rows = message_piece.c
+    keys = {
+        "workspace_id": held.workspace_id,
+        "channel_id": held.channel_id,
+        "sender": piece.sender[:KEY_LENGTH],
+        "destination": piece.destination[:KEY_LENGTH],
+        "reference": piece.reference,
+        "total": piece.total,
+    }
+    values = keys | {"number": piece.number, "text": piece.text, "received_on": tx.now}
+    tx.execute(tx.upsert(message_piece).values(**values).on_conflict_do_nothing())
+    alike = [rows[name] == value for name, value in keys.items()]
+    if tx.execute(select(func.count()).select_from(message_piece).where(*alike)).scalar_one() < piece.total:
+        return None
+    return _join(tx, keys)
+
+
+def finish_pieces(tx: Transaction, held: Held) -> list[Received]:
+    """Messages of which parts are missing for too long, as what there is of them."""
+    rows = message_piece.c
+    names = ("workspace_id", "channel_id", "sender", "destination", "reference", "total")
+    mine = (rows.workspace_id == held.workspace_id) & (rows.channel_id == held.channel_id)
+    groups = select(*(rows[name] for name in names)).where(mine).group_by(*(rows[name] for name in names))
+    old = groups.having(func.min(rows.received_on) <= tx.now - PIECES_WAIT).order_by(*names[2:]).limit(PIECES_AT_ONCE)
+    return [_join(tx, dict(zip(names, row, strict=True))) for row in tx.execute(old)]
+
+
+def trim_pieces(tx: Transaction, limit: int) -> int:
+    """Deletes parts of messages that nobody has joined; returns their number."""
+    rows = message_piece.c
+    is_old = rows.received_on < tx.now - PIECES_KEPT_FOR
+    old = select(rows.id).where(is_old).order_by(rows.received_on, rows.id).limit(limit)
+    return tx.execute(delete(message_piece).where(rows.id.in_(old.scalar_subquery()))).rowcount
+
+
+def _is_held(tx: Transaction, held: Held) -> ColumnElement[bool]:
+    rows = channel_connection.c
+    row = (rows.workspace_id == held.workspace_id) & (rows.id == held.id)
+    return row & (rows.holder == held.holder) & (rows.leased_until > tx.now)
+
+
+def _of_types(types: Collection[str]) -> tuple[Any, ...]:
+    rows = channel.c
+    return (rows.type.in_(sorted(types)), rows.is_active, rows.workspace_id.is_not(None))
+
+
+def _add_missing(tx: Transaction, types: Collection[str]) -> None:
+    rows = channel_connection.c
+    has_row = select(rows.id).where(rows.channel_id == channel.c.id, rows.workspace_id == channel.c.workspace_id)
+    missing = select(channel.c.id, channel.c.workspace_id).where(*_of_types(types), ~has_row.exists())
+    new: list[dict[str, Any]] = [
+        {
+            "channel_id": channel_id,
+            "workspace_id": workspace_id,
+            "state": CONNECTING,
+            "changed_on": tx.now,
+            "remembered": {},
+        }
+        for channel_id, workspace_id in tx.execute(missing)
+    ]
+    if new:
+        tx.execute(tx.upsert(channel_connection).on_conflict_do_nothing(), new)
+
+
+def _read(tx: Transaction, ids: Sequence[int], holder: str, until: datetime) -> list[Held]:
+    rows, its = channel_connection.c, channel.c
+    columns = (rows.id, rows.workspace_id, rows.remembered, its.id, its.uuid, its.type, its.address, its.country)
+    here = (rows.channel_id == its.id) & (rows.workspace_id == its.workspace_id)
+    found = select(*columns, its.schemes, sealed_text(its.config)).join(channel, here).where(rows.id.in_(ids))
+    made = []
+    for row_id, owner, remembered, number, uuid, kind, address, country, schemes, sealed in tx.execute(found):
+        config = open_or_none(tx.dialect, its.config, sealed)
+        source = Source(number, uuid, owner, address, country)
+        gateway = None if config is None else Gateway(source, schemes[0], config)
+        made.append(Held(row_id, owner, number, kind, holder, until, gateway, remembered or {}))
+    return made
+
+
+def _join(tx: Transaction, keys: Mapping[str, Any]) -> Received:
+    """Takes the parts with these keys out of the table."""
+    rows = message_piece.c
+    gone = delete(message_piece).where(*(rows[name] == value for name, value in keys.items()))
+    columns = (rows.sender, rows.destination, rows.reference, rows.total, rows.number, rows.text)
+    return join([Piece(*row) for row in tx.execute(gone.returning(*columns))])
