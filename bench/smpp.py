@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     lost = 0
     for kind in kinds:
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="smpp")))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak")))
             url = f"sqlite:///{folder / 'smpp.db'}"
             if kind == "postgresql":
                 url = stack.enter_context(postgres_database(stack.enter_context(postgres_server())))

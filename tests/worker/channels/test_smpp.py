@@ -27,8 +27,7 @@ from testbed.smpp_kills import add_smpp
 from testbed.smsc import Reply, Smsc, running_smsc
 from tests.certificates import certified
 from tests.conftest import Clock
-from worker.channels import smpp
-from worker.channels.smpp import begin_smpp
+from worker.channels.smpp import begin_smpp, bound, keeper
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 
@@ -44,8 +43,8 @@ def smsc() -> Iterator[Smsc]:
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leases and queues are looked at so often that no test waits for it."""
-    monkeypatch.setattr(smpp, "LOOK_SECONDS", 0.1)
-    monkeypatch.setattr(smpp, "QUEUE_SECONDS", 0.05)
+    monkeypatch.setattr(keeper, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(keeper, "QUEUE_SECONDS", 0.05)
 
 
 @pytest.fixture
@@ -83,7 +82,7 @@ class TestSending:
         smsc.receipts = "after"
         ids = queue_messages(runtime.database, workspace, add_smpp(runtime.database, workspace, smsc))
 
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         wait_for(runtime.database, ids, DELIVERED)
         (sent,) = smsc.submitted
@@ -93,7 +92,7 @@ class TestSending:
         smsc.receipts = "before"
         ids = queue_messages(runtime.database, workspace, add_smpp(runtime.database, workspace, smsc), 5)
 
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         wait_for(runtime.database, ids, DELIVERED)
 
@@ -101,7 +100,7 @@ class TestSending:
         channel_id = add_smpp(runtime.database, workspace, smsc)
         ids = queue_messages(runtime.database, workspace, channel_id, text=THREE_PARTS)
 
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         wait_for(runtime.database, ids, WIRED)
         assert [each.content[5] for each in smsc.submitted] == list(range(1, len(smsc.submitted) + 1))
@@ -118,7 +117,7 @@ class TestSending:
         channel_id = add_smpp(runtime.database, workspace, smsc, window=3)
         ids = queue_messages(runtime.database, workspace, channel_id, 12)
 
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         wait_for(runtime.database, ids, WIRED)
         assert 1 < under_way["most"] <= 3
@@ -130,7 +129,7 @@ class TestSending:
         smsc.respond = lambda _submit: Reply(0x58 if len(smsc.submitted) % 3 == 1 else 0)
         ids = queue_messages(runtime.database, workspace, add_smpp(runtime.database, workspace, smsc, window=1), 6)
 
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         wait_for(runtime.database, ids, WIRED)
         assert len(smsc.accepted) == 6
@@ -140,7 +139,7 @@ class TestSending:
     ) -> None:
         smsc.respond = lambda _submit: Reply(0x08 if len(smsc.submitted) == 1 else 0)
         ids = queue_messages(runtime.database, workspace, add_smpp(runtime.database, workspace, smsc))
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         wait_for(runtime.database, ids, ERRORED)
 
         clock.advance(minutes=6)
@@ -159,7 +158,7 @@ class TestSending:
         with running_smsc() as other:
             quick = queue_messages(runtime.database, workspace, add_smpp(runtime.database, workspace, other), 20)
 
-            begin_smpp(runtime)
+            begin_smpp(runtime)()
 
             wait_for(runtime.database, quick, WIRED)
             assert set(states_of(runtime.database, slow)) == {("queued", None)}
@@ -169,7 +168,7 @@ class TestSending:
 class TestReceiving:
     def test_what_people_write_is_stored_in_its_order(self, runtime: Runtime, workspace: Workspace, smsc: Smsc) -> None:
         add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         smsc.write_text(b"O\x06?")
         smsc.write_text("Где?".encode("utf-16-be"), data_coding=8)
@@ -178,7 +177,7 @@ class TestReceiving:
 
     def test_equal_texts_are_two_messages(self, runtime: Runtime, workspace: Workspace, smsc: Smsc) -> None:
         add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         smsc.write_text(b"Yes")
         smsc.write_text(b"Yes")
@@ -192,7 +191,7 @@ class TestReceiving:
     ) -> None:
         add_smpp(runtime.database, workspace, smsc)
         smsc.loses_answers = 1
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         smsc.write_text(b"Yes")
         wait_until(lambda: smsc.binds["bind_transceiver"] == 2 and not smsc.waiting, "the second connection")
@@ -206,7 +205,7 @@ class TestReceiving:
     ) -> None:
         """The response to what we sent after our answer shows that the answer was read."""
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         smsc.write_text(b"Yes")
         wait_until(lambda: incoming(runtime.database) == ["Yes"], "the message")
         wait_for(runtime.database, queue_messages(runtime.database, workspace, channel_id), WIRED)
@@ -223,7 +222,7 @@ class TestReceiving:
         self, runtime: Runtime, workspace: Workspace, smsc: Smsc
     ) -> None:
         add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         for number, text in ((3, b"three"), (1, b"one "), (2, b"two ")):
             smsc.write_text(header_of(7, 3, number) + text, esm_class=0x40)
@@ -237,9 +236,9 @@ class TestReceiving:
     def test_when_parts_do_not_come_what_is_there_is_the_message(
         self, runtime: Runtime, workspace: Workspace, smsc: Smsc, clock: Clock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(smpp.bound, "PIECES_SECONDS", 0.1)
+        monkeypatch.setattr(bound, "PIECES_SECONDS", 0.1)
         add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         for number in (1, 3):
             smsc.write_text(header_of(7, 3, number) + b"abc"[number - 1 : number], esm_class=0x40)
         count = select(func.count()).select_from(message_piece)
@@ -256,9 +255,9 @@ class TestConnections:
         self, runtime: Runtime, another_worker: Runtime, workspace: Workspace, smsc: Smsc
     ) -> None:
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         wait_until(lambda: state_of(runtime.database, workspace, channel_id) == (BOUND, None), "the bind")
-        begin_smpp(another_worker)
+        begin_smpp(another_worker)()
 
         runtime.closing.close()
 
@@ -270,7 +269,7 @@ class TestConnections:
         self, runtime: Runtime, workspace: Workspace, smsc: Smsc
     ) -> None:
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         wait_until(lambda: state_of(runtime.database, workspace, channel_id) == (BOUND, None), "the bind")
 
         runtime.closing.close()
@@ -283,9 +282,9 @@ class TestConnections:
         self, runtime: Runtime, workspace: Workspace, smsc: Smsc, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         wait_until(lambda: state_of(runtime.database, workspace, channel_id) == (BOUND, None), "the bind")
-        monkeypatch.setattr(smpp, "LOOK_SECONDS", 3600)
+        monkeypatch.setattr(keeper, "LOOK_SECONDS", 3600)
         with runtime.database.writing() as tx:
             later = {"holder": "3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411", "leased_until": tx.now + LEASE}
             tx.execute(update(channel_connection).values(later))
@@ -299,7 +298,7 @@ class TestConnections:
         self, runtime: Runtime, workspace: Workspace, smsc: Smsc
     ) -> None:
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         wait_until(lambda: state_of(runtime.database, workspace, channel_id) == (BOUND, None), "the bind")
         smsc.stop_listening()
         wait_until(lambda: state_of(runtime.database, workspace, channel_id)[0] == FAILED, "the end")
@@ -315,7 +314,7 @@ class TestConnections:
     ) -> None:
         smsc.password = "other"
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         refused = (FAILED, "The SMS centre refused the bind with 0x0E.")
         wait_until(lambda: state_of(runtime.database, workspace, channel_id) == refused, "the refusal")
 
@@ -327,7 +326,7 @@ class TestConnections:
 
     def test_a_private_address_is_not_called(self, runtime: Runtime, workspace: Workspace, smsc: Smsc) -> None:
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(replace(runtime, http=SafeHttp()))
+        begin_smpp(replace(runtime, http=SafeHttp()))()
 
         reason = "127.0.0.1 is in a network that this service may not call."
         wait_until(lambda: state_of(runtime.database, workspace, channel_id) == (FAILED, reason), "the refusal")
@@ -340,14 +339,14 @@ class TestConnections:
         channel_id = add_smpp(runtime.database, workspace, smsc, bind_mode="transmitter+receiver")
         ids = queue_messages(runtime.database, workspace, channel_id)
 
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         wait_for(runtime.database, ids, DELIVERED)
         assert smsc.binds == {"bind_transmitter": 1, "bind_receiver": 1}
 
     def test_a_released_channel_is_unbound(self, runtime: Runtime, workspace: Workspace, smsc: Smsc) -> None:
         channel_id = add_smpp(runtime.database, workspace, smsc)
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
         wait_until(lambda: smsc.bound == 1, "the bind")
 
         with runtime.database.writing() as tx:
@@ -358,7 +357,7 @@ class TestConnections:
     def test_a_silent_connection_is_tried(self, runtime: Runtime, workspace: Workspace, smsc: Smsc) -> None:
         add_smpp(runtime.database, workspace, smsc, enquire_link_seconds=0.05)
 
-        begin_smpp(runtime)
+        begin_smpp(runtime)()
 
         wait_until(lambda: smsc.tries >= 3, "the tries")
         assert smsc.binds["bind_transceiver"] == 1
@@ -370,7 +369,7 @@ def test_it_is_bound_by_tls_if_the_settings_say_so(runtime: Runtime, workspace: 
     with running_smsc(certified(authority, tmp_path)) as smsc:
         http = SafeHttp(allowed_networks=runtime.http.allowed_networks, certificates=str(file))
         channel_id = add_smpp(runtime.database, workspace, smsc, use_tls=True)
-        begin_smpp(replace(runtime, http=http))
+        begin_smpp(replace(runtime, http=http))()
 
         wait_until(lambda: state_of(runtime.database, workspace, channel_id) == (BOUND, None), "the bind")
 

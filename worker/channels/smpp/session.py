@@ -152,7 +152,11 @@ class Link:
     async def bind(self, command: str) -> None:
         """Raises Lost."""
         place = self._place
-        values = {"system_id": place.system_id, "password": place.password, "system_type": place.system_type}
+        values: dict[str, Any] = {
+            "system_id": place.system_id,
+            "password": place.password,
+            "system_type": place.system_type,
+        }
         try:
             response = await self.request(command, lambda number: write_pdu(command, number, **values), BIND_SECONDS)
         except Unwritten:
