@@ -203,7 +203,7 @@ def _find_due(now: datetime, types: Sequence[str], *, share: Share) -> Executabl
     one = select(literal(1)).select_from(gateway_send).correlate(channel)
     due = [one.where(theirs, *_is_due(each, now)).order_by(rows.due_on) for each in PRIORITIES]
     has_due = or_(*map(has_row, due)) & is_in_share(share, *due)
-    is_known = (channel.c.id == gateways.c.id) & among(channel.c.type, types) & channel.c.is_active
+    is_known = (channel.c.id == gateways.c.id) & among(channel.c.type, types, "TEXT") & channel.c.is_active
     known = is_known & is_free(channel.c.paused_until, now)
     return select(channel.c.workspace_id, channel.c.id).join(gateways, known).where(has_due)
 
