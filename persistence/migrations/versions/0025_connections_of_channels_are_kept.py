@@ -6,8 +6,8 @@ from sqlalchemy.dialects import postgresql
 
 from persistence.migrations import keys
 
-revision = "0024"
-down_revision = "0023"
+revision = "0025"
+down_revision = "0024"
 works_for = "0001"
 branch_labels = None
 depends_on = None
