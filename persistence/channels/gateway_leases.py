@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 
 from channels.calls import Later, Outcome, Refused, Sent
+from channels.declaration import nothing_to_send
 from channels.types import GATEWAYS, TYPES
 from persistence.changes import change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
@@ -63,8 +64,8 @@ GATEWAY_FAILED = "gateway_failed"
 SENDING_FAILED = "sending_failed"
 LEASES = Leases(gateway_send, until="due_on", is_prepared=False)
 UNSENT = (QUEUED, ERRORED)
-HTTP_GATEWAYS = tuple(name for name in GATEWAYS if TYPES[name].transport == "http")
-"""Types whose messages go by HTTP; other transports look for their own."""
+BY_REQUESTS = tuple(name for name in GATEWAYS if TYPES[name].requests is not nothing_to_send)
+"""Types whose messages are requests, or need none; other transports look for their own."""
 _IS_UNSENT = message.c.status.in_([literal_column(f"'{status}'") for status in UNSENT])
 _IS_UNCONFIRMED = message.c.status.in_([literal_column(f"'{status}'") for status in (*UNSENT, WIRED)])
 PRIORITIES = (CONVERSATION, BULK)
@@ -184,7 +185,7 @@ class _DuePart(QueuedPart):
 
 
 def list_due_gateways(
-    tx: Transaction, share: Share = Share.ALL, types: Sequence[str] = HTTP_GATEWAYS
+    tx: Transaction, share: Share = Share.ALL, types: Sequence[str] = BY_REQUESTS
 ) -> list[tuple[int, int]]:
     """Active gateways of these types with at least one due part, each with its workspace; one index seek per
     gateway."""
