@@ -4,6 +4,7 @@ them. Nothing here is sent or received.
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -20,6 +21,11 @@ FORM_TYPE = "application/x-www-form-urlencoded"
 JSON_TYPE = "application/json"
 MULTIPART_TYPE = "multipart/form-data"
 MOST_FIELDS = 100
+CHARSET = re.compile(
+    r"us-ascii|latin-?1|iso-?8859-?\d{1,2}|(?:windows-?|cp)125\d|koi8-?[ru]|tis-620|utf-?16(?:-?[bl]e)?"
+    r"|gb2312|gbk|gb18030|big5|euc-?(?:jp|kr)|shift_?jis|iso-2022-(?:jp|kr)"
+)
+"""Of texts. Python knows codecs beside them that read other things, such as escapes of programs."""
 BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))', re.IGNORECASE)
 FIELD_NAME = re.compile(r';\s*name="([^"\r\n]*)"', re.IGNORECASE)
 FILE_NAME = re.compile(r";\s*filename\*?=", re.IGNORECASE)
@@ -297,11 +303,10 @@ class Callback:
 
 def read_bytes(content: bytes, charset: str = "") -> str:
     """Text as what it is: UTF-8, else what was declared, else Windows-1252, which old gateways mean by Latin-1."""
-    for each in dict.fromkeys(("utf-8", charset, "cp1252")):
-        try:
+    declared = (charset,) if CHARSET.fullmatch(charset) else ()
+    for each in ("utf-8", *declared, "cp1252"):
+        with suppress(UnicodeDecodeError, LookupError):
             return content.decode(each)
-        except (UnicodeDecodeError, LookupError):
-            continue
     return content.decode("latin-1")
 
 

@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from channels.calls import Media, Request, Response, Settings
+from channels.calls import Media, Request, Response, Settings, Unread
 
 EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 UNITS = (1, 1e3, 1e6, 1e9)
@@ -73,7 +73,9 @@ def _is_number(value: Any) -> bool:
 
 def _unix(number: float) -> datetime | None:
     seconds = next((number / unit for unit in UNITS if number / unit < LATEST.timestamp()), None)
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    if seconds is None or seconds < EARLIEST.timestamp():
+        return None
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _written(text: str) -> datetime:
@@ -119,20 +121,38 @@ def _zone(offset: str) -> timezone:
     return timezone(ahead if offset[0] == "+" else -ahead)
 
 
+def path_of(url: str) -> str:
+    """The path of a URL; empty for what is none."""
+    try:
+        return urlsplit(url).path
+    except ValueError:
+        return ""
+
+
 def linked_file(url: str, usual: str) -> Media:
     """A file whose URL is public but ends soon, so that it is fetched: of the media type that its name says, or of the
     usual one of its kind."""
-    found = mimetypes.guess_type(urlsplit(url).path)[0] or ""
+    found = mimetypes.guess_type(path_of(url))[0] or ""
     kind = usual.partition("/")[0]
     is_of_kind = found.startswith(f"{kind}/") or (kind == "application" and bool(found))
     return Media(found if is_of_kind else usual, reference=url)
 
 
 def fetch_linked(media: Media, settings: Settings, responses: Sequence[Response]) -> Request | None:
-    """Gets such a file, wherever its URL leads."""
-    url = media.reference
-    for response in responses:
-        if not 300 <= response.status < 400:
-            return None
-        url = urljoin(url, response.headers.get("location", ""))
-    return Request("GET", url)
+    """Gets such a file, wherever its URL leads. Raises Unread."""
+    url = follow(media.reference, responses)
+    return None if url is None else Request("GET", url)
+
+
+def follow(url: str, responses: Sequence[Response]) -> str | None:
+    """Where these responses have sent on to from a URL; None if the last one sends nowhere. Raises Unread for what is
+    no URL."""
+    try:
+        for response in responses:
+            if not 300 <= response.status < 400:
+                return None
+            url = urljoin(url, response.headers.get("location", ""))
+        urlsplit(url)
+    except ValueError as error:
+        raise Unread(f"The file is at {url[:80]!r}, which leads to no URL.") from error
+    return url

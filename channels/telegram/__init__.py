@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from channels.calls import (
     Attachment,
@@ -29,7 +29,7 @@ from channels.calls import (
 )
 from channels.declaration import Carries, ChannelType, Setting
 from channels.parts import split_text, with_links
-from channels.reading import mapping, mappings, moment, word
+from channels.reading import mapping, mappings, moment, path_of, word
 from channels.signatures import hmac_hex, is_same
 
 API = "https://api.telegram.org"
@@ -84,7 +84,7 @@ def _way_of(file: Attachment) -> tuple[str, str] | None:
         return "sendVoice", "voice"
     if file.kind in ("audio", "video"):
         return f"send{file.kind.title()}", file.kind
-    is_fetched = file.content_type in BY_URL or urlsplit(file.url).path.lower().endswith((".pdf", ".zip"))
+    is_fetched = file.content_type in BY_URL or path_of(file.url).lower().endswith((".pdf", ".zip"))
     return ("sendDocument", "document") if is_fetched else None
 
 

@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from channels.calls import (
     JSON_TYPE,
@@ -29,7 +29,7 @@ from channels.calls import (
 )
 from channels.declaration import Carries, ChannelType, Setting
 from channels.parts import split_text, with_links
-from channels.reading import mapping, word
+from channels.reading import follow, mapping, word
 from channels.signatures import hmac_base64, is_same
 from channels.sms import cut
 
@@ -194,12 +194,11 @@ def _written(url: str) -> tuple[str, ...]:
 
 
 def fetch(media: Media, settings: Settings, responses: Sequence[Response]) -> Request | None:
-    """With the account's credentials, to Twilio only: it sends on to a storage, which must not see them."""
-    url = media.reference
-    for response in responses:
-        if not 300 <= response.status < 400:
-            return None
-        url = urljoin(url, response.headers.get("location", ""))
+    """With the account's credentials, to Twilio only: it sends on to a storage, which must not see them. Raises
+    Unread."""
+    url = follow(media.reference, responses)
+    if url is None:
+        return None
     host, own = urlsplit(url), urlsplit(str(settings.get("api_url") or API_URL))
     is_own = (host.scheme, host.netloc) == (own.scheme, own.netloc) or (
         host.scheme == "https" and (host.hostname or "").endswith(".twilio.com")

@@ -5,7 +5,7 @@ https://developers.facebook.com/documentation/business-messaging/whatsapp/.
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 from channels.calls import (
     Answer,
@@ -24,7 +24,7 @@ from channels.calls import (
 )
 from channels.declaration import Carries, ChannelType, FoundTemplate, Setting
 from channels.parts import split_text
-from channels.reading import mapping, mappings, word
+from channels.reading import mapping, mappings, path_of, word
 from channels.signatures import hmac_hex, is_same
 from channels.whatsapp.errors import accepted
 from channels.whatsapp.hearing import read_change
@@ -110,7 +110,7 @@ def _parts(message: Message, settings: Settings) -> list[Part]:
 def _file(file: Attachment) -> Part:
     kind = KINDS.get(file.content_type, "document")
     link = {"link": file.url}
-    name = urlsplit(file.url).path.rpartition("/")[2]
+    name = path_of(file.url).rpartition("/")[2]
     return {"type": kind, kind: link | ({"filename": name} if kind == "document" and name else {})}
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from email.utils import parseaddr
 from functools import lru_cache
 from typing import Any
 
@@ -47,6 +46,9 @@ from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
 OTHER = "ext"
 NOBODY = Urn(OTHER, "unknown")
 AS_NUMBER = re.compile(r"[0-9+ ().-]+")
+IN_BRACKETS = re.compile(r"[^<>]*<([^<>]+)>\Z")
+SENDER_LENGTH = 512
+"""An address with the name before it. Nobody has a longer one, so none is read, and none fills the memory."""
 
 
 class WrongSecret(Exception):
@@ -221,9 +223,12 @@ def _insert_event(
 def _sender(gateway: Gateway, sender: str) -> Urn:
     text = clean_text(sender)
     if gateway.scheme == "tel":
-        return sender_of(text, gateway.source.country)
-    # Without characters that cannot be stored it would be the address of somebody else.
-    return _read_sender(gateway.scheme, text.strip()) if text == sender else NOBODY
+        return sender_of(text[:SENDER_LENGTH], gateway.source.country)
+    if text != sender:  # without characters that cannot be stored it would be the address of somebody else
+        return NOBODY
+    if len(text) > SENDER_LENGTH:
+        return _read_sender(OTHER, text.strip()[:PATH_LENGTH_MAX])
+    return _read_sender(gateway.scheme, text.strip())
 
 
 @lru_cache(maxsize=SENDERS_KEPT)
@@ -239,6 +244,7 @@ def _bare_address(scheme: str, sender: str) -> str:
     """The address without what gateways write around it: `whatsapp:+250 788...`, `Ann <ann@example.org>`."""
     bare = sender[len(scheme) + 1 :] if sender.lower().startswith(f"{scheme}:") else sender
     if scheme == "mailto":
-        return parseaddr(bare)[1]
+        found = IN_BRACKETS.match(bare)
+        return (found[1] if found else bare).strip()
     number = plain(bare)
     return re.sub(r"[^0-9]", "", number) if AS_NUMBER.fullmatch(number) else bare

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from channels.reading import moment
+from channels.calls import Media, Response, Unread
+from channels.reading import linked_file, moment
+from channels.types import TYPES
+from tests.channels.test_cases import FILES
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SECONDS = int(MOMENT.timestamp())
@@ -52,6 +55,7 @@ def test_with_full_stops_the_day_is_always_the_first() -> None:
         "",
         0,
         -5,
+        -(10**17),
         True,
         12,
         "yesterday",
@@ -77,3 +81,22 @@ def test_with_full_stops_the_day_is_always_the_first() -> None:
 )
 def test_a_time_that_nobody_means_is_none(value: Any) -> None:
     assert moment(value) is None
+
+
+BY_URL = ("instagram", "messenger", "twilio", "viber")
+"""The types whose callbacks have URLs of files."""
+
+
+@pytest.mark.parametrize("name", BY_URL)
+@pytest.mark.parametrize("url", ["http://[", "http://a]/x.jpg", "https://[::1/x.jpg"])
+def test_a_file_at_what_is_no_url_is_refused_when_it_is_fetched(name: str, url: str) -> None:
+    fetch = TYPES[name].fetch
+    assert fetch is not None
+
+    for reference, responses in ((url, []), ("https://a.example.org/x", [Response(302, {"location": url})])):
+        with pytest.raises(Unread, match="no URL"):
+            fetch(Media("image/jpeg", reference=reference), FILES[name]["settings"], responses)
+
+
+def test_a_message_is_not_lost_for_the_url_of_its_file() -> None:
+    assert linked_file("http://[", "image/jpeg") == Media("image/jpeg", reference="http://[")

@@ -78,6 +78,18 @@ class TestReceive:
 
         assert [each["text"] for each in api.results("/api/v2/messages.json")] == ["naïf", "café"]
 
+    @pytest.mark.parametrize(
+        "charset", ["undefined", "unicode_escape", "raw_unicode_escape", "hex", "utf-16", "x" * 99]
+    )
+    def test_an_odd_charset_is_no_reason_to_lose_a_message(self, api: Api, gateway: str, charset: str) -> None:
+        form = {"Content-Type": f"application/x-www-form-urlencoded; charset={charset}"}
+        body = b"from=0788000111&text=caf%E9%5Cud800%00"
+
+        response = api.client.post(f"/c/ex/{gateway}/receive", content=body, headers=form)
+
+        stored = [each["text"] for each in api.results("/api/v2/messages.json")]
+        assert (response.status_code, stored) == (200, ["café\\ud800"])
+
     def test_a_message_is_not_lost_for_its_date(self, api: Api, gateway: str) -> None:
         for date in ("yesterday", "9" * 30, "0001-01-01"):
             form = {"from": "+250788000111", "text": "Muraho", "date": date}
@@ -141,6 +153,8 @@ class TestReceive:
             ("whatsapp", "RW.abc!", "ext:RW.abc!"),
             ("mailto", "Amina <Amina@Example.org>", "mailto:amina@example.org"),
             ("mailto", "amina", "ext:amina"),
+            ("mailto", "(" * 3000, "ext:" + "(" * 200),
+            ("mailto", "a:" * 250, "ext:" + "a:" * 100),
             ("viber", "v" * 25, "ext:" + "v" * 25),
             ("twitterid", "x" * 300, "ext:" + "x" * 200),
             ("ext", "Größe 5", "ext:Größe 5"),
