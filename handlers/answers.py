@@ -35,6 +35,14 @@ class Answer:
     cookies: tuple[str, ...] = ()
 
 
+class Rehearsed(Exception):
+    """What a request would have done: its unit of work is undone, and this is the answer."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__("rehearsed")
+        self.answer = answer
+
+
 @dataclass(frozen=True, slots=True)
 class HeldAnswer:
     """An answer that is made once something else is done, or some time has passed; everything else is committed."""

@@ -31,6 +31,8 @@ PROBE_PREFIXES = ("/health/", "/metrics")
 STATIC_PREFIXES = ("/console/", "/guides/", "/api/v1/docs/", "/api/v2/docs/")
 CONSOLE = "/"
 UPLOAD_PATHS = frozenset({"/api/v2/media.json", "/api/v2/contact_imports.json"})
+LARGER_BODIES = {"/api/v2/definitions.json": 8 * 1024**2}
+"""Bytes of JSON that some operations accept, if that is more than the others do: files of a whole workspace's flows."""
 PHONE_PREFIX = "/relayers/"
 CHAT_PREFIX, CHAT_FILES = "/chat/", "/files"
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
@@ -81,7 +83,8 @@ class Guard:
         path = scope["path"]
         is_chat_file = path.startswith(CHAT_PREFIX) and path.endswith(CHAT_FILES)
         is_upload = scope["method"] == "POST" and (path in self.upload_paths or is_chat_file)
-        limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else self.body_limit_bytes
+        plain_bytes = max(self.body_limit_bytes, LARGER_BODIES.get(path, 0))
+        limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else plain_bytes
         seconds = self.body_timeout_seconds
         return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)
 

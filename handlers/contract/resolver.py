@@ -10,7 +10,7 @@ from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
-from handlers.answers import Answer, HeldAnswer
+from handlers.answers import Answer, HeldAnswer, Rehearsed
 from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
 from handlers.asgi.request_body import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.contract.operations import (
@@ -143,6 +143,8 @@ def _run(rules: OperationRules, http: HttpRequest, context: RequestContext, *, i
         return _read(rules, http, context, is_slow=is_slow)
     try:
         answer = service.database.write(lambda tx: _answer_once(tx, rules, http, context))
+    except Rehearsed as rehearsed:
+        return rehearsed.answer
     except DatabaseError as error:
         context.upload_is_needed = has_broken(error)
         raise

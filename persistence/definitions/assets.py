@@ -53,6 +53,9 @@ LOADED_OTHERWISE = ("channel", "resthook", "user")
 Known = tuple[str, str]
 """UUID, or key, and name."""
 
+MADE = tuple(KINDS[kind].plural for kind in ("field", "global", *(kind for kind in STORED if STORED[kind].make)))
+"""What an import creates besides flows, campaigns and triggers."""
+
 TYPES = {
     "K": KEYWORD,
     "C": CATCH_ALL,
@@ -82,8 +85,7 @@ class ImportedAssets:
                 self._load(kind, stored.table.c[KINDS[kind].identity], stored.table.c.name)
         self._load("channel", channel.c.uuid, channel.c.name, channel.c.is_active)
         self._load_users()
-        kinds = ("field", "global", *(kind for kind, stored in STORED.items() if stored.make))
-        self.made: dict[str, list[str]] = {KINDS[kind].plural: [] for kind in kinds}
+        self.made: dict[str, list[str]] = {plural: [] for plural in MADE}
 
     def find(self, kind: str, uuid: str, name: str) -> Known | None:
         """The asset with a UUID, otherwise with a name in any case."""

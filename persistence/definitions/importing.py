@@ -68,6 +68,7 @@ Inspected = Callable[[Flow, Inspection], None]
 Events = Callable[[Mapping[str, str]], object]
 TEXT_LENGTH = 4096
 OFFSET_LIMIT = 2**31
+PRIVATE_ADDRESS = "private_address"
 UNNAMED = ("base", "und")
 """The language code of untranslated texts in old files."""
 
@@ -255,7 +256,7 @@ def _tell_private(imported: ImportReport, file: ExportFile, networks: Sequence[N
             for action in node.get("actions") or ():
                 if action.get("type") == "call_webhook" and _is_private(str(action.get("url") or ""), networks):
                     place = {"node_uuid": node.get("uuid"), "action_uuid": action.get("uuid")}
-                    record["issues"].append({"type": "private_address", **place, "description": PRIVATE})
+                    record["issues"].append({"type": PRIVATE_ADDRESS, **place, "description": PRIVATE})
     return imported
 
 

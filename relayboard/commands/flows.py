@@ -38,8 +38,8 @@ from relayboard.usage.parts import Options
 if TYPE_CHECKING:
     from flows.definition import Finding
     from flows.engine.events import Event
+    from persistence.definitions.checking import FoundInFlow
     from relayboard.flow_tools.play import Lent
-    from relayboard.flow_tools.trial import FoundInFlow
 
 QUIT = "/quit"
 PROMPT = "> "
@@ -179,7 +179,7 @@ def run_run(options: Options) -> int:
     return 1 if play.session.status == "failed" else 0
 
 
-def _check(options: Options) -> "list[FoundInFlow]":
+def _check(options: Options) -> "Sequence[FoundInFlow]":
     from relayboard.flow_tools.files import read_document
     from relayboard.flow_tools.trial import empty_database, open_new_workspace, try_import
 

@@ -1,0 +1,104 @@
+"""Imports that tell all that is wrong with a file: what they refuse, what they skip, and the problems of its flows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flows.definition import Finding, Flow, Inspection, list_findings, list_findings_of
+from flows.definition.exports import is_definition, update_file
+from flows.definition.model import Place
+from persistence.channels.channels import Networks
+from persistence.database import Transaction
+from persistence.definitions.assets import MADE, read_problem
+from persistence.definitions.importing import PRIVATE_ADDRESS, ImportReport, import_definitions
+from persistence.errors import InvalidInput, RuleBroken
+from persistence.workspaces.records import Workspace
+
+REFUSED, SKIPPED_TRIGGER = "refused", "skipped_trigger"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInFlow:
+    """A finding with the name of its flow, which is empty for findings outside of flows."""
+
+    flow_name: str
+    finding: Finding
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        return {"flow_name": self.flow_name, **self.finding.to_json()}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedImport:
+    """What an import did and found. If `refusal` says why there was none, the unit of work must be undone."""
+
+    report: ImportReport
+    found: Sequence[FoundInFlow]
+    refusal: RuleBroken | None = None
+
+
+def check_import(
+    tx: Transaction,
+    workspace: Workspace,
+    document: object,
+    *,
+    media_url: str = "",
+    networks: Networks = None,
+) -> CheckedImport:
+    """Imports the content of a file, as `import_definitions` does, and tells all findings. A file that is refused is
+    told with all faults for which its flows are, of which an import tells only the first.
+    """
+    inspected: list[tuple[Flow, Inspection]] = []
+    try:
+        report = import_definitions(
+            tx,
+            workspace,
+            document,
+            media_url=media_url,
+            networks=networks,
+            inspected=lambda flow, inspection: inspected.append((flow, inspection)),
+        )
+    except RuleBroken as error:
+        problem = read_problem(error) if isinstance(error, InvalidInput) else str(error)
+        found = _list_faults(document) or [_find(REFUSED, problem, is_fatal=True)]
+        return CheckedImport(ImportReport(made={plural: [] for plural in MADE}), found, error)
+    found = [
+        FoundInFlow(flow.name, finding)
+        for flow, inspection in inspected
+        for finding in list_findings_of(flow, inspection)
+    ]
+    return CheckedImport(report, [*found, *_list_private(report), *_list_skipped(report)])
+
+
+def _list_private(report: ImportReport) -> Iterator[FoundInFlow]:
+    for record in report.flows:
+        for issue in record["issues"]:
+            if issue["type"] == PRIVATE_ADDRESS:
+                place = Place(issue["node_uuid"], issue["action_uuid"], "url")
+                finding = Finding(PRIVATE_ADDRESS, issue["description"], record["uuid"], place)
+                yield FoundInFlow(record["name"], finding)
+
+
+def _list_skipped(report: ImportReport) -> Iterator[FoundInFlow]:
+    for each in report.skipped:
+        name = str(each["flow"].get("name") or "")
+        yield _find(SKIPPED_TRIGGER, f"a trigger is skipped: {each['problem']}", flow_name=name)
+
+
+def _list_faults(document: object) -> list[FoundInFlow]:
+    if not isinstance(document, Mapping):
+        return []
+    content = update_file({"flows": [document]} if is_definition(document) else document)
+    flows = content.get("flows")
+    definitions = [each for each in flows if isinstance(each, Mapping)] if isinstance(flows, list) else []
+    return [
+        FoundInFlow(str(definition.get("name") or definition.get("uuid") or ""), finding)
+        for definition in definitions
+        for finding in list_findings(definition)
+        if finding.is_fatal
+    ]
+
+
+def _find(kind: str, message: str, *, flow_name: str = "", is_fatal: bool = False) -> FoundInFlow:
+    return FoundInFlow(flow_name, Finding(kind, message, "", Place(""), is_fatal=is_fatal))
