@@ -110,12 +110,11 @@ class ChannelType:
     usual limit in messages per second.
 
     `requests` makes one request for each part of a message, always the same ones; `accepted` judges the response to
-    one. `events` reads a callback and raises BadSignature or Unread. `check` is a request whose success shows that the
-    settings work. `connect` tells the provider the callback URL and the channel's secret, when the channel is made or
-    its secret changes. `fetch` gets an incoming file: given the responses so far, it returns the next request, or None
-    if the last response is the file. `templates` asks for a page of templates after a cursor, `read_templates` reads it
-
-    and returns them with the next cursor, empty at the end.
+    one, and to those of `check` and `connect`. `events` reads a callback and raises BadSignature or Unread. `check` is
+    a request whose success shows that the settings work. `connect` tells the provider the callback URL and the
+    channel's secret, when the channel is made or its secret changes. `fetch` gets an incoming file: given the responses
+    so far, it returns the next request, or None if the last response is the file. `templates` asks for a page of
+    templates after a cursor, `read_templates` reads it and returns them with the next cursor, empty at the end.
     """
 
     name: str

@@ -46,6 +46,7 @@ from persistence.sql.statistics import learn_filled_tables, refresh_statistics
 from persistence.tokens import forget_windows, trim_answers
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
+from worker.channels.checks import begin_checks
 from worker.channels.files import begin_files
 from worker.channels.sending import begin_sending
 from worker.channels.smpp import begin_smpp
@@ -355,6 +356,7 @@ JOBS = (
     Job("sending", begin_gateways, every_seconds=2),
     Job("webhooks", begin_webhooks, every_seconds=2),
     Job("pushes", begin_pushes, every_seconds=2),
+    Job("checks", begin_checks, every_seconds=5),
     Job("files", begin_files, every_seconds=10, threads=2),
     Job("templates", begin_templates, every_seconds=60),
     Job("broadcasts", begin_broadcasts, every_seconds=2),

@@ -115,8 +115,11 @@ def _authorization(settings: Settings) -> dict[str, str]:
 
 
 def accepted(response: Response, settings: Settings) -> Outcome:
-    """Vonage answers 200 to everything, with a status for each segment."""
-    segments = mappings(mapping(response.json()).get("messages"))
+    """Vonage answers 200 to everything, with a status for each segment; whoever asks for the balance gets its value."""
+    said = mapping(response.json())
+    segments = mappings(said.get("messages"))
+    if response.is_ok and "value" in said:
+        return Sent()
     if not response.is_ok or not segments:
         reason = f"Vonage answered {response.status}: {response.text[:200]}"
         if response.status in (401, 402, 429):

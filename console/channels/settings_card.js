@@ -46,7 +46,7 @@ export function SettingsCard({ uuid, onChange }) {
     <${TermsCard} settings=${settings} onChange=${load} />
     ${url && html`<section class="card" aria-labelledby="gateway-title">
       <header><h2 id="gateway-title">${t("gateway.title")}</h2></header>
-      <p class="help">${t("gateway.callback_help")}</p>
+      ${settings.connection ? html`<${Connection} connection=${settings.connection} />` : html`<p class="help">${t("gateway.callback_help")}</p>`}
       <p><code class="secret" dir="ltr">${url}receive</code></p>
       ${settings.former_secret_until && html`<p class="help">${t("gateway.former_until", { time: fullTime(settings.former_secret_until) })}</p>`}
       <dl class="facts">
@@ -62,3 +62,9 @@ export function SettingsCard({ uuid, onChange }) {
     </section>`}
   `;
 }
+
+/** Whether the provider took the address that it was told. @param {{connection: NonNullable<Settings["connection"]>}} props */
+const Connection = ({ connection: { state, error } }) => html`
+  <p class=${state === "failed" ? "problem" : "help"}>${t(`gateway.connection_${state}`)}</p>
+  ${error && html`<p class="problem" dir="auto">${error}</p>`}
+`;

@@ -4,6 +4,7 @@ from handlers.answers import Answer, ListAnswer, as_json, created, created_recor
 from handlers.request import Request
 from persistence.channels import settings as channel_settings
 from persistence.channels.channels import CHANNELS
+from persistence.channels.checks import CHANNEL_CHECKS, ask_provider
 from persistence.channels.events import CHANNEL_EVENTS
 from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import add_gateway, describe_presets, describe_types
@@ -24,6 +25,15 @@ list_channel_alarms = ListAnswer(ALARMS)
 
 def read_channel_health(request: Request, *, uuid: str) -> Answer:
     return as_json(200, read_health(request.tx, request.workspace.id, uuid))
+
+
+list_channel_checks = ListAnswer(CHANNEL_CHECKS)
+
+
+def check_channel(request: Request) -> Answer:
+    body = request.body
+    asked = ask_provider(request.tx, request.workspace.id, body["channel"], body.get("kind", "check"))
+    return created_record(request, CHANNEL_CHECKS, asked)
 
 
 def send_channel_test(request: Request, *, uuid: str) -> Answer:

@@ -29,6 +29,7 @@ from persistence.channels.channels import (
     create_gateway,
     rename_channel,
 )
+from persistence.channels.checks import CONNECTION, connect_channel, join_connection
 from persistence.channels.terms import COLUMNS, read_terms, set_terms, show_terms
 from persistence.database import Transaction
 from persistence.deliveries.records import HIDDEN
@@ -59,11 +60,14 @@ SETTINGS_ROW = Record(
         "rotated_on": channel.c.secret_rotated_on,
         "messages_per_second": channel.c.messages_per_second,
         "allow_international": channel.c.allow_international,
+        "connection": CONNECTION,
         **COLUMNS,
     }
 )
 
-CHANNEL_SETTINGS = replace(CHANNELS, record=SETTINGS_ROW, filters={"uuid": equals(channel.c.uuid)})
+CHANNEL_SETTINGS = replace(
+    CHANNELS, record=SETTINGS_ROW, source=join_connection(), filters={"uuid": equals(channel.c.uuid)}
+)
 """The columns that `describe_settings` reads."""
 
 ADDRESS_LENGTH = 255
@@ -103,6 +107,7 @@ def change_config(
     if fields:
         former = change_preset(channel_type, fields, former or {}, networks)
     tx.execute(update(channel).where(mine).values(config=read_config(channel_type, given, former, networks)))
+    connect_channel(tx, workspace_id, uuid)
 
 
 def change_channel_settings(
@@ -144,7 +149,7 @@ def read_channel_settings(tx: Transaction, workspace_id: int, uuid: str) -> str:
     """
     tx.flush()
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
-    chosen = Selection(SETTINGS_ROW, channel, channel.c.id, Order(channel.c.id, channel.c.id), [mine])
+    chosen = Selection(SETTINGS_ROW, join_connection(), channel.c.id, Order(channel.c.id, channel.c.id), [mine])
     found = read_all(tx, chosen)
     if not found:
         raise RecordMissing
@@ -195,6 +200,7 @@ def rotate_gateway_secret(tx: Transaction, workspace_id: int, channel_uuid: str,
     former = None if ends_former else open_or_none(tx.dialect, channel.c.secret, sealed)
     values = {"secret": secret, "previous_secret": former, "secret_rotated_on": tx.now}
     tx.execute(update(channel).where(channel.c.id == channel_id).values(**values))
+    connect_channel(tx, workspace_id, channel_uuid)
     return secret
 
 
@@ -251,7 +257,9 @@ def add_gateway(
     mine = (channel.c.workspace_id == workspace_id) & IS_GATEWAY & channel.c.is_active
     if tx.execute(select(func.count()).where(mine)).scalar_one() >= OBJECTS_PER_WORKSPACE:
         raise LimitReached(f"A workspace has at most {OBJECTS_PER_WORKSPACE} gateways.")
-    return create_gateway(tx, workspace_id, channel_type, **values), secret
+    uuid = create_gateway(tx, workspace_id, channel_type, **values)
+    connect_channel(tx, workspace_id, uuid)
+    return uuid, secret
 
 
 def find_preset(tx: Transaction, workspace_id: int, uuid: str) -> str | None:
@@ -419,6 +427,7 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
         "settings": show_config(row["type"], config or {}, hidden),
         PRESET: (config or {}).get(PRESET),
         PRESET_FIELD: show_fields(config or {}, hides_all=hidden is MAY_HOLD_SECRETS),
+        "connection": row["connection"],
     }
 
 

@@ -211,6 +211,31 @@ gateway_call = numbered_table(
 days, so it has no reference to it."""
 
 
+class ChannelCheckColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    kind: Named[str] = Column(String(8))
+    state: Named[str] = Column(String(8))
+    asks: Named[int] = Column(Integer)
+    attempts: Named[int] = Column(Integer)
+    due_on: Named[datetime | None] = Column(UtcDateTime)
+    asked_on: Named[datetime] = Column(UtcDateTime)
+    checked_on: Named[datetime | None] = Column(UtcDateTime)
+    error: Named[str | None] = Column(Text)
+
+
+channel_check = numbered_table(
+    "channel_check",
+    ChannelCheckColumns,
+    Index("uq_channel_check", "channel_id", "kind", "workspace_id", unique=True),
+    Index("ix_channel_check_page", "workspace_id", "asked_on", "id"),
+    partial_index("ix_channel_check_due", "due_on", "id", where="due_on IS NOT NULL"),
+    info=policy("two rows for each gateway", is_carried=False),
+)
+"""What a provider was asked beside sending, and what it said last (`persistence.channels.checks`). `asks` counts how
+often that was wanted, `attempts` the requests since. `due_on` is when a worker asks, and the end of its lease while it
+does; None once it is settled."""
+
+
 class GatewayPartColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     external_id: Named[str] = Column(String(255))

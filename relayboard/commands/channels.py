@@ -1,7 +1,8 @@
-"""`relayboard channel list|show|claim|change|limit|secret|webhook|release|health|alarms|calls`, and the settings of
-gateways from options.
+"""`relayboard channel list|show|check|claim|change|limit|secret|webhook|release|health|alarms|calls`, and the settings
+of gateways from options.
 """
 
+import time
 from typing import Any
 
 import orjson
@@ -19,6 +20,7 @@ from persistence.channels.channels import (
     set_channel_webhook,
     switch_on_webhook,
 )
+from persistence.channels.checks import CHECK, CONNECT, FAILED, WAITING, ask_provider, read_check
 from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import (
     add_gateway,
@@ -41,6 +43,8 @@ from relayboard.commands.countries import read_country
 from relayboard.commands.output import CommandFailed, opened_database, print_json, reading_in, writing_in
 from relayboard.commands.secret_input import given_text, read_secret, read_text
 from relayboard.usage.parts import Options
+
+POLL_SECONDS = 0.2
 
 
 def run_list(options: Options) -> None:
@@ -75,6 +79,24 @@ def run_change(options: Options) -> None:
             change_config(tx, workspace_id, options.channel, given, load_settings().webhook_allowed_networks, fields)
         facts = _facts(tx, options.channel)
     print_json(facts)
+
+
+def run_check(options: Options) -> None:
+    kind = CONNECT if options.connect else CHECK
+    ends_at = time.monotonic() + options.wait
+    with opened_database() as database:
+        with database.writing() as tx:
+            workspace_id, _ = _find_channel(tx, options.channel)
+            asked = ask_provider(tx, workspace_id, options.channel, kind)
+        while True:
+            with database.reading() as tx:
+                record = orjson.loads(read_check(tx, workspace_id, asked))
+            if record["state"] != WAITING or time.monotonic() >= ends_at:
+                break
+            time.sleep(POLL_SECONDS)
+    print_json(record)
+    if record["state"] == FAILED:
+        raise CommandFailed("the provider did not accept it")
 
 
 def run_claim(options: Options) -> None:

@@ -15,6 +15,7 @@ TERMS = ("transliterate", "cost_per_segment", "sending_hours", "automatic_per_da
 PACE = Number(SLOWEST_GATEWAY, FASTEST_GATEWAY)
 ID = "0c9f7d56-3f1e-4c0e-8a34-6f1f5e2b9a10"
 THIS = ID
+USUAL_WAIT_SECONDS, LONGEST_WAIT_SECONDS = 30, 3600
 
 
 def channel() -> OneOf:
@@ -123,6 +124,23 @@ CHANNEL = Noun(
         option("--outcome", "only these", choices=CALL_OUTCOMES),
         limit(),
         examples=(f"{IN} --outcome refused --limit 5",),
+    ),
+    Action(
+        "check",
+        "channels.run_check",
+        "ask the provider of a gateway whether its settings work",
+        channel(),
+        flag("--connect", "tell the provider the URL and the secret of the gateway once more, instead"),
+        option(
+            "--wait",
+            "how long to wait for what a worker is told; default: 30",
+            kind=WholeNumber(0, LONGEST_WAIT_SECONDS),
+            metavar="SECONDS",
+            default=USUAL_WAIT_SECONDS,
+        ),
+        more="A worker asks. Providers that can be told the URL are told it by themselves when a gateway is made, "
+        "changed or gets a new secret.",
+        examples=(THIS, f"{THIS} --connect --wait 60"),
     ),
     Action(
         "claim",

@@ -59,6 +59,8 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("channel", "type"): "android",
     ("channel", "webhook_url"): "https://example.org/hook",
     ("channel_alarm", "kind"): "disconnected",
+    ("channel_check", "kind"): "connect",
+    ("channel_check", "state"): "failed",
     ("delivery", "status"): "failed",
     ("delivery", "event"): "mo_sms",
     ("webhook_receiver", "signature"): "symmetric",
@@ -272,6 +274,8 @@ def _soft_parent(column: Column[Any]) -> str | None:
     """The table whose rows a column names without a foreign key, as `message.flow_id` does."""
     if (column.table.name, column.name) == ("delivery", "subscriber_id"):
         return "resthook_subscriber"
+    if column.name == "external_id":  # the name that somebody else has given
+        return None
     name = column.name.removeprefix("current_").removesuffix("_id")
     return name if column.name.endswith("_id") and not column.foreign_keys else None
 

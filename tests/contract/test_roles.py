@@ -40,10 +40,11 @@ MAY = {
             "read_channel_types read_flow_figures read_flow_revisions read_workspace_figures"
         ),
         "administrator editor": (
-            "act_on_broadcasts act_on_contact_import act_on_deliveries act_on_messages create_broadcast "
+            "act_on_broadcasts act_on_contact_import act_on_deliveries act_on_messages check_channel create_broadcast "
             "create_export create_flow_start create_optin create_resthook_subscriber delete_campaign_event "
             "delete_contact delete_field delete_global delete_group delete_label delete_resthook_subscriber "
-            "import_definitions list_archives list_channel_calls list_contact_doubles list_contact_imports "
+            "import_definitions list_archives list_channel_calls list_channel_checks list_contact_doubles "
+            "list_contact_imports "
             "list_deliveries "
             "list_exports list_resthook_events list_resthook_subscribers list_resthooks list_webhook_receivers "
             "merge_contact_doubles merge_contacts preview_broadcast read_delivery read_delivery_ledger "

@@ -48,6 +48,7 @@ def test_administrators_read_the_address_a_gateway_calls(api: Api, gateway: str)
         "automatic_per_day": None,
         "settings": {"send_url": "http://127.0.0.1:1/"},
         "preset": None,
+        "connection": None,
         "fields": {},
     }
 

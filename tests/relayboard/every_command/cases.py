@@ -67,6 +67,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("channel", "health"): ("--channel {channel}", "{channel}"),
     ("channel", "alarms"): ("--workspace {workspace} --channel {channel}",),
     ("channel", "calls"): ("--workspace {workspace} --channel {gateway} --outcome refused --limit 5",),
+    ("channel", "check"): ("{bot} --wait 0", "--channel {bot} --connect --wait 0"),
     ("channel", "change"): (
         "--channel {gateway} --name 'Old gateway' --allow-international yes",
         "{gateway} --send-url https://sms.example.org/v2/send --max-length 300 --reset method",

@@ -254,6 +254,16 @@ def _make_channels(database: Database, workspace: Any) -> dict[str, str]:
             config={"send_url": URL},
             secret=new_gateway_secret(),
         )
+        names["bot"] = create_gateway(
+            tx,
+            workspace.id,
+            "telegram",
+            name="Bot",
+            address="clinic_bot",
+            schemes=["telegram"],
+            config={"auth_token": "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"},
+            secret=new_gateway_secret(),
+        )
     database.clock, clock = (lambda: datetime.now(UTC) + timedelta(seconds=1)), database.clock
     with database.writing() as tx:
         delivery = record_channel_event(tx, workspace.id, ids["hooked_channel"], "mo_sms", {"text": "Hello"})
