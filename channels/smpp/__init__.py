@@ -22,6 +22,7 @@ RECEIPTS = (0x04, 0x08, 0x10, 0x20)
 """Values in `esm_class` (SMPP 3.4, 5.2.12): a delivery receipt, acknowledgements of phones and people, and what an SMS
 centre says on the way."""
 
+LARGEST_REFERENCE = 0xFFFF
 RECEIPTED_MESSAGE_ID, MESSAGE_STATE, MESSAGE_PAYLOAD = 0x001E, 0x0427, 0x0424
 SAR_REFERENCE, SAR_TOTAL, SAR_NUMBER = 0x020C, 0x020E, 0x020F
 """Optional parameters (SMPP 3.4, 5.3.2)."""
@@ -156,7 +157,8 @@ def read(deliver: Deliver, settings: Settings) -> Received | Piece | Status | No
         numbers = [int.from_bytes(deliver.options.get(each, b""), "big") for each in (SAR_TOTAL, SAR_NUMBER)]
         place = (int.from_bytes(deliver.options[SAR_REFERENCE], "big"), numbers[0], numbers[1])
     text, sender = read_text(content, deliver.data_coding, default), sender_of(deliver.source)
-    if place is not None and 1 <= place[2] <= place[1] and place[1] > 1:
+    is_possible = place is not None and 0 <= place[0] <= LARGEST_REFERENCE and 1 <= place[2] <= place[1] <= MOST_PARTS
+    if place is not None and is_possible and place[1] > 1:
         return Piece(sender, deliver.destination.text, *place, text)
     return Received(sender, text)
 

@@ -14,6 +14,7 @@ BASIC = (
 EXTENSION = {0x0A: "\f", 0x14: "^", 0x28: "{", 0x29: "}", 0x2F: "\\", 0x3C: "[", 0x3D: "~", 0x3E: "]", 0x40: "|"}
 EXTENSION |= {0x65: "€"}
 ESCAPE = 0x1B
+SEPTET_BITS = 7
 _CODES = {character: bytes([code]) for code, character in enumerate(BASIC) if code != ESCAPE}
 _CODES |= {character: bytes([ESCAPE, code]) for code, character in EXTENSION.items()}
 
@@ -83,11 +84,16 @@ def decode_gsm(content: bytes) -> str:
 
 def unpack_septets(content: bytes, fill_bits: int = 0) -> bytes:
     """Septets that are packed into octets (3GPP TS 23.038, 6.1.2), after as many bits to a boundary, as octets."""
-    bits = int.from_bytes(content, "little") >> fill_bits
-    number = (len(content) * 8 - fill_bits) // 7
-    septets = bytes((bits >> 7 * place) & 0x7F for place in range(number))
+    septets, bits, held = bytearray(), 0, 0
+    for place, octet in enumerate(content):
+        dropped = 0 if place else fill_bits
+        bits |= (octet >> dropped) << held
+        held += 8 - dropped
+        while held >= SEPTET_BITS:
+            septets.append(bits & 0x7F)
+            bits, held = bits >> SEPTET_BITS, held - SEPTET_BITS
     is_padded = (len(content) * 8 - fill_bits) % 7 == 0 and septets[-1:] in (b"\x00", b"\r")
-    return septets[:-1] if is_padded else septets
+    return bytes(septets[:-1] if is_padded else septets)
 
 
 def encode_latin1(text: str) -> bytes:

@@ -16,6 +16,7 @@ from persistence.channels.gateway_reports import Gateway
 from persistence.channels.health import CONNECTION_ENDED
 from persistence.database import Transaction
 from persistence.leases import Leases
+from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.tables.channels import channel, channel_connection, message_piece
 
@@ -109,12 +110,12 @@ def store_piece(tx: Transaction, held: Held, piece: Piece) -> Received | None:
     keys = {
         "workspace_id": held.workspace_id,
         "channel_id": held.channel_id,
-        "sender": piece.sender[:KEY_LENGTH],
-        "destination": piece.destination[:KEY_LENGTH],
+        "sender": clean_text(piece.sender)[:KEY_LENGTH],
+        "destination": clean_text(piece.destination)[:KEY_LENGTH],
         "reference": piece.reference,
         "total": piece.total,
     }
-    values = keys | {"number": piece.number, "text": piece.text, "received_on": tx.now}
+    values = keys | {"number": piece.number, "text": clean_text(piece.text), "received_on": tx.now}
     tx.execute(tx.upsert(message_piece).values(**values).on_conflict_do_nothing())
     alike = [rows[name] == value for name, value in keys.items()]
     if tx.execute(select(func.count()).select_from(message_piece).where(*alike)).scalar_one() < piece.total:

@@ -1,5 +1,6 @@
 """SMPP without a connection: the parts of messages as bytes, what responses mean, and what an SMS centre delivers."""
 
+import time
 from typing import Any
 
 import pytest
@@ -175,6 +176,12 @@ class TestTexts:
 
         assert unpack_septets(shifted, 1)[:5] == unpack_septets(packed) == b"hello"
 
+    def test_the_longest_packed_text_holds_up_no_other_connection(self) -> None:
+        began = time.process_time()
+
+        assert len(unpack_septets(b"\xaa" * 0xFFFF)) == 0xFFFF * 8 // 7
+        assert time.process_time() - began < 1
+
 
 class TestDelivered:
     def test_a_text_has_its_sender_as_an_international_number(self) -> None:
@@ -205,6 +212,17 @@ class TestDelivered:
     )
     def test_an_impossible_place_is_a_text_of_its_own(self, header: bytes) -> None:
         assert read(deliver(header + b"Hi", esm_class=0x40), {}) == Received("+250788123456", "Hi")
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {SAR_REFERENCE: b"\x01" * 9, SAR_TOTAL: b"\x02", SAR_NUMBER: b"\x01"},
+            {SAR_REFERENCE: b"\x01\x02", SAR_TOTAL: b"\x01\0", SAR_NUMBER: b"\x01"},
+            {SAR_REFERENCE: b"\x01\x02"},
+        ],
+    )
+    def test_so_is_one_with_numbers_that_no_message_has(self, options: dict[int, bytes]) -> None:
+        assert read(deliver(b"Hi", options=options), {}) == Received("+250788123456", "Hi")
 
     def test_a_header_longer_than_the_message_is_none(self) -> None:
         assert read(deliver(b"@Hi", esm_class=0x40), {}) == Received("+250788123456", "¡Hi")

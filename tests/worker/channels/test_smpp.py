@@ -12,7 +12,7 @@ import pytest
 import trustme
 from sqlalchemy import func, select, update
 
-from channels.smpp import Submit
+from channels.smpp import Address, Deliver, Submit
 from channels.smpp.coding import decode_gsm, header_of
 from persistence.channels.connections import BOUND, ENDED, FAILED, LEASE
 from persistence.channels.health import read_connection
@@ -28,6 +28,7 @@ from testbed.smsc import Reply, Smsc, running_smsc
 from tests.certificates import certified
 from tests.conftest import Clock
 from worker.channels.smpp import begin_smpp, bound, keeper
+from worker.channels.smpp.wire import NotSmpp, read_pdu, write_deliver
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 
@@ -165,6 +166,15 @@ class TestSending:
             smsc.stop_listening()
 
 
+@pytest.mark.parametrize("length", [16, 24, 33])
+def test_a_command_that_ends_before_its_text_is_none(length: int) -> None:
+    whole = write_deliver(Deliver(source=Address("8080", 3, 0), destination=Address("1", 1, 1), content=b"Hi"), 5)
+
+    with pytest.raises(NotSmpp) as refused:
+        read_pdu(length.to_bytes(4, "big") + whole[4:length])
+    assert refused.value.sequence == 5
+
+
 class TestReceiving:
     def test_what_people_write_is_stored_in_its_order(self, runtime: Runtime, workspace: Workspace, smsc: Smsc) -> None:
         add_smpp(runtime.database, workspace, smsc)
@@ -232,6 +242,17 @@ class TestReceiving:
         assert sorted(incoming(runtime.database)) == ["ONE TWO THREE", "one two three"]
         with runtime.database.reading() as tx:
             assert tx.execute(select(func.count()).select_from(message_piece)).scalar_one() == 0
+
+    def test_characters_that_no_database_keeps_are_left_out_of_parts(
+        self, runtime: Runtime, workspace: Workspace, smsc: Smsc
+    ) -> None:
+        add_smpp(runtime.database, workspace, smsc)
+        begin_smpp(runtime)()
+
+        for number in (1, 2):
+            smsc.write_text(header_of(7, 2, number) + b"a\0b", esm_class=0x40, data_coding=3)
+
+        wait_until(lambda: incoming(runtime.database) == ["abab"], "the message")
 
     def test_when_parts_do_not_come_what_is_there_is_the_message(
         self, runtime: Runtime, workspace: Workspace, smsc: Smsc, clock: Clock, monkeypatch: pytest.MonkeyPatch

@@ -323,7 +323,7 @@ def describe(
         },
         body=(part.content or next(iter(part.options.values()), b"")).hex()[:BODY_LENGTH],
         status=status,
-        answer=message_id if status is not None else None,
+        answer=message_id[:BODY_LENGTH] if status is not None else None,
         error=error,
         duration_ms=round(seconds * 1000),
     )

@@ -2,6 +2,7 @@
 window, and answers a message before we have stored it.
 """
 
+import logging
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,9 @@ OK, UNKNOWN_COMMAND, TEMPORARY, PERMANENT, QUEUE_FULL = 0x00, 0x03, 0x64, 0x65, 
 MOST_SEQUENCE = 0x7FFFFFFF
 NAMES = {code: name for name, code in consts.OPTIONAL_PARAMS.items()}
 VERSION = 0x34
+
+# It would write a line for each parameter that it does not know, of which a command has room for thousands.
+logging.getLogger(command.__name__).setLevel(logging.ERROR)
 
 Pdu = Any
 """A command of smpplib: `command`, `status`, `sequence`, and its fields."""
@@ -54,6 +58,8 @@ def read_pdu(content: bytes) -> Pdu:
         if number == 0x05:
             pdu = _Delivered("deliver_sm", sequence=sequence or 1)
             pdu.parse(content)
+            if pdu.data_coding is None:  # the library takes one that ends before its text
+                raise NotSmpp("a message of an SMS centre ends before its text", sequence)
             return pdu
         return smpp.parse_pdu(content, sequence=sequence or 1, allow_unknown_opt_params=True)
     except exceptions.UnknownCommandError as error:
