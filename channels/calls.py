@@ -72,9 +72,9 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """An outgoing message: `to` is the path of the contact's URN, `address` that of the channel. `answers` is the
-    provider's id of the message that it answers. `callback_url` is the channel's public URL, with a slash at its end,
-    for providers that are told with each message where its statuses go; empty if the operator has set none."""
+    """An outgoing message: `to` is the path of the contact's URN, `address` that of the channel. `callback_url` is the
+    channel's public URL, with a slash at its end, for providers that are told with each message where its statuses go;
+    empty if the operator has set none."""
 
     uuid: str
     to: str
@@ -87,7 +87,6 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     quick_replies: tuple[QuickReply, ...] = ()
     template: Template | None = None
-    answers: str = ""
     callback_url: str = ""
 
     def part_id(self, number: int) -> str:

@@ -59,9 +59,6 @@ def requests(message: Message, settings: Settings) -> list[Request]:
     parts += [("sendLocation", place) for place in map(_place, geo) if place]
     if not parts:
         return []
-    if message.answers:
-        answered = int(message.answers.rpartition(":")[2])
-        parts[0][1]["reply_parameters"] = {"message_id": answered, "allow_sending_without_reply": True}
     parts[-1][1]["reply_markup"] = _keyboard(message.quick_replies)
     return [Request.json("POST", _url(settings, method), {"chat_id": message.to} | body) for method, body in parts]
 

@@ -58,8 +58,6 @@ def requests(message: Message, settings: Settings) -> list[Request]:
     # People without a number are named by their id for this business, in another field.
     to = {"to" if message.to.isdecimal() else "recipient": message.to}
     common = {"messaging_product": "whatsapp", "recipient_type": "individual"} | to
-    if message.answers:
-        parts[0]["context"] = {"message_id": message.answers}
     url = f"{_of_number(settings)}/messages"
     return [Request.json("POST", url, common | part, _signed_in(settings)) for part in parts]
 
