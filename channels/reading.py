@@ -154,5 +154,5 @@ def follow(url: str, responses: Sequence[Response]) -> str | None:
             url = urljoin(url, response.headers.get("location", ""))
         urlsplit(url)
     except ValueError as error:
-        raise Unread(f"The file is at {url[:80]!r}, which leads to no URL.") from error
+        raise Unread("The address of the file leads to what is no URL.") from error
     return url

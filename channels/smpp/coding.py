@@ -92,7 +92,7 @@ def unpack_septets(content: bytes, fill_bits: int = 0) -> bytes:
         while held >= SEPTET_BITS:
             septets.append(bits & 0x7F)
             bits, held = bits >> SEPTET_BITS, held - SEPTET_BITS
-    is_padded = (len(content) * 8 - fill_bits) % 7 == 0 and septets[-1:] in (b"\x00", b"\r")
+    is_padded = (len(content) * 8 - fill_bits) % 7 == 0 and septets[-1:] in (bytearray(b"\0"), bytearray(b"\r"))
     return bytes(septets[:-1] if is_padded else septets)
 
 

@@ -99,6 +99,7 @@ _PAIR = re.compile(
     rf"""(["']?(?<![\w.-]){_NAMES}["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"?|'[^']*'?|(?:bearer |basic )?[^\s,;&"'<>}}]+)""",
     re.I,
 )
+_ELEMENT = re.compile(rf"(<(?:[\w-]+:)?{_NAMES}(?:\s[^<>]*)?>)[^<]+", re.I)
 _BEARER = re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.I)
 _QUERY_VALUE = re.compile(r"=[^&;]*")
 
@@ -241,10 +242,11 @@ def is_secret_name(name: str) -> bool:
 
 
 def hide_in_text(text: str) -> str:
-    """A response without what looks like the value of a secret: `"token": "x"`, `password=x`, `Bearer x`."""
+    """A response without what looks like the value of a secret: `"token": "x"`, `password=x`, `<password>x</password>`,
+    `Bearer x`."""
     if not text:
         return text
-    return _BEARER.sub(rf"\1 {HIDDEN}", _PAIR.sub(rf"\1{HIDDEN}", text))
+    return _BEARER.sub(rf"\1 {HIDDEN}", _PAIR.sub(rf"\1{HIDDEN}", _ELEMENT.sub(rf"\1{HIDDEN}", text)))
 
 
 def hide_in_url(url: str) -> str:

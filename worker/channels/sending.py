@@ -2,6 +2,7 @@
 response without secrets.
 """
 
+import json
 import logging
 import re
 import threading
@@ -11,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
+from xml.sax.saxutils import escape
 
 from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent, Template
 from channels.declaration import read_headers
@@ -51,8 +53,11 @@ SLOTS = 4 * MOST_SLOTS
 
 PER_SECOND, BURST = 10.0, 100.0
 """How many calls of one outcome are kept of a gateway; of more there is a sample."""
-BODY_LENGTH, ANSWER_BYTES, URL_LENGTH = 2000, 1000, 2048
+BODY_LENGTH, ANSWER_LENGTH, URL_LENGTH = 2000, 1000, 2048
+READ_BYTES = 16 * 1024
+"""More than what is kept of an answer: a secret is only known as a whole."""
 SHORTEST_SECRET = 4
+XML_QUOTES = {'"': "&quot;", "'": "&apos;"}
 REASON_LENGTH = 500
 SECRET_SEGMENT = re.compile(r"(?<=/)(?=[^/?#]*[0-9])(?=[^/?#]*[A-Za-z])[A-Za-z0-9_.~-]{20,}(?=[/?#]|\Z)")
 """A part of a path that is a token rather than a word. UUIDs of messages, which are in no template, look like this."""
@@ -119,13 +124,14 @@ def describe_request(
 ) -> dict[str, Any]:
     """The parts of a GatewayCall that tell a request and what was said to it, the status and the body."""
     hide = _hider(channel_type, config, secret)
+    told = "" if said is None else hide_in_text(hide(_read(said[1][:READ_BYTES])))
     return {
         "method": request.method,
         "url": SECRET_SEGMENT.sub(HIDDEN, _hide_in_query(hide(request.url)))[:URL_LENGTH],
         "headers": {name: HIDDEN if is_secret_name(name) else hide(each) for name, each in request.headers.items()},
         "body": None if request.body is None else hide_in_text(hide(_read(request.body)))[:BODY_LENGTH],
         "status": None if said is None else said[0],
-        "answer": None if said is None else hide_in_text(hide(_read(said[1][:ANSWER_BYTES]))),
+        "answer": None if said is None else told[:ANSWER_LENGTH],
         "error": None if error is None else hide(error),
     }
 
@@ -172,11 +178,24 @@ def _hide_value(pair: str) -> str:
 
 def _hider(channel_type: str, config: Config, secret: str | None) -> Callable[[str], str]:
     secrets = [*_list_secrets(channel_type, config), *([secret] if secret else [])]
-    forms = {form for each in secrets for form in (each, quote(each, safe=""), quote_plus(each))}
+    forms = {form for each in secrets for form in _write_variously(each)}
     if not forms:
         return lambda text: text
     pattern = re.compile("|".join(re.escape(each) for each in sorted(forms, key=len, reverse=True)))
     return lambda text: pattern.sub(HIDDEN, text)
+
+
+def _write_variously(secret: str) -> Iterator[str]:
+    """A secret as it is written in URLs, forms, JSON and XML."""
+    yield from (secret, quote(secret, safe=""), quote_plus(secret), escape(secret), escape(secret, XML_QUOTES))
+    for is_ascii in (True, False):
+        written = json.dumps(secret, ensure_ascii=is_ascii)[1:-1]
+        yield from (written, written.replace("/", "\\/"))
+
+
+def hide_secrets(channel_type: str, config: Config, text: str) -> str:
+    """What a provider said, without the secrets of the settings."""
+    return hide_in_text(_hider(channel_type, config, None)(text))
 
 
 def _list_secrets(channel_type: str, config: Mapping[str, Any]) -> Iterator[str]:

@@ -14,6 +14,7 @@ from persistence.templates import (
     note_failed_reading,
     store_reading,
 )
+from worker.channels.sending import hide_secrets
 from worker.http.responses import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
@@ -46,8 +47,9 @@ def begin_templates(runtime: Runtime) -> Callable[[], bool]:
         try:
             found = read_all(http, reading)
         except NotRead as error:
-            logger.warning("the templates of channel %s could not be read: %s", reading.channel_id, error)
-            runtime.database.write(partial(note_failed_reading, reading=reading, reason=str(error)[:REASON_LENGTH]))
+            reason = hide_secrets(reading.channel_type, reading.config or {}, str(error))[:REASON_LENGTH]
+            logger.warning("the templates of channel %s could not be read: %s", reading.channel_id, reason)
+            runtime.database.write(partial(note_failed_reading, reading=reading, reason=reason))
         else:
             runtime.database.write(partial(store_reading, reading=reading, found=found))
         return True

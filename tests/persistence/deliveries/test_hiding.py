@@ -17,7 +17,7 @@ from persistence.deliveries.records import hide_in_text, hide_in_url
         ("Authorization: Bearer abcdefghijk", "Authorization: ***"),
         ("use Basic dXNlcjpwYXNz now", "use Basic *** now"),
         ("Set-Cookie: id=1; path=/", "Set-Cookie: ***; path=/"),
-        ("<token>x</token> is no pair", "<token>x</token> is no pair"),
+        ("<a:Token b='1'>x</a:Token> <to>1</to>", "<a:Token b='1'>***</a:Token> <to>1</to>"),
         ("nothing to hide: 12", "nothing to hide: 12"),
         ("", ""),
     ],
@@ -46,7 +46,7 @@ def test_an_answer_that_was_made_to_be_slow_is_quick() -> None:
         assert len(hide_in_text(hostile[:500])) <= 500
 
 
-@pytest.mark.parametrize("piece", ["x", "x-", "a.token-", "'", "token= ", "bearer "])
+@pytest.mark.parametrize("piece", ["x", "x-", "a.token-", "'", "token= ", "bearer ", "<token ", "<token>"])
 def test_what_is_kept_of_a_long_message_costs_no_seconds(piece: str) -> None:
     began = time.process_time()
     hide_in_text((piece * 10_000)[:10_000])

@@ -490,6 +490,38 @@ def test_no_secret_of_the_settings_is_kept(config: dict[str, Any]) -> None:
     assert [each for each in (SECRET, "s3cr3t", TOKEN) if each in told] == []
 
 
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("json", '{"to": {{to}}, "key": {{password}}}'),
+        ("xml", "<sms key='{{password}}'><to>{{to}}</to></sms>"),
+        ("urlencoded", "to={{to}}&key={{password}}"),
+    ],
+)
+@pytest.mark.parametrize(
+    "echo", ['{"key": "q\\"&<\'\\/\u00e9s3cr3t"}', '{"key": "q\\"&<\'/\\u00e9s3cr3t"}', "q\"&<'/\u00e9s3cr3t"]
+)
+def test_a_secret_is_hidden_however_it_is_written(content_type: str, body: str, echo: str) -> None:
+    url, password = "https://sms.example.org/", "q\"&<'/\u00e9s3cr3t"
+    call = kept(echo.encode(), send_url=url, content_type=content_type, body=body, password=password)
+
+    assert "***" in (call.body or "")
+    assert [each for each in (call.body, call.answer) if "s3cr3t" in (each or "")] == []
+
+
+def test_a_secret_of_a_template_is_hidden_in_xml_too() -> None:
+    body = "<sms><Password type='plain'>s3cr3t</Password><to>{{to}}</to></sms>"
+    call = kept(send_url="https://sms.example.org/", content_type="xml", body=body)
+
+    assert call.body == "<sms><Password type='plain'>***</Password><to>+250788000111</to></sms>"
+
+
+def test_a_secret_at_the_end_of_what_is_kept_is_hidden_as_a_whole() -> None:
+    call = kept(b"x" * 995 + b"s3cr3t-word", send_url="https://sms.example.org/", send_authorization="s3cr3t-word")
+
+    assert call.answer == "x" * 995 + "***"
+
+
 def test_words_of_four_characters_are_secrets_and_shorter_ones_are_told() -> None:
     call = kept(b"Key wxyz abc", send_url="https://sms.example.org/", send_authorization="Key wxyz abc")
 
@@ -502,9 +534,9 @@ def test_headers_and_parameters_are_secrets_from_four_characters_on_too() -> Non
     headers = {"X-Api-Key": "abcd", "X-Token": "xyz", "X-Account": "mine"}
     call = kept(b"abcd xyz mine pqrs uvw", send_url="https://sms.example.org/?a=pqrs&b=uvw", headers=headers)
 
-    assert call.answer == "*** xyz mine *** uvw"
+    assert call.answer == "*** xyz *** *** uvw"
     assert call.url == "https://sms.example.org/?a=***&b=uvw"
-    assert {name: call.headers[name] for name in headers} == dict.fromkeys(headers, "***") | {"X-Account": "mine"}
+    assert {name: call.headers[name] for name in headers} == dict.fromkeys(headers, "***")
 
 
 def test_of_two_secrets_the_longer_one_is_hidden_as_a_whole() -> None:

@@ -122,6 +122,7 @@ def test_they_are_read_page_by_page(api: Api, whatsapp: Channel, provider: Recei
     [
         (json_reply({"error": {"code": 190, "message": "Session has expired"}}, 401), "Session has expired"),
         (Reply(200, b"<html>"), "The response lists no templates"),
+        (Reply(500, b"<p>access_token=EAAG</p>"), "<p>access_token=***</p>"),
     ],
 )
 def test_what_cannot_be_read_takes_nothing_away_and_is_tried_again_later(
