@@ -17,6 +17,7 @@ from persistence.globals import change_global
 from persistence.groups.groups import renew_groups
 from persistence.groups.smart_groups import check_group_query
 from persistence.labels import create_label
+from persistence.messages.templated import VARIABLE
 from persistence.move.moves import (
     CHANNEL,
     CLASSIFIER,
@@ -47,7 +48,7 @@ from persistence.tables.contacts import READY, field, group, topic
 from persistence.tables.deliveries import resthook, resthook_subscriber
 from persistence.tables.messages import TEMPLATE_NAME_LENGTH, label, optin, template, template_translation
 from persistence.tables.service import classifier, global_value
-from persistence.templates import LOCALE, STATUSES, VARIABLE
+from persistence.templates import LOCALE, STATUSES
 from persistence.topics import create_topic
 from persistence.users import find_member
 from persistence.workspaces.records import hold_workspace

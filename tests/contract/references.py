@@ -175,6 +175,7 @@ FIELDS: Mapping[str, Forms] = {
     "messages": (by_id("message"), by_uuid("message")),
     "other": CONTACT,
     "name": NAME,
+    "preset": NOTHING,
     "relative_to": FIELD_KEY,
     "relayers.name": NOTHING,
     "channel_settings.name": NOTHING,

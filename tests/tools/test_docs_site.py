@@ -34,7 +34,7 @@ def list_nav(entries: list[Any]) -> list[str]:
 def test_every_page_has_one_place_in_the_navigation() -> None:
     nav = list_nav(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"])
 
-    assert sorted(nav) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    assert sorted(nav) == sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
 
 
 def test_the_pages_of_docs_become_a_site_with_a_search_and_without_the_network(tmp_path: Path) -> None:
