@@ -128,6 +128,11 @@ class Response:
         return 200 <= self.status < 300
 
     @property
+    def is_page(self) -> bool:
+        """Whether it is a page for people, as from a proxy or a wrong URL: no provider accepts a message with one."""
+        return self.body.lstrip().startswith(b"<")
+
+    @property
     def text(self) -> str:
         return self.body.decode(errors="replace")
 

@@ -128,7 +128,7 @@ def _reply(reply: QuickReply) -> dict[str, str]:
 def accepted(response: Response, settings: Settings) -> Outcome:
     """Success names the message. Errors have a code, which decides."""
     said = mapping(response.json())
-    if response.is_ok and not said.get("error"):
+    if response.is_ok and not said.get("error") and not response.is_page:
         return Sent(word(said.get("message_id")))
     error = mapping(said.get("error"))
     code, detail = (each if isinstance(each, int) else None for each in (error.get("code"), error.get("error_subcode")))
@@ -142,7 +142,8 @@ def accepted(response: Response, settings: Settings) -> Outcome:
         return Later(f"The access token does not work: {reason}", response.retry_after, is_for_all=True)
     if code in LIMITS or response.status == 429:
         return Later(reason, response.retry_after, is_for_all=True)
-    if code in REPEATS or error.get("is_transient") is True or response.status >= 500:
+    is_passing = response.is_page or response.status >= 500
+    if code in REPEATS or error.get("is_transient") is True or is_passing:
         return Later(reason, response.retry_after)
     return Refused(WORDS.get(detail or 0, reason))
 

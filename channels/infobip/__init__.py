@@ -84,7 +84,7 @@ def _authorization(settings: Settings) -> dict[str, str]:
 def accepted(response: Response, settings: Settings) -> Outcome:
     """A success can have refused the message: its status decides."""
     said = mapping(response.json())
-    if not response.is_ok:
+    if not response.is_ok or response.is_page:
         return _problem(response, said)
     message = next(iter(mappings(said.get("messages"))), {})
     status, id_ = mapping(message.get("status")), word(message.get("messageId"))
@@ -108,7 +108,8 @@ def _problem(response: Response, said: Mapping[str, Any]) -> Outcome:
     reason = f"Infobip answered {response.status}: {text}"
     if response.status in (401, 403, 429):
         return Later(reason, response.retry_after, is_for_all=True)
-    return Later(reason, response.retry_after) if response.status >= 500 else Refused(reason)
+    is_passing = response.is_ok or response.status >= 500
+    return Later(reason, response.retry_after) if is_passing else Refused(reason)
 
 
 def _reason(status: Mapping[str, Any], error: Mapping[str, Any]) -> str:

@@ -109,7 +109,7 @@ def _authorization(settings: Settings) -> dict[str, str]:
 def accepted(response: Response, settings: Settings) -> Outcome:
     """By Twilio's own code of an error before the status."""
     said = mapping(response.json())
-    if response.is_ok:
+    if response.is_ok and not response.is_page:
         return Sent(word(said.get("sid")))
     code, text = word(said.get("code")), word(said.get("message")) or response.text[:200]
     reason = f"{text} (Twilio's error {code})" if code else f"Twilio answered {response.status}: {text}"
@@ -119,7 +119,8 @@ def accepted(response: Response, settings: Settings) -> Outcome:
         return Later(TRY_LATER.get(code, reason), response.retry_after, is_for_all=True)
     if code in WRONG_SETTINGS or response.status == 401:
         return Later(reason, is_for_all=True)
-    return Later(reason, response.retry_after) if response.status >= 500 else Refused(reason)
+    is_passing = response.is_ok or response.status >= 500
+    return Later(reason, response.retry_after) if is_passing else Refused(reason)
 
 
 def events(callback: Callback, settings: Settings) -> Heard:
