@@ -82,6 +82,7 @@ SECRET_KINDS = ("secret", "headers")
 MAY_HOLD_SECRETS = (*SECRET_KINDS, "text", "url")
 """Kinds of settings that responses to writing requests do not tell, because those are stored for repeats."""
 VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 NO_NUL = "The character NUL (U+0000) cannot be stored."
 NOT_IN_HEADER = (
     "This is sent in a header, which takes one line of Latin characters (up to U+00FF), without control characters."
@@ -304,6 +305,8 @@ def change_preset(
     for name, each in known.items():
         if each.is_required and name not in values:
             raise _refusal(name, f"This field is required: {each.help}.", PRESET_FIELD)
+        if CONTROL.search(values.get(name, "").strip()):
+            raise _refusal(name, "A field is one line of text, without control characters.", PRESET_FIELD)
     only = None if had is None else frozenset(changed)
     begun = None if had is None else former
     try:

@@ -18,6 +18,7 @@ from channels.calls import Media
 from persistence.database import Transaction
 from persistence.leases import Leases, is_free
 from persistence.media.store import add_media
+from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
 from persistence.sql.due_work import list_due_workspaces
@@ -29,6 +30,8 @@ MOST_FILES = 20
 """Of a message."""
 REFERENCE_LENGTH, TYPE_LENGTH = 4096, 100
 TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
+PLACE = "geo"
+LINK = re.compile(r"https?://[^/\s]", re.IGNORECASE)
 ENDING = re.compile(r"\.[a-z0-9]{1,8}")
 UNKNOWN_TYPE = "application/octet-stream"
 PAUSES = tuple(timedelta(minutes=each) for each in (3, 7, 10, 15, 20))
@@ -80,21 +83,38 @@ NAMES = tuple(each.name for each in fields(LeasedFile) if each.name in _rows)
 
 def plan_files(tx: Transaction, workspace_id: int, root: str, found: Sequence[Media]) -> list[Expected]:
     """The attachments of a message for what its channel reported; `root` is the URL of the service. A file whose
-    reference is longer than any is left out. One statement, none without files."""
+    reference is longer than any or cannot be stored is left out, and so is what is neither a place nor a URL that a
+    browser may open. One statement, none without files."""
     if not found:
         return []
     workspace_uuid = tx.execute(select(workspace.c.uuid).where(workspace.c.id == workspace_id)).scalar_one()
     planned = []
     for each in found[:MOST_FILES]:
         kind = each.content_type.lower()
-        if each.url and len(each.url) <= REFERENCE_LENGTH:
-            planned.append(Expected("", each.content_type[:TYPE_LENGTH] or UNKNOWN_TYPE, each.url, ""))
-        elif 0 < len(each.reference) <= REFERENCE_LENGTH:
+        if each.url and (_is_place(each.url) if kind == PLACE else _is_link(each.url)):
+            planned.append(Expected("", kind[:TYPE_LENGTH] or UNKNOWN_TYPE, each.url, ""))
+        elif not each.url and each.reference and _is_kept(each.reference):
             kind = kind if TYPE.fullmatch(kind) and len(kind) <= TYPE_LENGTH else UNKNOWN_TYPE
             uuid = new_uuid()
             url = f"{root}/media/{workspace_uuid}/{uuid}{_ending_of(kind)}"
             planned.append(Expected(uuid, kind, url, each.reference))
     return planned
+
+
+def _is_kept(text: str) -> bool:
+    return len(text) <= REFERENCE_LENGTH and text == clean_text(text)
+
+
+def _is_link(url: str) -> bool:
+    return _is_kept(url) and LINK.match(url) is not None
+
+
+def _is_place(url: str) -> bool:
+    latitude, _, longitude = url.partition(",")
+    try:
+        return abs(float(latitude)) <= 90 and abs(float(longitude)) <= 180  # degrees
+    except ValueError:
+        return False
 
 
 def _ending_of(kind: str) -> str:

@@ -181,6 +181,7 @@ class TestPresets:
                 {"preset": "httpsms", "fields": {"api_key": "1", "signing_key": "2", "colour": "red"}},
                 ("fields", "colour"),
             ),
+            ({"preset": "textbee", "fields": {"device_id": "1", "api_key": "1\r\nX-Other: 2"}}, ("fields", "api_key")),
             ({"preset": "kannel", "fields": {"url": "ftp://x", "username": "1", "password": "2"}}, ("fields", "url")),
             ({"type": "external", "settings": {"send_url": URL}, "fields": {"api_key": "1"}}, ("fields", "api_key")),
         ],

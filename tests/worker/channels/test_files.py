@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, func, select, update
 
-from persistence.media.incoming import MOST_ATTEMPTS, PAUSES, keep_file, lease_file
+from channels.calls import Media
+from persistence.database import Database
+from persistence.media.incoming import MOST_ATTEMPTS, PAUSES, keep_file, lease_file, plan_files
 from persistence.media.store import FolderStore, open_store, place_in_store
 from persistence.messages.actions import delete_messages
 from persistence.tables.channels import channel, gateway_call
 from persistence.tables.messages import incoming_file, media, media_usage
+from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.conftest import Clock
 from tests.providers import (
@@ -116,6 +119,38 @@ def test_a_file_of_whatsapp_is_fetched_with_the_token_of_the_channel(api: Api, p
 def test_a_place_is_an_attachment_that_nobody_fetches(api: Api, telegram: Channel, fetch: Step) -> None:
     assert receive(api, telegram, location={"latitude": -1.944, "longitude": 30.062}) == "-1.944,30.062"
     assert not fetch()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"text": "Here", "location": {"latitude": "javascript:alert(1)//", "longitude": 1}},
+        {"text": "Here", "location": {"latitude": 91, "longitude": 1}},
+        {"caption": "Here", "photo": [{"file_id": "a\0b"}]},
+        {"caption": "Here", "photo": [{"file_id": "a" * 5000}]},
+    ],
+)
+def test_what_nobody_can_open_or_fetch_is_left_out_of_its_message(
+    api: Api, telegram: Channel, sent: dict[str, Any]
+) -> None:
+    body, headers = telegram_update(7, **sent)
+
+    assert api.client.post(telegram.path, content=body, headers=headers).status_code == 200
+    (stored,) = api.results("/api/v2/messages.json")
+    assert (stored["text"], stored["attachments"]) == ("Here", [])
+
+
+@pytest.mark.parametrize(
+    ("url", "kept"),
+    [("https://a.example/1.jpg", 1), ("javascript:alert(1)", 0), ("//a.example", 0), ("http://a\0b", 0)],
+)
+def test_a_public_url_of_a_file_is_one_that_a_browser_opens(
+    database: Database, workspace: Workspace, url: str, kept: int
+) -> None:
+    with database.writing() as tx:
+        planned = plan_files(tx, workspace.id, "https://relayboard.example.org", [Media("image", url)])
+
+    assert [each.url for each in planned] == [url][:kept]
 
 
 def test_a_repeated_message_has_its_file_once(api: Api, telegram: Channel, fetch: Step) -> None:
