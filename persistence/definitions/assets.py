@@ -31,6 +31,7 @@ from persistence.tables.contacts import FIELD_NAME_LENGTH as NAME_LENGTH
 from persistence.tables.contacts import group
 from persistence.tables.flows import flow
 from persistence.tables.service import global_value
+from persistence.triggers.forms import find_flow_to_start, read_keywords
 from persistence.triggers.records import (
     CATCH_ALL,
     INCOMING_CALL,
@@ -44,7 +45,6 @@ from persistence.triggers.records import (
     find_same,
     set_archived,
 )
-from persistence.triggers.schedules import find_flow_to_start, read_keywords
 from persistence.workspaces.records import Workspace
 
 LOADED_OTHERWISE = ("channel", "resthook", "user")

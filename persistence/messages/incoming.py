@@ -297,6 +297,16 @@ def find_newcomers(tx: Transaction, workspace_id: int, messages: Sequence[Unhand
     return set(tx.execute(select(message.c.contact_id).where(mine, ~earlier, ~begun)).scalars())
 
 
+def has_written(tx: Transaction, workspace_id: int, contact_id: int) -> bool:
+    """Whether a conversation with a contact has begun: a next message would come from no newcomer."""
+    has_message = exists().where(message.c.workspace_id == workspace_id, message.c.contact_id == contact_id)
+    events = channel_event.c
+    has_begun = exists().where(
+        events.workspace_id == workspace_id, events.contact_id == contact_id, events.type == BEGUN
+    )
+    return bool(tx.execute(select(has_message | has_begun)).scalar_one())
+
+
 def finish_messages(tx: Transaction, workspace_id: int, flows: Mapping[int, int | None]) -> None:
     """Marks messages as handled; `flows` says for each id which flow handled it, None for the inbox."""
     by_flow: dict[int | None, list[int]] = {}

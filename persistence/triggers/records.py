@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, insert, select, update
+from sqlalchemy import BindParameter, ColumnElement, Executable, bindparam, delete, insert, select, update
 
 from persistence.channels.channels import SEEN_ID, SEEN_REF, SEEN_UUID, join_channels
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, RecordMissing
-from persistence.lists import ListSpec
+from persistence.lists import ListQuery, ListSpec, belongs_to, equals
 from persistence.pages import Order
 from persistence.records import Record, Related, optional
-from persistence.sql.names import find_id
+from persistence.sql.names import check_room, find_id, is_called, require_id
 from persistence.statements import statement
 from persistence.tables.campaigns import FIRST_WORD, ONLY_WORD, trigger, trigger_contact, trigger_group
 from persistence.tables.contacts import CONTACT_REF, GROUP_REF, contact, group
@@ -67,7 +67,30 @@ TRIGGER_RECORD = Record(
         "created_on": trigger.c.created_on,
     }
 )
-TRIGGERS = ListSpec(trigger, TRIGGER_RECORD, Order(trigger.c.created_on, trigger.c.id), source=SOURCE)
+
+
+def _has_group(query: ListQuery, reference: str) -> ColumnElement[bool]:
+    """Triggers for the contacts of a group, or not for them."""
+    links = trigger_group.c
+    named = select(group.c.id).where(group.c.workspace_id == query.workspace.id, is_called(group, reference))
+    return trigger.c.id.in_(select(links.trigger_id).where(links.group_id.in_(named)))
+
+
+TRIGGERS = ListSpec(
+    trigger,
+    TRIGGER_RECORD,
+    Order(trigger.c.created_on, trigger.c.id),
+    source=SOURCE,
+    filters={
+        "uuid": equals(trigger.c.uuid),
+        "type": equals(trigger.c.type),
+        "flow": belongs_to(trigger.c.flow_id, flow),
+        "group": _has_group,
+        "archived": equals(trigger.c.is_archived),
+    },
+)
+TRIGGERS_PER_WORKSPACE = 1000
+"""Active ones: all of them are compared with each message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +157,13 @@ class KnownTrigger:
 
 
 def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger, *, is_archived: bool = False) -> int:
-    """Create a trigger; returns its id. Raises InvalidInput if an active one has the same conditions."""
+    """Create a trigger; returns its id. Raises InvalidInput if an active one has the same conditions, LimitReached at
+    the workspace's limit.
+    """
     hold_workspace(tx, workspace_id)
-    rivals = [] if is_archived else find_rivals(tx, workspace_id, new)
-    if rivals:
-        field = "keyword" if new.type == KEYWORD else "type"
-        raise InvalidInput.on(field, "Another trigger with the same channel and groups does this already.")
+    if not is_archived:
+        refuse_rivals(tx, workspace_id, new)
+        check_room_for_trigger(tx, workspace_id)
     trigger_id = tx.insert(
         trigger,
         workspace_id=workspace_id,
@@ -156,6 +180,12 @@ def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger, *, is_ar
         created_on=tx.now,
         modified_on=tx.now,
     )
+    link_trigger(tx, workspace_id, trigger_id, new)
+    return trigger_id
+
+
+def link_trigger(tx: Transaction, workspace_id: int, trigger_id: int, new: NewTrigger) -> None:
+    """Stores the groups and contacts of a trigger that has none yet."""
     groups = [
         {"workspace_id": workspace_id, "trigger_id": trigger_id, "group_id": group_id, "is_excluded": is_excluded}
         for is_excluded, ids in ((False, new.group_ids), (True, new.excluded_group_ids))
@@ -169,7 +199,18 @@ def create_trigger(tx: Transaction, workspace_id: int, new: NewTrigger, *, is_ar
     ]
     if contacts:
         tx.execute(insert(trigger_contact), contacts)
-    return trigger_id
+
+
+def refuse_rivals(tx: Transaction, workspace_id: int, new: NewTrigger, *, besides_id: int | None = None) -> None:
+    """Raises InvalidInput if another active trigger has these conditions."""
+    if [each for each in find_rivals(tx, workspace_id, new) if each != besides_id]:
+        field = "keywords" if new.type == KEYWORD else "type"
+        raise InvalidInput.on(field, "Another trigger with the same channel and groups does this already.", "taken")
+
+
+def check_room_for_trigger(tx: Transaction, workspace_id: int) -> None:
+    """Raises LimitReached if no other trigger may become active."""
+    check_room(tx, workspace_id, trigger, ~trigger.c.is_archived, limit=TRIGGERS_PER_WORKSPACE)
 
 
 def find_rivals(tx: Transaction, workspace_id: int, new: NewTrigger) -> list[int]:
@@ -209,6 +250,13 @@ def archive_trigger(tx: Transaction, workspace_id: int, uuid: str) -> int:
         raise RecordMissing(f"There is no trigger {uuid[:64]}.")
     set_archived(tx, workspace_id, [trigger_id], is_archived=True)
     return trigger_id
+
+
+def delete_trigger(tx: Transaction, workspace_id: int, uuid: str) -> None:
+    """Deletes a trigger. Raises RecordMissing."""
+    hold_workspace(tx, workspace_id)
+    trigger_id = require_id(tx, workspace_id, trigger, uuid)
+    tx.execute(delete(trigger).where(trigger.c.workspace_id == workspace_id, trigger.c.id == trigger_id))
 
 
 def archive_triggers_of_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:

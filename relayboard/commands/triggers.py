@@ -1,30 +1,27 @@
 """`relayboard trigger create|list|archive`."""
 
+from persistence.errors import InvalidInput
 from persistence.lists import ListQuery, read_list, read_record
 from persistence.triggers.records import TRIGGERS
 from relayboard.commands.output import print_record, print_records, reading_in, writing_in
 from relayboard.usage.parts import Options
 
+OPTIONS = {"keywords": "keyword", "groups": "group", "exclude_groups": "exclude_group", "contacts": "contact"} | {
+    "scheduled_on": "at"
+}
+"""By field of the API."""
+
 
 def run_create(options: Options) -> None:
-    from persistence.triggers.records import create_trigger  # see above
-    from persistence.triggers.schedules import TriggerForm, read_trigger_form  # only it needs schedules
+    from persistence.triggers.forms import write_trigger  # lists need none of it
 
-    form = TriggerForm(
-        type=options.type,
-        flow=options.flow,
-        keywords=options.keyword,
-        match=options.match,
-        channel=options.channel,
-        groups=options.group,
-        excluded_groups=options.exclude_group,
-        contacts=options.contact,
-        at=options.at,
-        repeat=options.repeat,
-        days=options.days,
-    )
+    names = ("type", "flow", "keywords", "match", "channel", "groups", "exclude_groups", "contacts", "scheduled_on")
+    given = {name: getattr(options, OPTIONS.get(name, name)) for name in (*names, "repeat", "days")}
     with writing_in(options) as (tx, workspace):
-        trigger_id = create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
+        try:
+            trigger_id = write_trigger(tx, workspace, None, given)
+        except InvalidInput as error:
+            raise InvalidInput({OPTIONS.get(name, name): said for name, said in error.errors.items()}) from error
         record = read_record(tx, TRIGGERS, workspace, trigger_id)
     print_record(record)
 

@@ -102,7 +102,9 @@ PARAMETERS: Mapping[str, Forms] = {
     "campaign": (by_uuid("campaign"),),
     "campaign_uuid": (by_uuid("campaign"),),
     "channel": CHANNEL,
-    **dict.fromkeys(("channel_calls.channel", "channel_alarms.channel"), (by_uuid("channel"),)),
+    **dict.fromkeys(
+        ("channel_calls.channel", "channel_alarms.channel", "trigger_matches.channel"), (by_uuid("channel"),)
+    ),
     "channel_calls.outcome": NOTHING,
     "channel_checks.channel": (by_uuid("channel"),),
     "contact": (by_uuid("contact"),),
@@ -124,6 +126,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "run": (by_id("flow_run"),),
     "tokens.token": (by_text("api_token", "public"),),
     "topic": (by_uuid("topic"),),
+    "triggers.flow": (by_uuid("flow"),),
     "urn": (BY_URN,),
     "urns": (BY_URN,),
     "uuid": (by_uuid(OWN),),
@@ -164,7 +167,7 @@ FIELDS: Mapping[str, Forms] = {
     "group": GROUP,
     "group_uuid": (by_uuid("contact_group"),),
     "group_uuids": (by_uuid("contact_group"),),
-    "groups": GROUP,
+    **dict.fromkeys(("groups", "exclude_groups"), GROUP),
     "import": (by_uuid("contact_import"),),
     "invitations.email": NOTHING,
     "invitations.role": NOTHING,
@@ -188,6 +191,8 @@ FIELDS: Mapping[str, Forms] = {
     "template": (by_uuid("template"), by_text("template")),
     "tickets": (by_uuid("ticket"),),
     "topic": (by_uuid("topic"),),
+    "triggers.channel": (by_uuid("channel"),),
+    "triggers.contacts": (by_uuid("contact"),),
     "urn": (BY_URN,),
     "urns": (BY_URN,),
     "user": (by_uuid("app_user"),),
@@ -209,13 +214,13 @@ FIELDS: Mapping[str, Forms] = {
     "workspace_settings.name": NOTHING,
 } | dict.fromkeys(
     words(
-        "action address after agent_access allow_international answer_limit automatic_per_day base_language before "
-        "claim_code columns cost_per_segment country date_style decimal_sign delivery_hour dry_run encoding "
-        "end_former_secret events exclude_active extra folder is_on language languages message messages_per_second "
-        "note number_format offset params phone query quick_replies requests_per_second restart_participants "
-        "retry_delays_seconds rotate_secret scheduled_on scheme second_phone sending_hours settings signature since "
-        "target_url template_variables text timezone transliterate type unit unread url value "
-        "value_type"
+        "action address after agent_access allow_international answer_limit archived automatic_per_day "
+        "base_language before claim_code columns cost_per_segment country date_style days decimal_sign "
+        "delivery_hour dry_run encoding end_former_secret events exclude_active extra folder is_on keywords "
+        "language languages match message messages_per_second note number_format offset params phone query "
+        "quick_replies repeat requests_per_second restart_participants retry_delays_seconds rotate_secret "
+        "scheduled_on scheme second_phone sending_hours settings signature since target_url template_variables "
+        "text timezone transliterate type unit unread url value value_type"
     ),
     NOTHING,
 )

@@ -36,8 +36,9 @@ MAY = {
         "administrator editor viewer": (
             "list_broadcasts list_campaign_events list_campaigns list_channel_alarms list_channel_events "
             "list_channels list_classifiers list_flow_starts list_globals list_labels list_messages list_optins "
-            "list_runs list_templates list_ticketers read_broadcast_progress read_calendar read_channel_health "
-            "read_channel_types read_flow_figures read_flow_revisions read_workspace_figures"
+            "list_runs list_templates list_ticketers list_triggers match_triggers read_broadcast_progress "
+            "read_calendar read_channel_health read_channel_types read_flow_figures read_flow_revisions "
+            "read_workspace_figures"
         ),
         "administrator editor": (
             "act_on_broadcasts act_on_contact_import act_on_deliveries act_on_messages check_channel create_broadcast "
@@ -48,6 +49,7 @@ MAY = {
             "list_deliveries "
             "list_exports list_resthook_events list_resthook_subscribers list_resthooks list_webhook_receivers "
             "merge_contact_doubles merge_contacts preview_broadcast read_delivery read_delivery_ledger "
+            "delete_trigger write_trigger "
             "renumber_contacts send_channel_test send_webhook_test upload_contact_import write_campaign "
             "write_campaign_event write_field write_global write_group write_label write_topic"
         ),

@@ -1,13 +1,11 @@
 """Messages and calls of contacts, and visitors who begin a chat: they resume a waiting flow, match triggers, or go to
 the inbox."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flows.clock import write_moment
 from flows.engine import Contact
-from flows.environment import Environment
-from flows.words import collate, collated_tokens
 from persistence.channels.events import (
     PendingCall,
     find_callers,
@@ -27,10 +25,8 @@ from persistence.messages.incoming import (
     may_need_flows,
 )
 from persistence.sessions.sessions import WaitingSession, load_waiting
-from persistence.tables.campaigns import FIRST_WORD
+from persistence.triggers.matching import Sender, choose_for_message, choose_trigger
 from persistence.triggers.records import (
-    CATCH_ALL,
-    KEYWORD,
     KEYWORD_MATCHES,
     MISSED_CALL,
     NEW_CONVERSATION,
@@ -45,7 +41,6 @@ from worker.runtime import Runtime
 INCOMING = "incoming"
 PLAIN_BATCH = 200
 
-CHANNEL_POINTS, GROUP_POINTS, EXCLUSION_POINTS = 4, 2, 1
 CALLS = "calls"
 
 
@@ -90,36 +85,6 @@ def plan_messages(tx: Transaction, context: BatchContext, contact_ids: Sequence[
         _plan(context, contact_id, each, waiting.get(contact_id), triggers, is_new=contact_id in newcomers)
         for contact_id, each in messages.items()
     ], None
-
-
-def choose_keyword_trigger(
-    triggers: Iterable[Trigger], environment: Environment, contact: Contact, channel_uuid: str | None, text: str
-) -> tuple[Trigger, str] | None:
-    """The most specific trigger whose keyword is the first word of the message, or the only one, and that keyword."""
-    words = [form for _, form in collated_tokens(environment, text)]
-    if not words:
-        return None
-    found = [
-        (trigger, keyword)
-        for trigger in triggers
-        if trigger.type == KEYWORD and _is_for(trigger, contact, channel_uuid)
-        for keyword in trigger.keywords
-        if collate(environment, keyword) == words[0] and (trigger.match == FIRST_WORD or len(words) == 1)
-    ]
-    return max(found, key=lambda pair: _specificity(pair[0])) if found else None
-
-
-def choose_trigger(
-    triggers: Iterable[Trigger], kinds: Sequence[str], contact: Contact, channel_uuid: str | None
-) -> Trigger | None:
-    """The most specific trigger for this contact and channel, of the first of these types that has one."""
-    candidates = [trigger for trigger in triggers if trigger.type in kinds and _is_for(trigger, contact, channel_uuid)]
-    return max(candidates, key=lambda each: (-kinds.index(each.type), _specificity(each)), default=None)
-
-
-def message_kinds(is_new: bool) -> tuple[str, ...]:
-    """The types of triggers that match a message without a keyword, the most specific first."""
-    return (NEW_CONVERSATION, CATCH_ALL) if is_new else (CATCH_ALL,)
 
 
 def begin_calls(runtime: Runtime) -> Callable[[], bool]:
@@ -177,18 +142,15 @@ def _find_trigger(
     *,
     is_new: bool,
 ) -> dict[str, Any] | None:
-    """The engine's trigger for a message; keywords come before a waiting session, other triggers after it."""
-    if session is not None and session.ignores_triggers:
+    """The engine's trigger for a message."""
+    sender = Sender(contact.groups, is_new=is_new, waiting=None if session is None else session.ignores_triggers)
+    found = choose_for_message(triggers, context.environment, sender, received.channel_uuid, received.text)
+    if found is None:
         return None
-    by_word = choose_keyword_trigger(triggers, context.environment, contact, received.channel_uuid, received.text)
-    if by_word is not None:
-        trigger, keyword = by_word
-        match = {"type": KEYWORD_MATCHES[trigger.match], "keyword": keyword}
-        return _engine_trigger(trigger, received) | {"keyword_match": match}
-    if session is not None:
-        return None
-    chosen = choose_trigger(triggers, message_kinds(is_new), contact, received.channel_uuid)
-    return None if chosen is None else _engine_trigger(chosen, received)
+    pulled = _engine_trigger(found.trigger, received)
+    if found.keyword is None:
+        return pulled
+    return pulled | {"keyword_match": {"type": KEYWORD_MATCHES[found.trigger.match], "keyword": found.keyword}}
 
 
 def _engine_trigger(trigger: Trigger, received: UnhandledMessage) -> dict[str, Any]:
@@ -209,28 +171,11 @@ def _describe(received: UnhandledMessage) -> Mapping[str, Any]:
     return {"type": "msg_received", "uuid": received.uuid, "created_on": moment, "msg": content}
 
 
-def _is_for(trigger: Trigger, contact: Contact, channel_uuid: str | None) -> bool:
-    groups = set(contact.groups)
-    return (
-        trigger.channel_uuid in (None, channel_uuid)
-        and (not trigger.group_uuids or bool(groups & set(trigger.group_uuids)))
-        and not groups & set(trigger.excluded_group_uuids)
-    )
-
-
-def _specificity(trigger: Trigger) -> tuple[int, int]:
-    """Points of specificity; among equals the newest trigger wins."""
-    points = CHANNEL_POINTS if trigger.channel_uuid else 0
-    points += GROUP_POINTS if trigger.group_uuids else 0
-    points += EXCLUSION_POINTS if trigger.excluded_group_uuids else 0
-    return points, trigger.id
-
-
 def _plan_call(context: BatchContext, contact_id: int, call: PendingCall | None, triggers: Sequence[Trigger]) -> Task:
     contact = context.contacts.get(contact_id)
     if call is None or contact is None or not contact.is_active:
         return Task(contact_id)
-    chosen = choose_trigger(triggers, (call.trigger_type,), contact, call.channel_uuid)
+    chosen = choose_trigger(triggers, (call.trigger_type,), contact.groups, call.channel_uuid)
     if chosen is None:
         return Task(contact_id)
     moment = write_moment(call.occurred_on)

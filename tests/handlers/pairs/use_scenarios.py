@@ -10,8 +10,8 @@ from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel
 from persistence.templates import Translation, set_translation
 from persistence.tokens import Origin
+from persistence.triggers.forms import TriggerForm, read_trigger_form
 from persistence.triggers.records import MISSED_CALL, SCHEDULE, TRIGGERS, create_trigger
-from persistence.triggers.schedules import TriggerForm, read_trigger_form
 from tests.api import Api
 from tests.campaign_rows import make_flow
 from tests.channel_rows import add_channel
@@ -89,7 +89,7 @@ def _triggers(api: Api, _names: Names) -> Any:
 
 def _schedule(api: Api, names: Names, tx: Any) -> int:
     at = datetime(2999, 1, 1, 8, tzinfo=UTC)
-    form = TriggerForm(SCHEDULE, names["flow"], groups=[names["group"]], contacts=[names["amina"]], at=at)
+    form = TriggerForm(SCHEDULE, names["flow"], groups=[names["group"]], contacts=[names["amina"]], scheduled_on=at)
     return create_trigger(tx, api.workspace.id, read_trigger_form(tx, api.workspace, form))
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from persistence.database import Database
 from persistence.tables.contacts import group as contact_group
+from persistence.triggers.forms import TriggerForm, read_trigger_form
 from persistence.triggers.records import SCHEDULE, create_trigger
-from persistence.triggers.schedules import TriggerForm, read_trigger_form
 from persistence.workspaces.records import Workspace
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow, make_group
@@ -34,7 +34,7 @@ def test_schedules_campaigns_and_broadcasts_stand_in_the_order_of_time(
         api.post(CONTACTS, {"fields": {"due_date": "2026-03-09"}, "groups": [group]}, uuid=uuid)
     at = datetime(2026, 3, 3, 6, tzinfo=UTC)
     other = api.post("/api/v2/groups.json", {"name": "Fathers"}).json()["uuid"]
-    form = TriggerForm(SCHEDULE, flow, groups=[other], at=at, repeat="weekly", days="T")
+    form = TriggerForm(SCHEDULE, flow, groups=[other], scheduled_on=at, repeat="weekly", days="T")
     with database.writing() as tx:
         create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
     body = {"text": "Closed on Friday", "groups": [group], "scheduled_on": "2026-03-05T09:30:00Z"}
@@ -70,7 +70,7 @@ def test_the_calendar_of_another_workspace_is_not_seen(
     flow = make_flow(database, other_workspace, "Survey")
     group_id = make_group(database, other_workspace, "Fathers")
     group = uuid_of(database, contact_group, group_id)
-    form = TriggerForm(SCHEDULE, flow, groups=[group], at=datetime(2999, 1, 1, tzinfo=UTC))
+    form = TriggerForm(SCHEDULE, flow, groups=[group], scheduled_on=datetime(2999, 1, 1, tzinfo=UTC))
     with database.writing() as tx:
         create_trigger(tx, other_workspace.id, read_trigger_form(tx, other_workspace, form))
 

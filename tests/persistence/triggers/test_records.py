@@ -34,7 +34,7 @@ def test_a_trigger_rivals_those_on_its_own_channel_alone(database: Database, wor
 
 
 @pytest.mark.parametrize(
-    ("keywords", "field"), [(("join",), "keyword"), (("start", "join"), "keyword"), (("joined",), None)]
+    ("keywords", "field"), [(("join",), "keywords"), (("start", "join"), "keywords"), (("joined",), None)]
 )
 def test_one_common_keyword_is_enough_to_be_refused(
     database: Database, workspace: Workspace, keywords: tuple[str, ...], field: str | None

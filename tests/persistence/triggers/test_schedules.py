@@ -10,8 +10,9 @@ from persistence.database import Database
 from persistence.errors import InvalidInput
 from persistence.tables.channels import channel
 from persistence.tables.contacts import group
+from persistence.triggers.forms import TriggerForm, read_trigger_form
 from persistence.triggers.records import CATCH_ALL, SCHEDULE
-from persistence.triggers.schedules import DAILY, MONTHLY, NEVER, WEEKLY, TriggerForm, find_next_due, read_trigger_form
+from persistence.triggers.schedules import DAILY, MONTHLY, NEVER, WEEKLY, find_next_due
 from persistence.workspaces.records import Workspace
 from tests.campaign_rows import make_flow, make_group
 from tests.channel_rows import add_channel
@@ -71,7 +72,7 @@ def test_the_weekday_is_that_of_the_workspace():
 
 @pytest.mark.parametrize("is_later", [True, False])
 @pytest.mark.parametrize(
-    ("part", "field"), [("groups", "group"), ("excluded_groups", "exclude_group"), ("channel", "channel")]
+    ("part", "field"), [("groups", "groups"), ("exclude_groups", "exclude_groups"), ("channel", "channel")]
 )
 def test_a_trigger_names_no_record_of_another_workspace(
     database: Database, workspace: Workspace, other_workspace: Workspace, part: str, field: str, is_later: bool
@@ -92,9 +93,11 @@ def test_a_trigger_names_no_record_of_another_workspace(
 @pytest.mark.parametrize("text", ["9999-12-31T23:59:59-05:00", "0001-01-01T00:00:00+05:00"])
 def test_a_schedule_has_a_time_of_the_calendar(database: Database, workspace: Workspace, text: str) -> None:
     flow, group_id = make_flow(database, workspace, "Survey"), make_group(database, workspace)
-    form = TriggerForm(SCHEDULE, flow, groups=[uuid_of(database, group, group_id)], at=datetime.fromisoformat(text))
+    form = TriggerForm(
+        SCHEDULE, flow, groups=[uuid_of(database, group, group_id)], scheduled_on=datetime.fromisoformat(text)
+    )
 
     with database.writing() as tx, pytest.raises(InvalidInput) as refused:
         read_trigger_form(tx, workspace, form)
 
-    assert list(refused.value.errors) == ["at"]
+    assert list(refused.value.errors) == ["scheduled_on"]

@@ -48,8 +48,8 @@ from persistence.tickets.actions import NewTicket, open_ticket
 from persistence.tickets.records import TICKETS
 from persistence.tokens import create_token, public_part
 from persistence.topics import create_topic
+from persistence.triggers.forms import TriggerForm, read_trigger_form
 from persistence.triggers.records import create_trigger
-from persistence.triggers.schedules import TriggerForm, read_trigger_form
 from persistence.users import add_member, find_member
 from persistence.workspace_files.writing import write_workspace
 from persistence.workspaces.records import Workspace
