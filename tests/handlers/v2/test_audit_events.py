@@ -183,6 +183,12 @@ def test_each_kind_of_change_through_the_api_is_told(head: Api, database: Databa
     head.delete("/api/v2/campaign_events.json", uuid=fired["uuid"])
     expected += [("fields", "changed"), ("globals", "changed"), ("campaigns", "created"), ("campaigns", "changed")]
     expected += [("campaign_events", "created"), ("campaign_events", "deleted")]
+    starts = post(
+        "triggers", {"type": "catch_all", "flow": uuid_of(database, flow, add_flow(database, head.workspace))}
+    )
+    post("triggers", {"archived": True}, uuid=starts["uuid"])
+    head.delete("/api/v2/triggers.json", uuid=starts["uuid"])
+    expected += [("triggers", "created"), ("triggers", "changed"), ("triggers", "deleted")]
     post("invitations", {"email": "joel@example.org", "role": "viewer"})
     (open_one,) = head.results("/api/v2/invitations.json")
     head.delete("/api/v2/invitations.json", uuid=open_one["uuid"])
