@@ -30,7 +30,7 @@ def delete_trigger(request: Request, *, uuid: str) -> Answer:
 
 
 def match_triggers(
-    request: Request, *, text: str, contact: str | None = None, urn: str | None = None, channel: str | None = None
+    request: Request, *, text: str = "", contact: str | None = None, urn: str | None = None, channel: str | None = None
 ) -> Answer:
     tx, workspace = request.tx, request.workspace
     contact_id = None
@@ -42,7 +42,7 @@ def match_triggers(
         address = read_lookup(tx, workspace, urn)
         owner = find_owners(tx, workspace.id, [address]).get(address.identity)
         contact_id = None if owner is None else owner.contact_id
-    trial = try_message(tx, workspace, text, contact_id, channel)
+    trial = try_message(tx, workspace, text, contact_id, None if channel is None else channel.lower())
     found = trial.match
     shown = {
         "outcome": trial.outcome,

@@ -83,13 +83,15 @@ def read_trigger_form(
     InvalidInput.
     """
     hold_workspace(tx, workspace.id)
+    contact_ids = _find_all(tx, workspace.id, contact, form.contacts, "contacts")
+    group_ids = _find_groups(tx, workspace.id, form.groups, "groups")
+    excluded_ids = _find_groups(tx, workspace.id, form.exclude_groups, "exclude_groups")
+    channels = [form.channel] if form.channel is not None else []
+    channel_id = next(iter(_find_all(tx, workspace.id, channel, channels, "channel")), None)
     if (form.type == KEYWORD) != bool(form.keywords):
         raise InvalidInput.on("keywords", "Keyword triggers need a keyword, no others may have one.")
     if form.type != SCHEDULE and (form.scheduled_on or form.contacts or form.days or form.repeat != NEVER):
         raise InvalidInput.on("type", "Only schedules have times and contacts.")
-    contact_ids = _find_all(tx, workspace.id, contact, form.contacts, "contacts")
-    group_ids = _find_groups(tx, workspace.id, form.groups, "groups")
-    channels = [form.channel] if form.channel is not None else []
     if form.type == SCHEDULE:
         timing = _read_timing(workspace, form, tx.now) if timing is None else timing
         if not (form.groups or form.contacts):
@@ -99,9 +101,9 @@ def read_trigger_form(
         flow_id=find_flow_to_start(tx, workspace.id, form.flow, form.type),
         keywords=read_keywords(form.keywords),
         match=form.match,
-        channel_id=next(iter(_find_all(tx, workspace.id, channel, channels, "channel")), None),
+        channel_id=channel_id,
         group_ids=group_ids,
-        excluded_group_ids=_find_groups(tx, workspace.id, form.exclude_groups, "exclude_groups"),
+        excluded_group_ids=excluded_ids,
         contact_ids=contact_ids,
         **(timing or {}),
     )

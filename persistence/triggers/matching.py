@@ -13,19 +13,17 @@ from flows.environment import Environment
 from flows.words import collate, collated_tokens
 from persistence.contacts.urns import environment_of
 from persistence.database import Transaction
-from persistence.errors import RecordMissing
 from persistence.messages.incoming import has_written
 from persistence.sessions.sessions import load_waiting
-from persistence.sql.names import find_id
 from persistence.tables.campaigns import FIRST_WORD
-from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, STOPPED, contact, group, group_membership
 from persistence.triggers.records import CATCH_ALL, KEYWORD, NEW_CONVERSATION, Trigger, load_triggers
 from persistence.workspaces.records import Workspace
 
 CHANNEL_POINTS, GROUP_POINTS, EXCLUSION_POINTS = 4, 2, 1
-OTHER_EVENT, NOT_NEW, OTHER_WORD, MORE_WORDS = "other_event", "not_new", "other_word", "more_words"
+OTHER_EVENT, NOT_NEW = "other_event", "not_new"
 OTHER_CHANNEL, NOT_IN_GROUPS, IN_EXCLUDED_GROUP = "other_channel", "not_in_groups", "in_excluded_group"
+OTHER_WORD, MORE_WORDS = "other_word", "more_words"
 FLOW_IGNORES_TRIGGERS, WAITS_IN_FLOW = "flow_ignores_triggers", "waits_in_flow"
 NOT_ACTIVE, OUTRANKED = "not_active", "outranked"
 """Why a trigger is not pulled, in the order in which it is asked."""
@@ -107,14 +105,9 @@ class Trial:
 
 
 def try_message(
-    tx: Transaction, workspace: Workspace, text: str, contact_id: int | None, channel_reference: str | None
+    tx: Transaction, workspace: Workspace, text: str, contact_id: int | None, channel_uuid: str | None
 ) -> Trial:
-    """What a message would do now, from a contact or from a stranger; nothing is stored. Raises RecordMissing for an
-    unknown channel.
-    """
-    if channel_reference and find_id(tx, workspace.id, channel, channel_reference, channel.c.is_active) is None:
-        raise RecordMissing
-    channel_uuid = channel_reference.lower() if channel_reference else None
+    """What a message would do now, from a contact or from a stranger; nothing is stored."""
     triggers, environment = load_triggers(tx, workspace.id), environment_of(workspace)
     sender, contact_uuid, is_active = Sender(is_new=True), None, True
     if contact_id is not None:
@@ -155,15 +148,15 @@ def _explain(trigger: Trigger, environment: Environment, sender: Sender, channel
         return OTHER_EVENT
     if trigger.type not in (KEYWORD, *message_kinds(sender.is_new)):
         return NOT_NEW
+    hindrance = _find_hindrance(trigger, sender.groups, channel_uuid)
+    if hindrance is not None:
+        return hindrance
     if trigger.type == KEYWORD:
         words = [form for _, form in collated_tokens(environment, text)]
         if not _find_keywords(trigger, environment, words):
             return OTHER_WORD
         if trigger.match != FIRST_WORD and len(words) > 1:
             return MORE_WORDS
-    hindrance = _find_hindrance(trigger, sender.groups, channel_uuid)
-    if hindrance is not None:
-        return hindrance
     if sender.waiting:
         return FLOW_IGNORES_TRIGGERS
     return WAITS_IN_FLOW if sender.waiting is not None and trigger.type != KEYWORD else OUTRANKED

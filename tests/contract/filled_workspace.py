@@ -119,6 +119,10 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("template_translation", "status"): "approved",
     ("classifier", "type"): "wit",
     ("ticketer", "type"): "internal",
+    ("trigger", "type"): "keyword",
+    ("trigger", "keywords"): [],
+    ("trigger", "match"): "first",
+    **dict.fromkeys([("trigger", name) for name in ("repeat", "days", "time_of_day", "next_fire_on")]),
 }
 """Values that have to be words of a closed set."""
 

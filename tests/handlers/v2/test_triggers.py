@@ -282,6 +282,5 @@ class TestMatches:
         assert (blocked["outcome"], blocked["trigger"]) == ("inbox", None)
         assert [each["reason"] for each in blocked["others"]] == ["not_active"]
 
-    @pytest.mark.parametrize("name", ["contact", "channel"])
-    def test_who_and_what_is_unknown_is_not_found(self, api: Api, name: str) -> None:
-        assert api.get(MATCHES, text="join", **{name: "00000000-0000-4000-8000-000000000000"}).status_code == 404
+    def test_an_unknown_contact_is_not_found(self, api: Api) -> None:
+        assert api.get(MATCHES, text="join", contact="00000000-0000-4000-8000-000000000000").status_code == 404
