@@ -103,11 +103,13 @@ def success(response: Response, settings: Settings) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ChannelType:
-    """`is_relayer`: its channels register themselves and fetch their messages by the relayer protocol. All others are
-    gateways. `schemes` are the URN schemes that a channel may serve; `roles` are what flows may use it for. `code` is
-    the type's word in the path that the provider calls, `/c/CODE/UUID/SECRET/ACTION`. `transport`: `http` gateways are
-    called with `requests`; other words name the module of `worker/channels/` that carries their messages. `rate` is the
-    usual limit in messages per second.
+    """`title` is how people call it, `help` what it is for, in a few words that begin small. `is_relayer`: its channels
+    register themselves and fetch their messages by the relayer protocol. All others are gateways. `schemes` are the URN
+    schemes that a channel may serve; `roles` are what flows may use it for. `code` is the type's word in the path that
+    the provider calls, `/c/CODE/UUID/SECRET/ACTION`, and `actions` are the words for which the provider is given URLs:
+    none if its callbacks say what they report. `embed` is a line for the pages of a site, with places for the service's
+    URL and the channel's UUID. `transport`: `http` gateways are called with `requests`; other words name the module of
+    `worker/channels/` that carries their messages. `rate` is the usual limit in messages per second.
 
     `requests` makes one request for each part of a message, always the same ones; `accepted` judges the response to
     one, and to those of `check` and `connect`. `events` reads a callback and raises BadSignature or Unread. `check` is
@@ -120,10 +122,13 @@ class ChannelType:
     name: str
     schemes: tuple[str, ...]
     title: str = ""
+    help: str = ""
     roles: tuple[str, ...] = ("send", "receive")
     is_relayer: bool = False
     is_default: bool = False
     code: str = ""
+    actions: tuple[str, ...] = ()
+    embed: str = ""
     settings: tuple[Setting, ...] = ()
     carries: Carries = Carries()
     transport: str = "http"
@@ -136,6 +141,13 @@ class ChannelType:
     fetch: Callable[[Media, Settings, Sequence[Response]], Request | None] | None = None
     templates: Callable[[Settings, str], Request] | None = None
     read_templates: Callable[[Response], tuple[Sequence[FoundTemplate], str]] | None = None
+
+    @property
+    def callback(self) -> Literal["none", "copied", "told"]:
+        """How the provider learns the callback URL: a person copies it, the service tells it, or nobody calls."""
+        if self.events is None:
+            return "none"
+        return "copied" if self.connect is None else "told"
 
     @property
     def callback_path(self) -> str:

@@ -2,4 +2,10 @@
 
 from channels.declaration import ChannelType
 
-TYPE = ChannelType("android", schemes=("tel",), title="Android phone", is_relayer=True)
+TYPE = ChannelType(
+    "android",
+    schemes=("tel",),
+    title="Android phone",
+    help="SMS by an Android phone of your own and its SIM card",
+    is_relayer=True,
+)

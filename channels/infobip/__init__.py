@@ -164,6 +164,7 @@ TYPE = ChannelType(
     "infobip",
     schemes=("tel",),
     title="Infobip",
+    help="SMS by numbers and sender names of Infobip",
     settings=(
         Setting("api_key", "of the account", "secret", "--api-key-file", is_required=True),
         Setting("api_url", f"the account's base URL, such as https://xxxxx.api.infobip.com; default: {API_URL}", "url"),

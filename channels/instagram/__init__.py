@@ -54,6 +54,7 @@ TYPE = ChannelType(
     "instagram",
     schemes=("instagram",),
     title="Instagram",
+    help="direct messages to a professional account on Instagram",
     settings=(
         Setting("account_id", "the id of the account, 17 digits (user_id)", is_required=True),
         Setting("access_token", "the account's access token", "secret", "--access-token-file", is_required=True),

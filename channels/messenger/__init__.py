@@ -49,6 +49,7 @@ TYPE = ChannelType(
     "messenger",
     schemes=("facebook",),
     title="Messenger",
+    help="messages to a Facebook page",
     settings=(
         Setting("page_id", "the id of the page", is_required=True),
         Setting("access_token", "the page's access token", "secret", "--access-token-file", is_required=True),

@@ -219,6 +219,7 @@ TYPE = ChannelType(
     "smpp",
     schemes=("tel",),
     title="SMPP",
+    help="SMS by a direct connection to an SMS centre, as mobile networks and aggregators offer it",
     transport="smpp",
     settings=(
         Setting("host", "host name of the SMS centre", is_required=True),

@@ -254,6 +254,7 @@ TYPE = ChannelType(
     "telegram",
     schemes=("telegram",),
     title="Telegram",
+    help="a bot on Telegram, free of charge and made in five minutes",
     settings=(
         Setting("auth_token", "the token of the bot, from BotFather", "secret", "--token-file", is_required=True),
         Setting("api_url", "of a Bot API server of your own", "url", default=API, is_advanced=True),

@@ -216,6 +216,7 @@ TYPE = ChannelType(
     "twilio",
     schemes=("tel", "whatsapp"),
     title="Twilio",
+    help="SMS and WhatsApp by numbers of Twilio",
     settings=(
         Setting("account_sid", "of the account: AC and 32 characters", is_required=True),
         Setting(

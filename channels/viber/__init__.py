@@ -202,6 +202,7 @@ TYPE = ChannelType(
     "viber",
     schemes=("viber",),
     title="Viber",
+    help="a bot on Viber",
     settings=(
         Setting("auth_token", "the bot's token", "secret", "--auth-token-file", is_required=True),
         Setting("sender_name", "the name over messages, at most 28 letters; default: the address", "text"),

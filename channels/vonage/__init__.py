@@ -209,6 +209,7 @@ TYPE = ChannelType(
     "vonage",
     schemes=("tel",),
     title="Vonage",
+    help="SMS by numbers and sender names of Vonage",
     settings=(
         Setting("api_key", "of the account", is_required=True),
         Setting("api_secret", "of the account", "secret", "--api-secret-file", is_required=True),

@@ -20,6 +20,7 @@ TYPE = ChannelType(
     "webchat",
     schemes=("webchat",),
     title="Chat on your own site",
+    help="a button on your own site that opens a chat, without any other company",
     settings=(
         Setting(
             "origins",
@@ -35,5 +36,6 @@ TYPE = ChannelType(
     ),
     carries=Carries(length=4096, attachments=True, quick_replies=MOST_QUICK_REPLIES),
     transport="webchat",
+    embed='<script async src="{root}/chat/widget.js" data-channel="{uuid}"></script>',
     requests=no_requests,
 )

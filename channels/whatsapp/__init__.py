@@ -268,6 +268,7 @@ TYPE = ChannelType(
     "whatsapp",
     schemes=("whatsapp",),
     title="WhatsApp",
+    help="a number on WhatsApp by Meta's Cloud API, with templates, buttons and files",
     settings=(
         Setting("phone_number_id", "the id of the number, not the number", is_required=True),
         Setting("business_account_id", "the id of the WhatsApp Business account", is_required=True),

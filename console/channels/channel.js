@@ -17,6 +17,8 @@ import { Calls } from "./calls.js";
 import { HealthCard } from "./health.js";
 import { Card } from "./page.js";
 import { SettingsCard } from "./settings_card.js";
+import { likelyScheme, sendTest, TestFields } from "./test_message.js";
+import { useTypes } from "./types.js";
 
 /** @param {{uuid: string}} props */
 export function ChannelPage({ uuid }) {
@@ -45,7 +47,7 @@ export function ChannelPage({ uuid }) {
       </div>
       ${channel.device || !may("list_channel_calls") ? null : html`<${Calls} channel=${uuid} />`}
       ${channel.device && html`<${Alarms} channel=${uuid} />`}
-      ${asked === "test" && html`<${TestDialog} channel=${uuid} onClose=${() => setAsked("")} />`}
+      ${asked === "test" && html`<${TestDialog} channel=${channel} onClose=${() => setAsked("")} />`}
       ${asked === "name" && html`<${NameDialog} channel=${channel} onDone=${load} onClose=${() => setAsked("")} />`}
     </main>
   `;
@@ -82,19 +84,19 @@ function NameDialog({ channel: { uuid, name }, onDone, onClose }) {
   `;
 }
 
-/** @param {{channel: string, onClose: () => void}} props */
-function TestDialog({ channel, onClose }) {
+/** @param {{channel: import("./page.js").Channel, onClose: () => void}} props */
+function TestDialog({ channel: { uuid, type }, onClose }) {
   const key = useRef(newKey());
+  const { types } = useTypes();
+  const scheme = likelyScheme(types?.types.find((each) => each.type === type)?.schemes);
   const send = async (/** @type {FormData} */ data) => {
-    const urn = `tel:${String(data.get("test-number")).replace(/[\s()-]/g, "")}`;
-    const sent = await post("channel_tests", { urn, text: String(data.get("test-text")) }, { uuid: channel }, key.current);
+    const sent = await sendTest(uuid, scheme, data, key.current);
     go(["inbox", sent.contact.uuid]);
   };
   return html`
-    <${FormDialog} title=${t("channels.test")} submit=${t("act.send")} draft=${`channel.test.${channel}`} onSubmit=${send} onClose=${onClose}>
+    <${FormDialog} title=${t("channels.test")} submit=${t("act.send")} draft=${`channel.test.${uuid}`} onSubmit=${send} onClose=${onClose}>
       <p class="help">${t("channels.test_help")}</p>
-      <${Field} label=${t("channels.test_number")} id="test-number"><input id="test-number" name="test-number" type="tel" required placeholder="+250788123123" /><//>
-      <${Field} label=${t("settings.text")} id="test-text"><textarea id="test-text" name="test-text" rows="3" required maxlength="640" dir="auto" defaultValue=${t("channels.test_text")}></textarea><//>
+      <${TestFields} scheme=${scheme} />
     <//>
   `;
 }

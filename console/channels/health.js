@@ -1,4 +1,4 @@
-/** What waits for a channel, what is wrong with it, its errors by day, and the battery of a phone. */
+/** What waits for a channel, when it worked last, what is wrong with it, its errors by day, and the battery of a phone. */
 
 import { Chart } from "../parts/chart.js";
 import { Badge, Problem } from "../parts/small.js";
@@ -8,6 +8,7 @@ import { useChanges, useInTurn } from "../shared/changes.js";
 import { explain } from "../shared/explain.js";
 import { duration, fullTime, number, t, word } from "../shared/texts.js";
 import { html, useEffect, useMemo, useState } from "../shared/ui.js";
+import { Time } from "./alarms.js";
 
 /**
  * @typedef {import("../shared/contract.js").Found<"channel_health">} Health
@@ -22,9 +23,10 @@ export function HealthCard({ uuid }) {
   const [problem, setProblem] = useState("");
   const load = useInTurn(() => get("channel_health", { uuid }).then((found) => (setHealth(found), setProblem("")), (error) => setProblem(explain(error))));
   useEffect(() => void load(), [uuid]);
-  useChanges(["channel"], load);
+  useChanges(["channel", "message"], load);
   const { figures } = useFigures(DAYS);
   const plotted = useMemo(() => figures && bySeries(figures, uuid), [figures, uuid]);
+  const today = figures?.channels.find(({ channel }) => channel.uuid === uuid)?.days[0];
   if (problem) return html`<${Problem} text=${problem} onRetry=${load} />`;
   const battery = health && powerByDay(health.hours);
   return html`
@@ -34,6 +36,11 @@ export function HealthCard({ uuid }) {
         <dl class="facts">
           <div><dt>${t("channels.pending")}</dt><dd>${number(health.pending)}</dd></div>
           ${health.oldest_pending_on && html`<div><dt>${t("channels.oldest")}</dt><dd>${duration((Date.now() - Date.parse(health.oldest_pending_on)) / 1000)}</dd></div>`}
+          <${Moment} title=${t("channels.last_sent")} time=${health.last_sent_on} />
+          <${Moment} title=${t("channels.last_received")} time=${health.last_received_on} />
+          ${health.failing_since && html`<div><dt>${t("channels.failing")}</dt><dd><${Badge} tone="bad"><${Time} time=${health.failing_since} /><//></dd></div>`}
+          ${health.last_error && html`<div><dt>${t("channels.last_error")}</dt><dd><${Time} time=${health.last_error.created_on} />: <bdi>${health.last_error.error ?? t("channels.error_status", { status: number(health.last_error.status ?? 0) })}</bdi></dd></div>`}
+          ${today && html`<div><dt>${t("channels.today")}</dt><dd>${t("channels.today_counts", { in: number(today.messages_in), out: number(today.messages_out), segments: number(today.segments_out) })}</dd></div>`}
           ${health.uncertain > 0 && html`<div><dt>${t("channels.uncertain")}</dt><dd>${number(health.uncertain)}</dd></div>`}
         </dl>
         ${health.alarms.length === 0
@@ -49,6 +56,9 @@ export function HealthCard({ uuid }) {
     </div>
   `;
 }
+
+/** @param {{title: string, time: string | null}} props */
+const Moment = ({ title, time }) => html`<div><dt>${title}</dt><dd>${time ? html`<${Time} time=${time} />` : "–"}</dd></div>`;
 
 /** @param {Figures} figures @param {string} uuid */
 function bySeries(figures, uuid) {

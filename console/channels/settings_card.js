@@ -5,10 +5,14 @@ import { attempt, notify } from "../parts/notices.js";
 import { Problem } from "../parts/small.js";
 import { get, post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
-import { fullTime, number, t, word } from "../shared/texts.js";
+import { link } from "../shared/router.js";
+import { fullTime, number, t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
-import { GatewayDialog } from "./gateway_form.js";
+import { Copied } from "../parts/secret_dialog.js";
+import { CallbackUrls } from "./connect.js";
+import { ChangeDialog, nameOf } from "./gateway_form.js";
 import { TermsCard } from "./terms_card.js";
+import { useTypes } from "./types.js";
 
 /** @typedef {import("./gateway_form.js").Settings} Settings */
 
@@ -17,13 +21,15 @@ export function SettingsCard({ uuid, onChange }) {
   const [settings, setSettings] = useState(/** @type {Settings | null} */ (null));
   const [problem, setProblem] = useState("");
   const [changing, setChanging] = useState(false);
+  const { types } = useTypes();
   const load = () => get("channel_settings", { uuid }).then(({ results }) => (setSettings(results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
   useEffect(() => void load(), [uuid]);
   if (problem) return html`<${Problem} text=${problem} onRetry=${load} />`;
   if (!settings) return null;
   const url = settings.callback_url ?? "";
+  const type = types?.types.find((each) => each.type === settings.type);
+  const preset = types?.presets.find((each) => each.preset === settings.preset);
   const allow = (/** @type {boolean} */ isAllowed) => attempt(() => post("channel_settings", { allow_international: isAllowed }, { uuid }).then(load));
-  const copy = () => attempt(() => navigator.clipboard.writeText(url), t("gateway.copied"));
   const askToRotate = () =>
     confirmFirst({
       title: t("deliveries.new_secret"),
@@ -46,19 +52,20 @@ export function SettingsCard({ uuid, onChange }) {
     <${TermsCard} settings=${settings} onChange=${load} />
     ${url && html`<section class="card" aria-labelledby="gateway-title">
       <header><h2 id="gateway-title">${t("gateway.title")}</h2></header>
-      ${settings.connection ? html`<${Connection} connection=${settings.connection} />` : html`<p class="help">${t("gateway.callback_help")}</p>`}
-      <p><code class="secret" dir="ltr">${url}receive</code></p>
+      ${settings.embed && html`<${Copied} label=${t("connect.embed")} text=${settings.embed} />`}
+      ${type && type.callback !== "none" && html`<p class="help">${t("gateway.callback_help")}</p>
+        <${CallbackUrls} settings=${settings} actions=${(preset ?? type).actions} />`}
       ${settings.former_secret_until && html`<p class="help">${t("gateway.former_until", { time: fullTime(settings.former_secret_until) })}</p>`}
       <dl class="facts">
         <div><dt>${t("gateway.limit")}</dt><dd>${settings.messages_per_second === null ? t("gateway.no_limit") : number(settings.messages_per_second)}</dd></div>
-        ${Object.entries(settings.settings).map(([name, value]) => html`<div key=${name}><dt>${word("gateway_setting", name)}</dt><dd><bdi class="url">${value}</bdi></dd></div>`)}
+        ${Object.entries(preset ? settings.fields : settings.settings).map(([name, value]) => html`<div key=${name}><dt>${nameOf(name)}</dt><dd><bdi class="url">${value}</bdi></dd></div>`)}
       </dl>
       <p class="actions">
         <button type="button" onClick=${() => setChanging(true)}>${t("gateway.change")}</button>
-        <button type="button" onClick=${copy}>${t("gateway.copy")}</button>
-        <button type="button" class="quiet" onClick=${askToRotate}>${t("deliveries.new_secret")}</button>
+        <a class="button" href=${link(["channels", uuid, "connect"])}>${t("connect.again")}</a>
+        ${type && type.callback !== "none" && html`<button type="button" class="quiet" onClick=${askToRotate}>${t("deliveries.new_secret")}</button>`}
       </p>
-      ${changing && html`<${GatewayDialog} present=${settings} onDone=${() => (load(), onChange())} onClose=${() => setChanging(false)} />`}
+      ${changing && html`<${ChangeDialog} present=${settings} onDone=${() => (load(), onChange())} onClose=${() => setChanging(false)} />`}
     </section>`}
   `;
 }

@@ -48,7 +48,9 @@ function name(error, form) {
     const label = control?.labels?.[0]?.textContent.trim();
     return { control: label && control, text: label ? `${label}: ${said.join(" ")}` : said.join(" ") };
   });
-  named.find(({ control }) => control)?.control.focus();
+  const first = named.find(({ control }) => control)?.control;
+  first?.closest?.("details")?.setAttribute("open", "");
+  first?.focus();
   return named.map(({ text }) => text).join(" ") || explain(error);
 }
 

@@ -59,11 +59,12 @@ export function t(key, values) {
 }
 
 /**
- * The text of a word of the API, such as a status or a role; the word itself if there is none.
+ * The text of a word of the API, such as a status or a role; otherwise what the API says, or the word itself.
  * @param {string} family
  * @param {string} word
+ * @param {string} [otherwise]
  */
-export const word = (family, word) => texts.value[`${family}.${word}`] ?? word.replaceAll("_", " ");
+export const word = (family, word, otherwise = word.replaceAll("_", " ")) => texts.value[`${family}.${word}`] ?? otherwise;
 
 /** @param {number} value @param {Intl.NumberFormatOptions} [options] */
 export const number = (value, options) => new Intl.NumberFormat(locale(), options).format(value);

@@ -8,7 +8,7 @@ circle. There is one event when an alarm opens, and none while it lasts.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
@@ -25,10 +25,13 @@ from persistence.lists import ListSpec, belongs_to, equals
 from persistence.pages import Order
 from persistence.records import Record, Shown, optional
 from persistence.sql.columns import columns_for, split, time_text
+from persistence.stamps import CAME, WENT
+from persistence.tables.changes import day_count
 from persistence.tables.channels import channel, channel_alarm, channel_connection, gateway_call, sync_record
 from persistence.tables.messages import (
     CIRCLE,
     DELIVERED,
+    INCOMING,
     IS_UNCERTAIN,
     IS_UNSENT,
     IS_WATCHED,
@@ -42,6 +45,8 @@ from persistence.tables.messages import (
 
 CONNECTION_ENDED = "ended"
 TOLD_FOR = timedelta(days=7)
+LOOKED_BACK_DAYS = 30
+"""For so long it is known when a channel sent and received last."""
 MOST_REPORTS = 5000
 """A phone that syncs more often than every two minutes is told for fewer days."""
 
@@ -78,18 +83,22 @@ QUIET_FOR = timedelta(hours=6)
 def read_health(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, Any]:
     """The health of an active channel. Raises RecordMissing."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == uuid) & channel.c.is_active
-    columns = (channel.c.id, channel.c.uuid, channel.c.name, channel.c.type, *REFUSED)
+    columns = (channel.c.id, channel.c.uuid, channel.c.name, channel.c.type, channel.c.failing_since, *REFUSED)
     row = tx.execute(select(*columns).where(mine)).first()
     if row is None:
         raise RecordMissing
-    channel_id, channel_uuid, name, channel_type, refused_on, refused_reason = row
+    channel_id, channel_uuid, name, channel_type, failing_since, refused_on, refused_reason = row
     pending, oldest = _count_waiting(tx, workspace_id, channel_id, is_gateway=channel_type in GATEWAYS)
     return {
         "channel": {"uuid": channel_uuid, "name": name},
         "pending": pending,
-        "oldest_pending_on": None if oldest is None else time_text(oldest),
+        "oldest_pending_on": _told(oldest),
+        "last_sent_on": _told(_find_last_sent(tx, workspace_id, channel_id)),
+        "last_received_on": _told(_find_last_received(tx, workspace_id, channel_id)),
+        "failing_since": _told(failing_since),
+        "last_error": _find_last_error(tx, workspace_id, channel_id),
         "uncertain": _count_uncertain(tx, workspace_id, channel_id),
-        "refused_on": None if refused_on is None else time_text(refused_on),
+        "refused_on": _told(refused_on),
         "refused_reason": None if refused_on is None else refused_reason,
         "connection": read_connection(tx, workspace_id, channel_id),
         "alarms": _list_open(tx, workspace_id, channel_id),
@@ -251,6 +260,53 @@ def _count_waiting(
 def _count_uncertain(tx: Transaction, workspace_id: int, channel_id: int) -> int:
     its = (message.c.workspace_id == workspace_id) & (message.c.channel_id == channel_id)
     return tx.execute(select(func.count()).select_from(message).where(its, IS_UNCERTAIN)).scalar_one()
+
+
+def _told(moment: datetime | None) -> str | None:
+    return None if moment is None else time_text(moment)
+
+
+def _find_last_day(tx: Transaction, workspace_id: int, channel_id: int, kind: str) -> datetime | None:
+    """The begin of the last day of the last LOOKED_BACK_DAYS on which messages came or went. It bounds what has to be
+    looked through: messages have no index by channel and time, which every one of them would pay for."""
+    rows = day_count.c
+    counted = (rows.workspace_id == workspace_id) & (rows.kind == kind) & (rows.subject == channel_id)
+    since = tx.now.date() - timedelta(days=LOOKED_BACK_DAYS)
+    last = tx.execute(select(func.max(rows.day)).where(counted, rows.day >= since, rows.number > 0)).scalar_one()
+    return None if last is None else datetime.combine(last, time(), UTC)
+
+
+def _find_last_received(tx: Transaction, workspace_id: int, channel_id: int) -> datetime | None:
+    day = _find_last_day(tx, workspace_id, channel_id, CAME)
+    if day is None:
+        return None
+    rows = message.c
+    its = (rows.workspace_id == workspace_id) & (rows.channel_id == channel_id) & (rows.direction == INCOMING)
+    latest = select(rows.created_on).where(its, rows.created_on >= day).order_by(rows.created_on.desc(), rows.id.desc())
+    return tx.execute(latest.limit(1)).scalar_one_or_none()
+
+
+def _find_last_sent(tx: Transaction, workspace_id: int, channel_id: int) -> datetime | None:
+    """Of a message that was written on the last day with messages, or on the day before."""
+    day = _find_last_day(tx, workspace_id, channel_id, WENT)
+    if day is None:
+        return None
+    rows = message.c
+    its = (rows.workspace_id == workspace_id) & (rows.channel_id == channel_id)
+    sent = (rows.folder == literal("sent", literal_execute=True)) & (rows.sent_on >= day - timedelta(days=1))
+    latest = select(rows.sent_on).where(its, sent).order_by(rows.sent_on.desc(), rows.id.desc())
+    return tx.execute(latest.limit(1)).scalar_one_or_none()
+
+
+def _find_last_error(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any] | None:
+    """The last call that the gateway did not accept, without what it wrote: that is in the log, for fewer roles."""
+    rows = gateway_call.c
+    its = (rows.workspace_id == workspace_id) & (rows.channel_id == channel_id) & (rows.outcome != ACCEPTED)
+    latest = select(rows.created_on, rows.status, rows.error).where(its)
+    found = tx.execute(latest.order_by(rows.created_on.desc(), rows.id.desc()).limit(1)).first()
+    if found is None:
+        return None
+    return {"created_on": time_text(found.created_on), "status": found.status, "error": found.error}
 
 
 def _list_open(tx: Transaction, workspace_id: int, channel_id: int) -> list[dict[str, Any]]:

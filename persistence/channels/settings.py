@@ -375,6 +375,7 @@ def describe_presets() -> list[dict[str, Any]]:
             "title": each.title,
             "help": each.help,
             "statuses": list(each.statuses),
+            "actions": list(each.actions),
             "fields": [
                 {
                     "name": field.name,
@@ -396,7 +397,11 @@ def describe_types() -> list[dict[str, Any]]:
     return [
         {
             "type": name,
+            "title": each.title,
+            "help": each.help,
             "is_phone": each.is_relayer,
+            "callback": each.callback,
+            "actions": list(each.actions),
             "schemes": list(each.schemes),
             "settings": [_describe_value(setting) for setting in each.settings],
         }
@@ -413,6 +418,7 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
     is_gateway = row["type"] in GATEWAYS
     secret = open_or_none(tx.dialect, channel.c.secret, row["secret"]) if is_gateway and row["secret"] else None
     config = open_or_none(tx.dialect, channel.c.config, row["config"]) if is_gateway and row["config"] else None
+    embed = TYPES[row["type"]].embed if root else ""
     ends_on = None if row["rotated_on"] is None else datetime.fromisoformat(row["rotated_on"]) + OVERLAP
     return {
         "uuid": row["uuid"],
@@ -423,6 +429,7 @@ def _describe(tx: Transaction, row: dict[str, Any], root: str, hidden: Sequence[
         "scheme": row["schemes"][0],
         "callback_url": None if secret is None else root + callback_path(row["type"], row["uuid"], secret),
         "secret": secret,
+        "embed": embed.format(root=root, uuid=row["uuid"]) or None,
         "former_secret_until": time_text(ends_on) if ends_on is not None and ends_on > tx.now else None,
         "messages_per_second": row["messages_per_second"],
         "allow_international": row["allow_international"] in (None, True),
@@ -453,6 +460,7 @@ def _describe_value(setting: Setting) -> dict[str, Any]:
         "help": setting.help,
         "is_required": setting.is_required,
         "is_secret": setting.is_secret,
+        "is_advanced": setting.is_advanced,
         "default": None if setting.default is None else setting_text(setting.default),
         "choices": None if setting.choices is None else list(setting.choices),
         "minimum": least,

@@ -14,15 +14,19 @@ from persistence.database import Database
 from persistence.relayers.commands import DeliveryReport
 from persistence.relayers.reports import record_delivery_reports
 from persistence.service.backlog import read_backlog
+from persistence.sql.columns import time_text
 from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.channels import channel, gateway_call, sync_record
 from persistence.tables.messages import gateway_send, message
 from persistence.workspaces.records import Workspace
+from testbed.gateways import SECRET, add_gateway
 from tests.api import Api
 from tests.channel_rows import add_channel, add_contact, add_outgoing, change_channel
 from tests.conftest import Clock
 
 CALLS, ALARMS, HEALTH, TESTS = (f"/api/v2/channel_{name}.json" for name in ("calls", "alarms", "health", "tests"))
+MINUTES = len("2026-03-04T08:00")
+URL = "http://127.0.0.1:1/"
 FIGURES = "/api/v2/workspace_figures.json"
 
 
@@ -73,6 +77,40 @@ def test_messages_of_which_nobody_knows_whether_the_gateway_has_them_are_counted
     assert api.get(HEALTH, uuid=uuid_of(database, channel_id)).json()["uncertain"] == 2
     with database.reading() as tx:
         assert [queue.waiting.count for queue in read_backlog(tx).uncertain] == [2]
+
+
+def test_the_health_of_a_gateway_tells_when_it_sent_and_received_last_and_what_it_did_not_accept(
+    api: Api, database: Database, workspace: Workspace, clock: Clock
+) -> None:
+    channel_id, silent = add_gateway(database, workspace, URL), add_gateway(database, workspace, URL)
+    uuid = uuid_of(database, channel_id)
+    door = f"/c/ex/{uuid}/{SECRET}"
+    clock.advance(days=2)
+    received_on = clock.moment
+    assert api.client.get(f"{door}/receive?from=%2B250788000111&text=Hello").status_code == 200
+    clock.advance(hours=20)
+    sent_on = clock.moment
+    sent = api.post(TESTS, {"urn": "tel:+250788000111", "text": "Hello"}, uuid=uuid).json()
+    waiting = api.post(TESTS, {"urn": "tel:+250788000111", "text": "Hello"}, uuid=uuid_of(database, silent))
+    assert (waiting.status_code, api.client.get(f"{door}/sent?id={sent['id']}").status_code) == (201, 200)
+    change_channel(database, channel_id, failing_since=sent_on)
+    with database.writing() as tx:
+        record_calls(tx, [call_of(workspace, channel_id, outcome="refused", status=401, answer="no credit")])
+    clock.advance(hours=30)
+    with database.writing() as tx:
+        record_calls(tx, [call_of(workspace, channel_id)])
+
+    told = api.get(HEALTH, uuid=uuid).json()
+    other = api.get(HEALTH, uuid=uuid_of(database, silent)).json()
+
+    times = [told[name] for name in ("last_received_on", "last_sent_on", "failing_since")]
+    minutes = [each[:MINUTES] for each in (*times, told["last_error"]["created_on"])]
+    assert minutes == [time_text(each)[:MINUTES] for each in (received_on, sent_on, sent_on, sent_on)]
+    assert (told["last_error"]["status"], told["last_error"]["error"]) == (401, None)
+    unknown = ("last_received_on", "last_sent_on", "failing_since", "last_error")
+    assert [other[name] for name in unknown] == [None] * len(unknown)
+    clock.advance(days=health.LOOKED_BACK_DAYS)
+    assert api.get(HEALTH, uuid=uuid).json()["last_received_on"] is None
 
 
 def test_an_anonymous_workspace_is_not_told_whom_a_call_was_for(

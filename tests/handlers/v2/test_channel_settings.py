@@ -39,6 +39,7 @@ def test_administrators_read_the_address_a_gateway_calls(api: Api, gateway: str)
         "scheme": "tel",
         "callback_url": f"http://testserver/c/ex/{gateway}/{SECRET}/",
         "secret": SECRET,
+        "embed": None,
         "former_secret_until": None,
         "messages_per_second": None,
         "allow_international": False,

@@ -224,3 +224,5 @@ def test_each_type_says_what_can_be_set() -> None:
     secrets = [each["name"] for each in described[DEFAULT_GATEWAY]["settings"] if each["is_secret"]]
     assert secrets == ["send_authorization", "password", "headers", "callback_secret"]
     assert all(each["settings"] == [] for each in described.values() if each["is_phone"])
+    assert all(each["title"] and each["help"] for each in described.values())
+    assert {each["callback"] for each in described.values()} == {"none", "copied", "told"}
