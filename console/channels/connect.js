@@ -13,6 +13,7 @@ import { may } from "../shared/session.js";
 import { listTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { Mark } from "./catalogue.js";
+import { Connection } from "./health.js";
 import { sendTest, TestFields } from "./test_message.js";
 import { useTypes } from "./types.js";
 
@@ -22,6 +23,8 @@ import { useTypes } from "./types.js";
  * @typedef {import("./types.js").Type} Type
  */
 
+const ASK_MS = 3000;
+
 /** @param {{uuid: string}} props */
 export function ConnectPage({ uuid }) {
   const [settings, setSettings] = useState(/** @type {Settings | null | undefined} */ (undefined));
@@ -30,6 +33,11 @@ export function ConnectPage({ uuid }) {
   const isAllowed = may("list_channel_settings");
   const load = () => get("channel_settings", { uuid }).then(({ results }) => (setSettings(results[0] ?? null), setProblem("")), (error) => setProblem(explain(error)));
   useEffect(() => void (isAllowed ? load() : go(["channels", uuid], {}, { replace: true })), [uuid]);
+  const isTelling = settings?.connection?.state === "waiting";
+  useEffect(() => {
+    const again = isTelling ? setInterval(load, ASK_MS) : 0;
+    return () => clearInterval(again);
+  }, [uuid, isTelling]);
   const type = types?.types.find((each) => each.type === settings?.type);
   const preset = types?.presets.find((each) => each.preset === settings?.preset);
   if (problem || typesProblem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("channels.title")}</h1><${Problem} text=${problem || typesProblem} onRetry=${() => (void load(), void loadTypes())} /></main>`;
@@ -43,12 +51,28 @@ export function ConnectPage({ uuid }) {
         <h1>${t("connect.title", { name: settings.name ?? "" })}</h1>
       </header>
       <ol class="connect-steps">
+        <${Kept} uuid=${uuid} />
         <${Told} settings=${settings} type=${type} actions=${(preset ?? type).actions} />
         <${Tried} settings=${settings} type=${type} />
       </ol>
       <p><a class="button" href=${link(["channels", uuid])}>${t("connect.done")}</a></p>
     </main>
   `;
+}
+
+/** The connection of a channel that keeps one; nobody tells of its changes, so that is asked for. @param {{uuid: string}} props */
+function Kept({ uuid }) {
+  const [kept, setKept] = useState(/** @type {import("./health.js").Health["connection"]} */ (null));
+  const load = useInTurn(() => get("channel_health", { uuid }).then(({ connection }) => setKept(connection), () => {}));
+  const isBound = kept?.state === "bound";
+  useEffect(() => {
+    void load();
+    const again = kept && !isBound ? setInterval(load, ASK_MS) : 0;
+    return () => clearInterval(again);
+  }, [uuid, !kept, isBound]);
+  return kept && html`<${Step} title=${t("channels.connection")} isDone=${isBound}>
+    <p class="light-line" role="status"><span class=${isBound ? "light on" : kept.state === "failed" ? "light bad" : "light"} aria-hidden="true"></span><span><${Connection} of=${kept} /></span></p>
+  <//>`;
 }
 
 /** What the provider, or a site, has to know. @param {{settings: Settings, type: Type, actions: string[]}} props */
@@ -62,8 +86,15 @@ function Told({ settings, type, actions }) {
   <//>`;
 }
 
+/** Whether the provider took the address that it was told. @param {{connection: NonNullable<Settings["connection"]>}} props */
+const TellingState = ({ connection: { state, error } }) => html`
+  <p class="light-line" role="status"><span class=${state === "accepted" ? "light on" : state === "failed" ? "light bad" : "light"} aria-hidden="true"></span> <span>${t(`gateway.connection_${state}`)}</span></p>
+  ${error && html`<p class="problem" dir="auto">${error}</p>`}
+`;
+
 /** The URLs that the provider calls, and the secret that some ask for beside them. @param {{settings: Settings, actions: string[]}} props */
 export const CallbackUrls = ({ settings, actions }) => html`
+  ${settings.connection && html`<${TellingState} connection=${settings.connection} />`}
   ${(actions.length ? actions : [""]).map((action) => html`<${Copied} key=${action} label=${word("callback_action", action || "all")} text=${settings.callback_url + action} />`)}
   ${settings.secret && html`<details class="folded"><summary>${t("connect.secret")}</summary><${Copied} label=${t("connect.secret")} text=${settings.secret} /></details>`}
 `;
@@ -90,7 +121,10 @@ function useFirstMessage(uuid) {
     setFirst((known) => page?.results.find((each) => each.channel?.uuid === uuid) ?? known);
   });
   useEffect(() => void load(), [uuid]);
-  useChanges(["message"], load, (record) => record.channel?.uuid === uuid);
+  useChanges([], load);
+  useEffect(() => onChange((change) => {
+    if (change.kind === "message" && change.record.direction === "in" && change.record.channel?.uuid === uuid) setFirst(change.record);
+  }), [uuid]);
   return first;
 }
 

@@ -38,6 +38,7 @@ export function HealthCard({ uuid }) {
           ${health.oldest_pending_on && html`<div><dt>${t("channels.oldest")}</dt><dd>${duration((Date.now() - Date.parse(health.oldest_pending_on)) / 1000)}</dd></div>`}
           <${Moment} title=${t("channels.last_sent")} time=${health.last_sent_on} />
           <${Moment} title=${t("channels.last_received")} time=${health.last_received_on} />
+          ${health.connection && html`<div><dt>${t("channels.connection")}</dt><dd><${Connection} of=${health.connection} /></dd></div>`}
           ${health.failing_since && html`<div><dt>${t("channels.failing")}</dt><dd><${Badge} tone="bad"><${Time} time=${health.failing_since} /><//></dd></div>`}
           ${health.last_error && html`<div><dt>${t("channels.last_error")}</dt><dd><${Time} time=${health.last_error.created_on} />: <bdi>${health.last_error.error ?? t("channels.error_status", { status: number(health.last_error.status ?? 0) })}</bdi></dd></div>`}
           ${today && html`<div><dt>${t("channels.today")}</dt><dd>${t("channels.today_counts", { in: number(today.messages_in), out: number(today.messages_out), segments: number(today.segments_out) })}</dd></div>`}
@@ -56,6 +57,11 @@ export function HealthCard({ uuid }) {
     </div>
   `;
 }
+
+/** The connection that the service keeps to a provider. @param {{of: NonNullable<Health["connection"]>}} props */
+export const Connection = ({ of: { state, reason, changed_on } }) => html`
+  <${Badge} tone=${state === "bound" ? "good" : state === "failed" ? "bad" : "calm"}>${word("connection_state", state)}<//> <${Time} time=${changed_on} />${reason && html`: <bdi>${reason}</bdi>`}
+`;
 
 /** @param {{title: string, time: string | null}} props */
 const Moment = ({ title, time }) => html`<div><dt>${title}</dt><dd>${time ? html`<${Time} time=${time} />` : "–"}</dd></div>`;

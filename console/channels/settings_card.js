@@ -53,7 +53,7 @@ export function SettingsCard({ uuid, onChange }) {
     ${url && html`<section class="card" aria-labelledby="gateway-title">
       <header><h2 id="gateway-title">${t("gateway.title")}</h2></header>
       ${settings.embed && html`<${Copied} label=${t("connect.embed")} text=${settings.embed} />`}
-      ${type && type.callback !== "none" && html`<p class="help">${t("gateway.callback_help")}</p>
+      ${type && type.callback !== "none" && html`${!settings.connection && html`<p class="help">${t("gateway.callback_help")}</p>`}
         <${CallbackUrls} settings=${settings} actions=${(preset ?? type).actions} />`}
       ${settings.former_secret_until && html`<p class="help">${t("gateway.former_until", { time: fullTime(settings.former_secret_until) })}</p>`}
       <dl class="facts">
@@ -69,9 +69,3 @@ export function SettingsCard({ uuid, onChange }) {
     </section>`}
   `;
 }
-
-/** Whether the provider took the address that it was told. @param {{connection: NonNullable<Settings["connection"]>}} props */
-const Connection = ({ connection: { state, error } }) => html`
-  <p class=${state === "failed" ? "problem" : "help"}>${t(`gateway.connection_${state}`)}</p>
-  ${error && html`<p class="problem" dir="auto">${error}</p>`}
-`;

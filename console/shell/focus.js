@@ -31,7 +31,8 @@ function remember(element) {
   const around = [];
   for (let next = element.parentElement; next && next !== document.body; next = next.parentElement) around.push(next);
   const dialog = element.closest("dialog");
-  if (dialog && last && !openers.has(dialog)) openers.set(dialog, last);
+  // One that is open when the page is opened has no opener.
+  if (dialog && last && !dialog.contains(last.element) && !openers.has(dialog)) openers.set(dialog, last);
   last = { element, around, controls: [...document.querySelectorAll(CONTROLS)].map((each) => /** @type {HTMLElement} */ (each)) };
 }
 

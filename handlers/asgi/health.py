@@ -40,6 +40,11 @@ available. The exception goes to the log, never to the client."""
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 OTHER = ("none", "other")
+DOORS = {
+    "chat": ("/chat/widget.js", "/chat/{uuid}", "/chat/{uuid}/{what}"),
+    "gateway": ("/c/{type}/{uuid}/{secret}", "/c/{type}/{uuid}/{secret}/", "/c/{type}/{uuid}/{secret}/{action}"),
+}
+"""Doors that no contract describes, by what stands for the generation."""
 
 registry = CollectorRegistry()
 requests = Counter(
@@ -195,7 +200,7 @@ def _routes() -> dict[str, tuple[str, str]]:
         base = document["servers"][0]["url"]
         for path in document["paths"]:
             routes[base + path] = (generation, base + path)
-    return routes
+    return routes | {path: (kind, path) for kind, paths in DOORS.items() for path in paths}
 
 
 class Traced:

@@ -6,6 +6,8 @@ import re
 import pytest
 import yaml
 
+from channels.presets import list_presets, read_preset
+from channels.types import TYPES
 from handlers.asgi.console import FOLDER
 
 MESSAGES = FOLDER / "messages"
@@ -79,3 +81,11 @@ def test_every_text_is_used():
     families = set(FAMILY.findall(source)) | {"flow"}
 
     assert {key for key in texts("en") if key not in used and key.split(".")[0] not in families} == set()
+
+
+def test_what_a_type_or_a_preset_is_for_is_said_as_it_declares_it():
+    declared = {name: each.help for name, each in TYPES.items()}
+    declared |= {name: read_preset(name).help for name in list_presets()}
+    told = {key.partition(".")[2]: text for key, text in texts("en").items() if key.startswith("channel_help.")}
+
+    assert {name: text for name, text in told.items() if declared.get(name) != text} == {}
