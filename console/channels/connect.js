@@ -88,7 +88,7 @@ function Told({ settings, type, actions }) {
 
 /** Whether the provider took the address that it was told. @param {{connection: NonNullable<Settings["connection"]>}} props */
 const TellingState = ({ connection: { state, error } }) => html`
-  <p class="light-line" role="status"><span class=${state === "accepted" ? "light on" : state === "failed" ? "light bad" : "light"} aria-hidden="true"></span> <span>${t(`gateway.connection_${state}`)}</span></p>
+  <p class="light-line" role="status"><span class=${state === "accepted" ? "light on" : state === "failed" ? "light bad" : "light"} aria-hidden="true"></span> <span>${word("provider_connection", state)}</span></p>
   ${error && html`<p class="problem" dir="auto">${error}</p>`}
 `;
 

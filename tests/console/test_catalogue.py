@@ -2,11 +2,12 @@
 
 import re
 import time
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import orjson
 import requests
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from channels.signatures import hmac_hex
 from tests.console.clinic import Clinic
@@ -15,7 +16,7 @@ from tests.worker.receivers import Received, Reply, receiving
 
 TOKEN = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"
 WRITER = {"id": 501, "first_name": "Amina", "is_bot": False}
-UPDATE = {"update_id": 7, "message": {"message_id": 3, "date": int(time.time()), "chat": {"id": 501, "type": "private"}}}
+CHAT = {"id": 501, "type": "private"}
 TEST = "This is a test."
 
 
@@ -26,14 +27,14 @@ def open_catalogue(somebody: BrowserContext, clinic: Clinic, role: str = "admini
     return page
 
 
-def settings_of(clinic: Clinic, address: str) -> dict[str, str]:
+def settings_of(clinic: Clinic, address: str) -> dict[str, Any]:
     found = clinic.service.get("/api/v2/channel_settings.json")["results"]
-    (channel,) = [each for each in found if each["address"] == address]
+    channel: dict[str, Any] = next(each for each in found if each["address"] == address)
     return channel
 
 
-def light(page: Page, step: str, kind: str = ".on"):
-    return page.locator(".step", has_text=step).locator(f".light{kind}")
+def light(page: Page, step: str) -> Locator:
+    return page.locator(".step", has_text=step).locator(".light.on")
 
 
 def test_a_telegram_bot_is_found_by_its_name_added_and_tested(somebody: BrowserContext, clinic: Clinic) -> None:
@@ -65,7 +66,8 @@ def test_a_telegram_bot_is_found_by_its_name_added_and_tested(somebody: BrowserC
         expect(light(page, "The first message")).to_have_count(0)
         assert findings(page, "a bot that nobody has called") == []
         signed = {"X-Telegram-Bot-Api-Secret-Token": hmac_hex(told["secret"], b"telegram")}
-        update = {**UPDATE, "message": {**UPDATE["message"], "from": WRITER, "text": "Hello"}}  # type: ignore[dict-item]
+        written = {"message_id": 3, "date": int(time.time()), "chat": CHAT, "from": WRITER, "text": "Hello"}
+        update = {"update_id": 7, "message": written}
         assert requests.post(told["callback_url"], json=update, headers=signed, timeout=30).status_code == 200
         expect(light(page, "The first message")).to_be_visible()
         expect(page.get_by_text("Amina wrote")).to_be_visible()

@@ -182,7 +182,6 @@ FIELDS: Mapping[str, Forms] = {
     "relative_to": FIELD_KEY,
     "relayers.name": NOTHING,
     "channel_settings.name": NOTHING,
-    "channel_settings.preset": NOTHING,
     "channel_checks.channel": (by_uuid("channel"),),
     "channel_checks.kind": NOTHING,
     "deliveries": (by_uuid("delivery"),),
