@@ -4,17 +4,23 @@ marks; what stands here is how they are read and compared:
 * `clean` is how a name is stored;
 * `plain` is how codes, numbers, dates, phone numbers and queries are read;
 * `same_form` is equal for texts that are the same (`=` of queries, unique names, keywords, router tests);
-* `search_form` is what searches look into (`~` of queries, search boxes): it also ignores accents.
+* `search_form` is what searches look into (`~` of queries, search boxes): it also ignores accents;
+* `indexed_words` are the words of a message by which it is found, `wanted_words` those of a search for messages.
 
-PostgreSQL computes the two forms itself, from the same tables (`persistence.sql.query_functions`).
+PostgreSQL computes the forms and words itself, from the same tables (`persistence.sql.query_functions`).
 """
 
 import unicodedata
+from dataclasses import dataclass
 from functools import lru_cache
 
 import regex
 
 CACHED_TEXTS, CACHED_LENGTH = 4096, 100
+WORD_LENGTH = 64
+"""Words are found by so many letters; PostgreSQL cannot index a word of more than 2 kB."""
+PREFIX_LENGTH = 3
+"""The last word of a search may be the beginning of one if it is so long: shorter ones begin too many."""
 
 INVISIBLE = "".join(
     map(
@@ -78,6 +84,32 @@ WITHOUT_SPACES = "".join(f"{chr(first)}-{chr(last)}" for first, last in _UNDIVID
 Khmer, Burmese, Chinese, Japanese, Tai and Javanese ones. Written out, because the index of PostgreSQL has them too.
 """
 
+SEPARATORS = (
+    *((0x80, 0xF7), (0x2C2, 0x2C5), (0x2D2, 0x2EB), (0x2ED, 0x2ED), (0x2EF, 0x2FF), (0x375, 0x375)),
+    *((0x3F6, 0x3F6), (0x482, 0x482), (0x55A, 0x55F), (0x589, 0x5C6), (0x5F3, 0x61F), (0x66A, 0x66D)),
+    *((0x6D4, 0x6D4), (0x6DD, 0x6DE), (0x6E9, 0x6E9), (0x6FD, 0x6FE), (0x700, 0x70F), (0x7F6, 0x7F9)),
+    *((0x7FE, 0x7FF), (0x830, 0x83E), (0x85E, 0x85E), (0x888, 0x888), (0x890, 0x891), (0x8E2, 0x8E2)),
+    *((0x964, 0x970), (0x9F2, 0x9F3), (0x9FA, 0x9FB), (0x9FD, 0x9FD), (0xA76, 0xA76), (0xAF0, 0xAF1)),
+    *((0xB70, 0xB70), (0xBF3, 0xBFA), (0xC77, 0xC77), (0xC7F, 0xC7F), (0xC84, 0xC84), (0xD4F, 0xD4F)),
+    *((0xD79, 0xD79), (0xDF4, 0xDF4), (0xE3F, 0xE3F), (0xF01, 0xF17), (0xF1A, 0xF1F), (0xF34, 0xF34)),
+    *((0xF36, 0xF36), (0xF38, 0xF38), (0xF3A, 0xF3D), (0xF85, 0xF85), (0xFBE, 0xFC5), (0xFC7, 0xFDA)),
+    *((0x10FB, 0x10FB), (0x1360, 0x1368), (0x1390, 0x1399), (0x1400, 0x1400), (0x166D, 0x166E)),
+    *((0x169B, 0x169C), (0x16EB, 0x16ED), (0x1735, 0x1736), (0x1800, 0x180A), (0x1940, 0x1945)),
+    *((0x1A1E, 0x1A1F), (0x1B5A, 0x1B6A), (0x1B74, 0x1B7E), (0x1BFC, 0x1BFF), (0x1C3B, 0x1C3F)),
+    *((0x1C7E, 0x1C7F), (0x1CC0, 0x1CC7), (0x1CD3, 0x1CD3), (0x2016, 0x214D), (0x214F, 0x214F)),
+    *((0x218A, 0x244A), (0x2500, 0x2775), (0x2794, 0x2BFF), (0x2CE5, 0x2CEA), (0x2CF9, 0x2CFC)),
+    *((0x2CFE, 0x2CFF), (0x2D70, 0x2D70), (0x2E00, 0x2E2E), (0x2E30, 0x3004), (0x3008, 0x3020)),
+    *((0x3030, 0x3030), (0x3037, 0x3037), (0x303D, 0x303F), (0x30A0, 0x30A0), (0x30FB, 0x30FB)),
+    *((0x3190, 0x3191), (0x31C0, 0x31E3), (0x327F, 0x327F), (0x4DC0, 0x4DFF), (0xA490, 0xA4C6)),
+    *((0xA4FE, 0xA4FF), (0xA60D, 0xA60F), (0xA673, 0xA673), (0xA67E, 0xA67E), (0xA6F2, 0xA716)),
+    *((0xA720, 0xA721), (0xA789, 0xA78A), (0xA828, 0xA82B), (0xA836, 0xA839), (0xA874, 0xA877)),
+    *((0xA8CE, 0xA8CF), (0xA8F8, 0xA8FA), (0xA8FC, 0xA8FC), (0xA92E, 0xA92F), (0xA95F, 0xA95F)),
+    *((0xAA5C, 0xAA5F), (0xAAF0, 0xAAF1), (0xAB5B, 0xAB5B), (0xAB6A, 0xAB6B), (0xABEB, 0xABEB)),
+    *((0xFBB2, 0xFE46), (0xFFF9, 0xFFFD), (0x1EEF0, 0x1F0F5), (0x1F10D, 0x1FBCA)),
+)
+"""What stands between words, first and last of each range beside ASCII: marks, symbols and spaces of all scripts that
+a search form can have. Written out, because the index of PostgreSQL has them too."""
+
 _ODD_TABLE = str.maketrans(ODD)
 _ANOTHER = str.maketrans({**LIKE_ANOTHER, **TWO_LETTERS})
 _SIGMA = str.maketrans({"\u03c2": "\u03c3"})
@@ -98,6 +130,12 @@ class _Twice(dict[int, str]):
 
 
 _TWICE = _Twice()
+_BETWEEN_ASCII_WORDS = regex.compile("[^a-z0-9]+")
+_BETWEEN_WORDS = regex.compile(
+    "[^a-z0-9\x80-\U0010ffff]+|[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in SEPARATORS) + "]+"
+)
+_UNDIVIDED = regex.compile(f"[{WITHOUT_SPACES}]+")
+_UNDIVIDED_OR_NOT = regex.compile(f"[{WITHOUT_SPACES}]+|[^{WITHOUT_SPACES}]+")
 _OTHER_DIGIT = regex.compile(r"[\p{Nd}--[0-9]]", regex.V1)
 _RAISED = "".join(
     letter
@@ -186,3 +224,62 @@ def fold_case(text: str) -> str:
 def _fold_letter(letter: str) -> str:
     # The dotted capital I is the only letter whose lower case has a plain first part.
     return letter.lower()[0]
+
+
+def indexed_words(text: str) -> list[str]:
+    """The words by which a message is found, in their search form and cut to `WORD_LENGTH`. In scripts without spaces
+    that is each letter with the one after it, and the first and the last one alone.
+
+    >>> indexed_words("Café, 王小明!")
+    ['cafe', '王', '王小', '小明', '明']
+    """
+    form = search_form(text)
+    if form.isascii():
+        return [word[:WORD_LENGTH] for word in _BETWEEN_ASCII_WORDS.split(form) if word]
+    words = _UNDIVIDED.sub(_pair_letters, _BETWEEN_WORDS.sub(" ", form)).split(" ")
+    return [word[:WORD_LENGTH] for word in words if word]
+
+
+def _pair_letters(run: regex.Match[str]) -> str:
+    """Letters that stand twice, each beside its neighbor: a space between the two of each."""
+    letters = run[0]
+    pairs = [letters[at : at + 2] for at in range(1, len(letters) - 1, 2)]
+    return f" {' '.join([letters[0], *pairs, letters[-1]])} "
+
+
+@dataclass(frozen=True, slots=True)
+class WantedWords:
+    """What a search for messages looks for, in search form: whole words, beginnings of words, and texts in scripts
+    without spaces that stand in the message as they are here."""
+
+    words: tuple[str, ...]
+    beginnings: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the search has no letter and no digit."""
+        return not self.words and not self.beginnings
+
+
+def wanted_words(text: str) -> WantedWords:
+    """The words of a search for messages. The last one may be the beginning of a word.
+
+    >>> wanted_words("Clinic mon")
+    WantedWords(words=('clinic',), beginnings=('mon',), parts=())
+    """
+    words, beginnings, parts = list[str](), list[str](), list[str]()
+    pieces = [piece for each in text.split() for piece in _BETWEEN_WORDS.sub(" ", search_form(each)).split(" ")]
+    found = [part for piece in pieces for part in _UNDIVIDED_OR_NOT.findall(piece)]
+    for place, part in enumerate(found, 1):
+        if not _UNDIVIDED.match(part):
+            is_last = place == len(found) and len(part) >= PREFIX_LENGTH
+            (beginnings if is_last else words).append(part[:WORD_LENGTH])
+            continue
+        letters = part[::2]
+        words += [letters[at : at + 2] for at in range(len(letters) - 1)]
+        if len(letters) == 1:
+            beginnings.append(letters)
+        elif len(letters) > 2:
+            parts.append(letters)
+    return WantedWords(*(tuple(dict.fromkeys(each)) for each in (words, beginnings, parts)))

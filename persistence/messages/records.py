@@ -30,11 +30,13 @@ from persistence.lists import (
     one_of,
     together,
 )
+from persistence.messages.search import with_words
 from persistence.pages import Order
 from persistence.records import Record, Related, Template, optional
 from persistence.sql.columns import UtcDateTime, is_uuid, read_id
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
+from persistence.tables.channels import channel
 from persistence.tables.contacts import contact
 from persistence.tables.flows import FLOW_REF, flow
 from persistence.tables.messages import (
@@ -256,9 +258,12 @@ MESSAGES = ListSpec(
         "id": equals(message.c.id),
         "uuid": equals(message.c.uuid),
         "broadcast": _of_broadcast,
+        "channel": belongs_to(message.c.channel_id, channel),
         "contact": belongs_to(message.c.contact_id, contact),
+        "flow": belongs_to(message.c.flow_id, flow),
         "folder": _in_folder,
         "label": _with_label,
+        "search": with_words,
         "modified_after": changed_after(message),
         "before": _before,
         "after": _after,

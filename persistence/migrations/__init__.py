@@ -59,8 +59,8 @@ def newest_revision() -> str:
 
 def upgrade(engine: Engine, revision: str = HEAD) -> None:
     """Upgrade the schema to a revision; safe if several processes start at the same time, because they wait for each
-    other. Keeps a newer schema if this program supports it. The newest one gets the indexes of names and URNs where the
-    server can make them. Raises MigrationError.
+    other. Keeps a newer schema if this program supports it. The newest one gets the indexes of searches that the server
+    can make. Raises MigrationError.
     """
     _check_encoding(engine)
     _upgrade_tables(engine, revision)
@@ -120,6 +120,10 @@ def downgrade(engine: Engine, revision: str = BASE) -> None:
         present = revision_on(connection)
         if present is not None and present not in list_revisions():
             raise SchemaNewer(f"only the program that made revision {present} of this database can take it back")
+        if connection.dialect.name == "sqlite":
+            from persistence.migrations.word_index import drop_words  # noqa: PLC0415  # it loads tables
+
+            drop_words(connection)
         command.downgrade(configuration(connection), revision)
 
 

@@ -1,6 +1,7 @@
-"""The indexes that find contacts by a part of their names and of their numbers, on a PostgreSQL that has the extension
-pg_trgm. Without them a search reads all names or URNs of the workspace. They are in no revision, because an
-extension may be installed later.
+"""The indexes of searches: those that find contacts by a part of their names and of their numbers, on a PostgreSQL that
+has the extension pg_trgm, and that of the words of messages. Without them a search reads all names, URNs or messages of
+the workspace. They are in no revision, because an extension may be installed later, and because they are made anew
+when searches look for another form of texts. SQLite has only the words (`persistence.migrations.word_index`).
 
 Indexes of PostgreSQL that are made while rows are written, also on partitioned tables. This loads no Alembic: each
 start of a service looks for an index that is in no revision.
@@ -9,19 +10,22 @@ start of a service looks for an index that is in no revision.
 import hashlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Column, Connection, Engine, inspect, text
+from sqlalchemy import Column, Connection, Dialect, Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from persistence.database import Database
 from persistence.errors import reason_of
+from persistence.migrations.word_index import WORD_TABLES, add_words, has_words
 from persistence.sql.engines import IMPATIENT, WRITING, Busy, create_patient_engine
-from persistence.sql.query_functions import in_search_form
+from persistence.sql.query_functions import as_words, in_search_form
 from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.messages import message
 
 logger = logging.getLogger("relayboard.migrations")
 
@@ -34,6 +38,7 @@ FINISHED = text(
     "SELECT indisvalid AND obj_description(indexrelid, 'pg_class') IS NOT DISTINCT FROM :mark"
     " FROM pg_index WHERE indexrelid = to_regclass(:name)"
 )
+KNOWN_EXTENSION = text("SELECT count(*) FROM pg_available_extensions WHERE name = :name")
 SCHEMA_OF_EXTENSION = text(
     "SELECT quote_ident(nspname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace"
     " WHERE extname = :name"
@@ -48,19 +53,21 @@ WAITING_SQLITE = "another process writes to this database file; waiting until it
 
 @dataclass(frozen=True, slots=True)
 class PartIndex:
-    """An index of the parts of a text, in the form in which searches look. Its comment is a mark of that form, which
-    PostgreSQL writes otherwise than it was given.
+    """An index of the parts or words of a text, in the form in which searches look. Its comment is a mark of that form,
+    which PostgreSQL writes otherwise than it was given. Parts need the `operators` of the extension.
     """
 
     name: str
     column: Column[Any]
+    form: Callable[[str, Dialect], str] = in_search_form
+    operators: str | None = "gin_trgm_ops"
 
     @property
     def table(self) -> str:
         return self.column.table.name
 
     def expression(self, connection: Connection) -> str:
-        return in_search_form(self.column.name, connection.dialect)
+        return self.form(self.column.name, connection.dialect)
 
     def mark(self, connection: Connection) -> str:
         return hashlib.sha256(self.expression(connection).encode()).hexdigest()
@@ -74,28 +81,32 @@ PART_INDEXES = (
     PartIndex("ix_contact_name_parts", contact.c.name),
     PartIndex("ix_contact_urn_parts", contact_urn.c.path),
 )
-PART_INDEX_NAMES = frozenset(each.name for each in PART_INDEXES)
+WORD_INDEX = PartIndex("ix_message_words", message.c.text, partial(as_words, message.c.workspace_id.name), None)
+PART_INDEX_NAMES = frozenset({*(each.name for each in (*PART_INDEXES, WORD_INDEX)), *WORD_TABLES})
+"""The names of what is in no revision, of both databases."""
 
 
 def finds_parts(database: Database) -> bool:
-    """Whether the indexes are there, or there can be none: on SQLite."""
+    """Whether the indexes of names and numbers are there, or there can be none: on SQLite."""
     if database.sqlite:
         return True
     with database.engine.connect() as connection:
-        return _are_finished(connection)
+        return all(each.is_finished(connection) for each in PART_INDEXES)
 
 
 def add_part_indexes(engine: Engine) -> None:
-    """Creates those that are missing, while rows are written. A server that lacks the extension, or does not let us
-    have it, works as well as before.
+    """Creates those that are missing, on PostgreSQL while rows are written. A server that lacks the extension, or does
+    not let us have it, works as well as before.
     """
-    if engine.dialect.name != "postgresql":
-        return
+    is_sqlite = engine.dialect.name == "sqlite"
     with engine.connect() as connection:
-        if _are_finished(connection) or not _is_available(connection):
+        if has_words(connection) if is_sqlite else not _find_missing(connection):
             return
     with taking_turns(engine) as connection:
-        _add(connection.execution_options(isolation_level="AUTOCOMMIT"))
+        if is_sqlite:
+            add_words(connection)
+        else:
+            _add(connection.execution_options(isolation_level="AUTOCOMMIT"))
 
 
 def list_partitions(connection: Connection, table: str) -> Sequence[str]:
@@ -177,28 +188,31 @@ class BrokenReference(Exception):
     """A revision violates a foreign key; it was rolled back."""
 
 
-def _are_finished(connection: Connection) -> bool:
-    return all(each.is_finished(connection) for each in PART_INDEXES)
+def _find_missing(connection: Connection) -> dict[PartIndex, bool | None]:
+    """The indexes that this server can have and that are not finished, each with whether it is half made."""
+    is_known = connection.execute(KNOWN_EXTENSION, {"name": EXTENSION}).scalar_one() > 0
+    possible = (*(PART_INDEXES if is_known else ()), WORD_INDEX)
+    return {each: finished for each in possible if not (finished := each.is_finished(connection))}
 
 
 def _add(connection: Connection) -> None:
     # Another process may have been faster.
-    missing = {each: finished for each in PART_INDEXES if not (finished := each.is_finished(connection))}
-    schema = _have_extension(connection) if missing else None
-    if schema is None:
-        return
+    missing = _find_missing(connection)
+    schema = _have_extension(connection) if any(each.operators for each in missing) else None
     for each, finished in missing.items():
-        _make(connection, each, schema, is_spoilt=finished is False)
+        if each.operators is None:
+            _make(connection, each, "", is_spoilt=finished is False)
+        elif schema is not None:
+            _make(connection, each, f"{schema}.{each.operators}", is_spoilt=finished is False)
 
 
-def _make(connection: Connection, index: PartIndex, schema: str, *, is_spoilt: bool) -> None:
+def _make(connection: Connection, index: PartIndex, operators: str, *, is_spoilt: bool) -> None:
     """`is_spoilt`: it was left incomplete, or made for another form."""
     began = time.monotonic()
     parts = list_partitions(connection, index.table)
     if is_spoilt:
         connection.exec_driver_sql(f"DROP INDEX {'' if parts else 'CONCURRENTLY'} {index.name}")
-    found_by = f"{index.expression(connection)} {schema}.gin_trgm_ops"
-    rows = f"USING gin ({found_by}) WITH (gin_pending_list_limit = {PENDING_KB})"
+    rows = f"USING gin (({index.expression(connection)}) {operators}) WITH (gin_pending_list_limit = {PENDING_KB})"
     if parts:
         add_index_to_partitions(connection, index.name, index.table, parts, rows)
     else:
@@ -207,14 +221,7 @@ def _make(connection: Connection, index: PartIndex, schema: str, *, is_spoilt: b
     # Until then PostgreSQL does not know which parts are rare.
     connection.exec_driver_sql(f"ANALYZE {index.table}")
     if (took := time.monotonic() - began) > WAITED_SECONDS:
-        logger.info("%s.%s: parts are found by an index, made in %.1f s", index.table, index.column.name, took)
-
-
-def _is_available(connection: Connection) -> bool:
-    """Whether there is a table of contacts, and the extension can be had."""
-    known = "SELECT count(*) FROM pg_available_extensions WHERE name = :name"
-    is_known = connection.execute(text(known), {"name": EXTENSION}).scalar_one() > 0
-    return is_known and inspect(connection).has_table(contact.name)
+        logger.info("%s.%s: searches have an index, made in %.1f s", index.table, index.column.name, took)
 
 
 def _have_extension(connection: Connection) -> str | None:

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import regex
@@ -22,10 +22,23 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
-from flows.typed import ACCENTS, LIKE_ANOTHER, ODD, TWO_LETTERS, WITHOUT_SPACES, same_form, search_form
+from flows.typed import (
+    ACCENTS,
+    LIKE_ANOTHER,
+    ODD,
+    SEPARATORS,
+    TWO_LETTERS,
+    WITHOUT_SPACES,
+    WORD_LENGTH,
+    indexed_words,
+    same_form,
+    search_form,
+)
 from persistence.sql.columns import UtcDateTime, time_text
 
 UNICODE_TABLES, UNICODE_TABLES_SINCE = "pg_c_utf8", (17,)
+OF_WORKSPACE = "@"
+"""With it begins the mark by which an index of words finds those of one workspace; no word has it."""
 BETWEEN_DIGITS = " -.()/+"
 """What people write between the digits of a phone number; `+` is a space in forms."""
 _NOTHING_BETWEEN = str.maketrans("", "", BETWEEN_DIGITS)
@@ -99,6 +112,15 @@ class Contains(GenericFunction[bool]):
     inherit_cache = True
 
 
+class HasWords(GenericFunction[bool]):
+    """Whether a text of a workspace has wanted words: a query of PostgreSQL's text search, which an index answers, and
+    a JSON list of the words and the beginnings of words on SQLite."""
+
+    name = "relayboard_has_words"
+    type = Boolean()
+    inherit_cache = True
+
+
 class NamePrefixes(TypeDecorator[list[str]]):
     """Beginnings of words: a pattern that finds them on PostgreSQL, a JSON list on SQLite."""
 
@@ -166,6 +188,8 @@ def register_query_functions(connection: sqlite3.Connection) -> None:
     """Gives a new SQLite connection the functions of contact queries."""
     connection.create_function("relayboard_fold", 1, _fold, deterministic=True)
     connection.create_function("relayboard_search", 1, _search, deterministic=True)
+    connection.create_function("relayboard_words", 2, join_words, deterministic=True)
+    connection.create_function("relayboard_has_words", 2, _has_words, deterministic=True)
     connection.create_function("relayboard_place", 1, _name_place, deterministic=True)
     connection.create_function("relayboard_compare", 2, _compare, deterministic=True)
     connection.create_function("relayboard_moment", 1, _write_moment, deterministic=True)
@@ -197,6 +221,13 @@ _MEANT = f"{_literal(_KEPT + _DELETED)}, {_literal(''.join(ODD[sign] for sign in
 _ACCENTS = _literal(_class_of(ACCENTS) + "+")
 _ANOTHER = f"{_literal(''.join(LIKE_ANOTHER))}, {_literal(''.join(LIKE_ANOTHER.values()))}"
 _UNDIVIDED = rf"'([{WITHOUT_SPACES}])(?: +(?=[{WITHOUT_SPACES}]))?', '\1\1'"
+_SEPARATORS = _literal(_class_of(SEPARATORS) + "+")
+# Scripts without spaces beside others, and the two of each doubled letter.
+_BESIDE_UNDIVIDED = rf"'([{WITHOUT_SPACES}])(?=[^{WITHOUT_SPACES} ])|([^{WITHOUT_SPACES} ])(?=[{WITHOUT_SPACES}])'"
+_TWICE = rf"'([{WITHOUT_SPACES}])\1', '\1 \1'"
+_WORD = "a-z0-9\x80-\U0010ffff"
+_BETWEEN_WORDS = f"'[^{_WORD}]+', ' '"
+_TOO_LONG = rf"'([^ ]{{{WORD_LENGTH}}})[^ ]+', '\1'"
 _SPACES_OF_ASCII = " \\t\\n\\r\\f\\x0b\\x1c\\x1d\\x1e\\x1f"
 
 
@@ -217,13 +248,29 @@ def _search_on_postgresql(element: SearchText, compiler: SQLCompiler, **options:
 
 def in_search_form(text: str, dialect: Dialect) -> str:
     """An expression of PostgreSQL for the form in which searches look; also that of the index of it."""
+    lower, other = _in_lower_case(text, dialect), _without_accents(text, dialect)
+    return f"btrim(CASE WHEN {_is_ascii(text)} THEN {lower} ELSE {other} END, E'{_SPACES_OF_ASCII}')"
+
+
+def as_words(workspace_id: str, text: str, dialect: Dialect) -> str:
+    """An expression of PostgreSQL for the words of a text (`flows.typed.indexed_words`) and the mark of its workspace;
+    also that of the index of them."""
+    apart = f"regexp_replace({_without_accents(text, dialect)}, {_SEPARATORS}, ' ', 'g')"
+    apart = f"regexp_replace({apart}, {_BESIDE_UNDIVIDED}, '\\1\\2 ', 'g')"
+    apart = f"regexp_replace({apart}, {_TWICE}, 'g')"
+    form = f"CASE WHEN {_is_ascii(text)} THEN {_in_lower_case(text, dialect)} ELSE {apart} END"
+    # Both in one expression take ten times as long.
+    words = f"btrim(regexp_replace(regexp_replace({form}, {_BETWEEN_WORDS}, 'g'), {_TOO_LONG}, 'g'))"
+    marked = f"btrim('{OF_WORKSPACE}' || CAST({workspace_id} AS text) || ' ' || {words})"
+    return f"array_to_tsvector(string_to_array({marked}, ' '))"
+
+
+def _without_accents(text: str, dialect: Dialect) -> str:
     bare = f"regexp_replace(normalize({_without_odd(text)}, NFKD), {_ACCENTS}, '', 'g')"
     bare = _in_lower_case(bare, dialect)
     for letter, letters in TWO_LETTERS.items():
         bare = f"replace({bare}, '{letter}', '{letters}')"
-    other = f"regexp_replace(normalize(translate({bare}, {_ANOTHER}), NFC), {_UNDIVIDED}, 'g')"
-    lower = _in_lower_case(text, dialect)
-    return f"btrim(CASE WHEN {_is_ascii(text)} THEN {lower} ELSE {other} END, E'{_SPACES_OF_ASCII}')"
+    return f"regexp_replace(normalize(translate({bare}, {_ANOTHER}), NFC), {_UNDIVIDED}, 'g')"
 
 
 def _in_lower_case(text: str, dialect: Dialect) -> str:
@@ -262,6 +309,18 @@ def _contains_on_postgresql(element: Contains | MayContain, compiler: SQLCompile
     text, pattern = element.clauses
     searched = compiler.process(SearchText(text), **options)
     return f"({searched} LIKE {compiler.process(pattern, **options)})"
+
+
+@compiles(HasWords, "sqlite")
+def _has_words_on_sqlite(element: HasWords, compiler: SQLCompiler, **options: Any) -> str:
+    _, text, wanted = (compiler.process(each, **options) for each in element.clauses)
+    return f"relayboard_has_words({text}, {wanted})"
+
+
+@compiles(HasWords, "postgresql")
+def _has_words_on_postgresql(element: HasWords, compiler: SQLCompiler, **options: Any) -> str:
+    workspace_id, text, wanted = (compiler.process(each, **options) for each in element.clauses)
+    return f"({as_words(workspace_id, text, compiler.dialect)} @@ CAST({wanted} AS tsquery))"
 
 
 @compiles(JoinedText, "postgresql")
@@ -312,6 +371,23 @@ def _fold(text: str | None) -> str | None:
 
 def _search(text: str | None) -> str | None:
     return None if text is None else search_form(text)
+
+
+def join_words(workspace_id: int, text: str) -> str:
+    """The words of a text and the mark of its workspace, as the index of SQLite takes them."""
+    return " ".join([f"{OF_WORKSPACE}{workspace_id}", *dict.fromkeys(indexed_words(text))])
+
+
+def _has_words(text: str, wanted: str) -> bool:
+    words, beginnings = _read_wanted(wanted)
+    found = set(indexed_words(text))
+    return words <= found and all(any(word.startswith(begin) for word in found) for begin in beginnings)
+
+
+@lru_cache(maxsize=100)
+def _read_wanted(wanted: str) -> tuple[frozenset[str], list[str]]:
+    words, beginnings = json.loads(wanted)
+    return frozenset(words), beginnings
 
 
 def _join(text: str | None) -> str | None:

@@ -103,8 +103,10 @@ PARAMETERS: Mapping[str, Forms] = {
     "campaign_uuid": (by_uuid("campaign"),),
     "channel": CHANNEL,
     **dict.fromkeys(
-        ("channel_calls.channel", "channel_alarms.channel", "trigger_matches.channel"), (by_uuid("channel"),)
+        ("channel_calls.channel", "channel_alarms.channel", "trigger_matches.channel", "v2/messages.channel"),
+        (by_uuid("channel"),),
     ),
+    "v2/messages.flow": (by_uuid("flow"),),
     "channel_calls.outcome": NOTHING,
     "channel_checks.channel": (by_uuid("channel"),),
     "contact": (by_uuid("contact"),),

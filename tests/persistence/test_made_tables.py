@@ -67,12 +67,12 @@ def on_postgresql(engine: Engine) -> Rows:
 def on_sqlite(engine: Engine) -> Rows:
     found: Rows = set()
     with engine.connect() as connection:
-        for table in sorted(set(inspect(engine).get_table_names()) - {ALEMBIC}):
+        for table in sorted(set(inspect(engine).get_table_names()) - {ALEMBIC} - PART_INDEX_NAMES):
             columns = connection.exec_driver_sql(f"PRAGMA table_info('{table}')")
             found |= {(table, *row[1:-1], bool(row[-1])) for row in columns}
         whole = connection.exec_driver_sql("SELECT tbl_name, type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         for table, kind, name, sql in whole:
-            if table == ALEMBIC:
+            if table == ALEMBIC or name in PART_INDEX_NAMES:
                 continue
             if kind == "table":
                 rules = re.findall(r"CONSTRAINT \S+ (?:UNIQUE|CHECK) .*", sql)

@@ -14,9 +14,12 @@ from flows.environment import Environment
 from flows.queries import ListResolver, parse_query
 from persistence.contacts.queries import SearchScope, find_matches
 from persistence.database import Database
-from persistence.migrations import upgrade
+from persistence.lists import ListQuery, fetch_list
+from persistence.messages.records import MESSAGES
+from persistence.migrations import downgrade, list_revisions, upgrade
 from persistence.migrations.part_indexes import PART_INDEX_NAMES, finds_parts
 from persistence.tables.contacts import contact, contact_urn
+from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
 from persistence.workspaces.writes import create_workspace
 from testbed.servers import postgres_database
@@ -190,7 +193,7 @@ def test_a_database_with_the_index_or_without_need_not_be_told_about_it(empty_da
 
     assert finds_parts(empty_database)
     assert PART_INDEX_NAMES & index_names(empty_database.engine) == (
-        set() if empty_database.sqlite else PART_INDEX_NAMES
+        set() if empty_database.sqlite else {NAME_INDEX, URN_INDEX}
     )
 
 
@@ -261,3 +264,73 @@ def test_a_server_that_lets_us_have_no_extension_searches_all_names(
     assert finds_parts(database)
     assert search(database, workspace, "name ~ zoë") == ["Zoë O'Berta"]
     database.close()
+
+
+def add_texts(database: Database, *texts: str) -> Workspace:
+    workspace = add_crowd(database, 1)
+    with database.writing() as tx:
+        owner = tx.execute(select(contact.c.id).limit(1)).scalar_one()
+        row = {"workspace_id": workspace.id, "contact_id": owner, "direction": "in", "status": "handled"}
+        row |= {"attachments": [], "quick_replies": [], "created_on": tx.now, "modified_on": tx.now}
+        tx.execute(insert(message), [{**row, "uuid": str(uuid4()), "text": each} for each in texts])
+    return workspace
+
+
+def find_texts(database: Database, workspace: Workspace, search: str) -> int:
+    with database.reading() as tx:
+        return len(fetch_list(ListQuery(tx, workspace, {"search": search}), MESSAGES, None, 10).records)
+
+
+DAMAGES = {
+    "sqlite": [
+        ["DROP TRIGGER message_words_i", "UPDATE message SET text = 'new text'"],
+        ["DROP TRIGGER message_words_u", "DROP TABLE message_words"],
+    ],
+    "postgresql": [["DROP INDEX ix_message_words"], ["COMMENT ON INDEX ix_message_words IS 'of another form'"]],
+}
+
+
+def test_an_index_of_words_that_is_lost_or_of_another_form_is_made_of_the_messages_there_are(
+    empty_database: Database,
+) -> None:
+    upgrade(empty_database.engine)
+    workspace = add_texts(empty_database, "first text", "second text")
+    for damage in DAMAGES[empty_database.engine.dialect.name]:
+        with empty_database.engine.begin() as connection:
+            for statement in damage:
+                connection.execute(text(statement))
+
+        upgrade(empty_database.engine)
+
+        assert find_texts(empty_database, workspace, "text") == 2
+
+
+@on_postgresql
+def test_words_that_few_messages_have_are_found_by_the_index(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+    workspace = add_texts(empty_database, *[f"text {number}" for number in range(3_000)])
+    with empty_database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("VACUUM ANALYZE message"))
+    plans = list[str]()
+
+    def explain_it(connection: Any, cursor: Any, statement: str, values: Any, *_: object) -> None:
+        if "message" in statement and not statement.startswith("EXPLAIN"):
+            with connection.engine.connect() as other:
+                plans.extend(str(row[0]) for row in other.exec_driver_sql(f"EXPLAIN {statement}", values))
+
+    event.listen(empty_database.engine, "before_cursor_execute", explain_it)
+    assert find_texts(empty_database, workspace, "1234") == 1
+    event.remove(empty_database.engine, "before_cursor_execute", explain_it)
+
+    assert "ix_message_words" in "\n".join(plans)
+
+
+@pytest.mark.parametrize("empty_database", ["sqlite"], indirect=True)
+def test_a_downgrade_leaves_no_trigger_that_the_program_before_cannot_run(empty_database: Database) -> None:
+    upgrade(empty_database.engine)
+
+    downgrade(empty_database.engine, list_revisions()[-2])
+
+    with empty_database.engine.connect() as connection:
+        names = connection.exec_driver_sql("SELECT name FROM sqlite_master").scalars().all()
+    assert [name for name in names if name.startswith("message_words")] == []
