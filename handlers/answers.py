@@ -13,7 +13,7 @@ from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
 from persistence.errors import RecordMissing
 from persistence.lists import ListQuery, ListSpec, NewRecord, fetch_list, fetch_numbered_list, insert_shown, read_record
-from persistence.messages.outgoing import Leaving
+from persistence.messages.routes import Leaving
 from persistence.pages import InvalidCursor, decode_cursor, encode_cursor
 from persistence.records import Shown, write_record
 from persistence.relayers.sync import Arrivals

@@ -104,19 +104,7 @@ def create_app(
     uploads = UploadPlaces(settings.max_uploads, settings.max_workspace_uploads)
     notes = TokenNotes(database, settings.secret_key)
     store = open_store(settings)
-    listeners = Listeners(
-        database,
-        most=max(1, settings.max_connections // 2),
-        most_of_workspace=settings.max_workspace_streams,
-        seconds=settings.stream_seconds,
-    )
-    visitors = Listeners(
-        database,
-        most=max(1, settings.max_connections // 4),
-        most_of_workspace=settings.max_workspace_visitors,
-        seconds=settings.stream_seconds,
-        read=read_visitor_changes,
-    )
+    listeners, visitors = _listeners(settings, database)
     most_held = settings.max_connections // SHARE_OF_CONNECTIONS
     held_syncs = HeldSyncs(database, pool, most=most_held, seconds=settings.sync_hold_seconds)
     if stopping is not None:
@@ -145,6 +133,24 @@ def create_app(
     if settings.traces:
         app = Traced(app)
     return ResponseCheck(app) if check_responses else app
+
+
+def _listeners(settings: Settings, database: Database) -> tuple[Listeners, Listeners]:
+    """Those of workspaces, and of visitors of sites."""
+    members = Listeners(
+        database,
+        most=max(1, settings.max_connections // 2),
+        most_of_workspace=settings.max_workspace_streams,
+        seconds=settings.stream_seconds,
+    )
+    visitors = Listeners(
+        database,
+        most=max(1, settings.max_connections // 4),
+        most_of_workspace=settings.max_workspace_visitors,
+        seconds=settings.stream_seconds,
+        read=read_visitor_changes,
+    )
+    return members, visitors
 
 
 def _route(service: Service, checks: Mapping[str, Check]) -> ASGIApp:

@@ -253,22 +253,7 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes
             "kinds": array_text(kind for kind, _ in records),
             "records": array_text(one for _, one in records),
         }
-    if counts:
-        values |= {
-            "counted": array_text(kind for (kind, _, _), _ in counts),
-            "days": array_text(day for (_, day, _), _ in counts),
-            "subjects": array_text(subject for (_, _, subject), _ in counts),
-            "numbers": array_text(number for _, number in counts),
-        }
-    if flows:
-        values |= {
-            "today": tx.now.date(),
-            "flow_ids": array_text(flow_id for (flow_id, _, _, _), _ in flows),
-            "flow_kinds": array_text(kind for (_, kind, _, _), _ in flows),
-            "flow_keys": array_text(key for (_, _, key, _), _ in flows),
-            "flow_values": array_text(value for (_, _, _, value), _ in flows),
-            "flow_numbers": array_text(number for _, number in flows),
-        }
+    values |= _figures(tx.now.date(), counts, flows)
     if lasts:
         values |= {
             "contact_ids": array_text(each.contact_id for each in lasts),
@@ -304,6 +289,32 @@ def advance(tx: Transaction, workspace_id: int, tables: Sequence[Table], changes
     )
     chosen = tuple((name, statement) for name, statement, rows in parts if rows)
     _advancing(tuple(tables), chosen).run(tx, **values)
+
+
+def _figures(
+    today: date,
+    counts: Sequence[tuple[tuple[str, date, int], int]],
+    flows: Sequence[tuple[tuple[int, str, str, str], int]],
+) -> dict[str, Any]:
+    """What COUNTING and COUNTING_FLOWS take."""
+    values: dict[str, Any] = {}
+    if counts:
+        values |= {
+            "counted": array_text(kind for (kind, _, _), _ in counts),
+            "days": array_text(day for (_, day, _), _ in counts),
+            "subjects": array_text(subject for (_, _, subject), _ in counts),
+            "numbers": array_text(number for _, number in counts),
+        }
+    if flows:
+        values |= {
+            "today": today,
+            "flow_ids": array_text(flow_id for (flow_id, _, _, _), _ in flows),
+            "flow_kinds": array_text(kind for (_, kind, _, _), _ in flows),
+            "flow_keys": array_text(key for (_, _, key, _), _ in flows),
+            "flow_values": array_text(value for (_, _, _, value), _ in flows),
+            "flow_numbers": array_text(number for _, number in flows),
+        }
+    return values
 
 
 def write_on_sqlite(tx: Transaction, workspace_id: int, moment: datetime, changes: WorkspaceChanges) -> None:

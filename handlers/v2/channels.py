@@ -10,8 +10,8 @@ from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
 from persistence.channels.settings import add_gateway, describe_presets, describe_types
 from persistence.contacts.owners import read_recipient
 from persistence.messages.actions import send_test
-from persistence.messages.outgoing import foresee_leaving
 from persistence.messages.records import MESSAGES
+from persistence.messages.routes import foresee_leaving
 from persistence.records import Shown
 from persistence.relayers import relayers
 

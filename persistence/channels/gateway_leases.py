@@ -35,7 +35,8 @@ from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.outages import note_answers
 from persistence.database import Transaction
 from persistence.leases import Leases, is_free
-from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
+from persistence.messages.outgoing import give_up, may_go_out
+from persistence.messages.routes import CONTACT_INACTIVE
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.due_work import Share, has_row, is_in_share
 from persistence.stamps import changes_of

@@ -23,7 +23,8 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace, RecordMissing
 from persistence.media.store import note_former_owners
-from persistence.messages.outgoing import Draft, Route, create_outgoing, find_routes
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.messages.routes import Route, find_routes
 from persistence.messages.templated import FilledTemplate
 from persistence.sql.columns import NO_ID, is_uuid, read_id
 from persistence.sql.names import find_ids

@@ -26,7 +26,7 @@ from persistence.deliveries.outbox import follow_replacement
 from persistence.deliveries.settings import end_trouble
 from persistence.errors import InvalidInput, RecordMissing, Refused
 from persistence.lists import ListQuery, ListSpec, one_of, within
-from persistence.messages.outgoing import Leaving, choose_successors, hand_over_unsent
+from persistence.messages.routes import Leaving, choose_successors, hand_over_unsent
 from persistence.pages import Order
 from persistence.records import Record
 from persistence.relayers.pushes import via_of

@@ -16,7 +16,8 @@ from persistence.channels.events import find_pending
 from persistence.channels.health import note_power_report
 from persistence.database import Transaction
 from persistence.messages.incoming import find_queued
-from persistence.messages.outgoing import CONTACT_INACTIVE, give_up, may_go_out
+from persistence.messages.outgoing import give_up, may_go_out
+from persistence.messages.routes import CONTACT_INACTIVE
 from persistence.relayers.commands import CallReport, DeliveryReport, Report, Reset, SmsReport, StatusReport, Upload
 from persistence.relayers.pushes import via_of
 from persistence.relayers.relayers import Phone, release_channels

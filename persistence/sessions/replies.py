@@ -26,7 +26,8 @@ from persistence.contacts.writes import set_urns
 from persistence.database import Transaction
 from persistence.groups.groups import add_members, leave_all_groups, remove_members
 from persistence.messages.incoming import NEUTRAL
-from persistence.messages.outgoing import Draft, Route, add_outgoing, fail_waiting, note_fallbacks, read_quick_replies
+from persistence.messages.outgoing import Draft, add_outgoing, fail_waiting, note_fallbacks, read_quick_replies
+from persistence.messages.routes import Route
 from persistence.messages.templated import TemplateWish
 from persistence.sql.columns import columns_for
 from persistence.sql.due_work import beside_index, has_row

@@ -30,8 +30,9 @@ from persistence.globals import create_global
 from persistence.labels import LABELS, create_label
 from persistence.lists import read_record
 from persistence.media.store import FolderStore
-from persistence.messages.outgoing import NO_ROUTE, Draft, Route, create_outgoing
+from persistence.messages.outgoing import Draft, create_outgoing
 from persistence.messages.records import MESSAGES
+from persistence.messages.routes import NO_ROUTE, Route
 from persistence.optins import OPTINS, create_optin
 from persistence.resthooks import create_subscriber, ensure_resthook
 from persistence.sql.columns import new_uuid
