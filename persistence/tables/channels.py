@@ -300,7 +300,7 @@ message_piece = numbered_table(
         unique=True,
     ),
     Index("ix_message_piece_age", "received_on", "id"),
-    info=policy(TRIMMED, is_carried=False),
+    info=policy(TRIMMED, mentions="sender", is_carried=False),
 )
 """Parts of incoming messages of which others are missing. After some minutes what is there is the message."""
 

@@ -39,12 +39,14 @@ from persistence.database import Database
 from persistence.media.store import FolderStore
 from persistence.migrations import upgrade
 from persistence.sql.columns import new_uuid, time_text
+from persistence.tables.channels import message_piece
 from persistence.tables.data_jobs import export, moved_record, workspace_move
 from persistence.tables.deliveries import delivery
 from persistence.tables.flows import flow_session
 from persistence.tables.messages import media
 from persistence.tables.service import archive
 from persistence.workspaces.records import Workspace
+from testbed.gateways import add_gateway
 from tests.factories import id_of, make_contact
 from tests.partitions import partitioning
 from tests.persistence.data_requests.clinic import HEARD, MARKS, NAME, NOTED, NUMBER, Clinic
@@ -178,6 +180,19 @@ def test_an_event_that_names_the_number_in_a_form_goes(clinic: Clinic) -> None:
 
     with clinic.database.reading() as tx:
         assert tx.execute(select(delivery.c.body)).scalars().all() == ["text=0788+314+159+26+is+longer"]
+
+
+def test_a_part_of_a_message_of_the_person_goes_with_its_text(clinic: Clinic) -> None:
+    channel_id = add_gateway(clinic.database, clinic.workspace, "http://127.0.0.1:1/")
+    common = {"destination": "8080", "reference": 7, "total": 2, "number": 1, "channel_id": channel_id}
+    with clinic.database.writing() as tx:
+        common |= {"workspace_id": clinic.workspace.id, "received_on": tx.now}
+        for sender, text in ((NUMBER, "hers"), ("+250788314160", "of somebody else")):
+            tx.insert(message_piece, **common, sender=sender, text=text)
+    clinic.perform(ERASE)
+
+    with clinic.database.reading() as tx:
+        assert tx.execute(select(message_piece.c.text)).scalars().all() == ["of somebody else"]
 
 
 def test_notes_of_a_move_without_a_name_are_not_those_of_a_person_without_one(
