@@ -72,9 +72,10 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """An outgoing message: `to` is the path of the contact's URN, `address` that of the channel. `callback_url` is the
-    channel's public URL, with a slash at its end, for providers that are told with each message where its statuses go;
-    empty if the operator has set none."""
+    """An outgoing message: `to` is the path of the contact's URN, `address` that of the channel. `answers` is the
+    provider's id of the message that it answers, `subject` what that was about. `callback_url` is the channel's public
+    URL, with a slash at its end, for providers that are told with each message where its statuses go; empty if the
+    operator has set none."""
 
     uuid: str
     to: str
@@ -87,6 +88,8 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     quick_replies: tuple[QuickReply, ...] = ()
     template: Template | None = None
+    answers: str = ""
+    subject: str = ""
     callback_url: str = ""
 
     def part_id(self, number: int) -> str:
@@ -177,18 +180,20 @@ Outcome = Sent | Refused | Later
 
 @dataclass(frozen=True, slots=True)
 class Media:
-    """A file of an incoming message: its media type, if the provider says it, and its public `url`, or the `reference`
-    by which `fetch` gets it."""
+    """A file of an incoming message: its media type, if the provider says it, and its public `url`, the `reference` by
+    which `fetch` gets it, or its `content` if the message contained it."""
 
     content_type: str = ""
     url: str = ""
     reference: str = ""
+    content: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
     """An incoming message; `sender` as the provider writes it. `id` is the provider's: a repeat has the same. `sent_on`
-    is None if nothing useful was said. `name` is what the provider calls the person."""
+    is None if nothing useful was said. `name` is what the provider calls the person. `subject` is what an answer is
+    about, None where messages have none."""
 
     sender: str
     text: str = ""
@@ -197,6 +202,7 @@ class Received:
     name: str = ""
     attachments: tuple[Media, ...] = ()
     payload: str = ""
+    subject: str | None = None
 
 
 State = Literal["sent", "delivered", "read", "failed"]

@@ -47,6 +47,7 @@ from persistence.tokens import forget_windows, trim_answers
 from persistence.triggers.schedules import begin_due, list_scheduling_workspaces, start_due
 from relayboard.base.tracing import Causes, caused_by, causes, join_causes, step_span
 from worker.channels.checks import begin_checks
+from worker.channels.email import begin_email
 from worker.channels.files import begin_files
 from worker.channels.sending import begin_sending
 from worker.channels.smpp import begin_smpp
@@ -264,15 +265,16 @@ def begin_trimming(runtime: Runtime) -> Callable[[], bool]:
 
 
 def begin_gateways(runtime: Runtime) -> Callable[[], bool]:
-    """The step that looks for messages to send, by HTTP and over kept connections. A worker keeps these in one process,
+    """The step that looks for messages to send, by HTTP and by other transports. A worker keeps these in one process,
     that of jobs."""
     send = begin_sending(runtime)
     if runtime.share is Share.MUCH:
         return send
-    submit = begin_smpp(runtime)
+    others = [begin_smpp(runtime), begin_email(runtime)]
 
     def step() -> bool:
-        return send() | submit()
+        are_more_due = [each() for each in (send, *others)]
+        return any(are_more_due)
 
     return step
 

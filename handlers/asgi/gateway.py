@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from channels.calls import Answer, BadSignature, Callback, Event, Unread
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
+from handlers.asgi.store_responses import unavailable_response
 from handlers.contract.resolver import stored_root
 from handlers.errors import explain_database
 from handlers.request import context_of
@@ -20,6 +21,8 @@ from handlers.service import Service
 from persistence.channels.gateway_reports import Gateway, WrongSecret, find_gateway, record_events
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused
+from persistence.media.incoming import receive_contents
+from persistence.media.store import StoreUnavailable, settle_received
 
 METHODS = ("GET", "POST")
 SCOPE_LENGTH = 24
@@ -83,6 +86,8 @@ class GatewayCalls:
             page = detail_response(403, str(error) or "The signature is wrong.")
         except DatabaseError as error:
             page = detail_response(*explain_database(error))
+        except StoreUnavailable as error:
+            page = unavailable_response(error)
         await page.send(send)
 
 
@@ -151,16 +156,21 @@ def answer(service: Service, caller: Caller, gateway: Gateway, callback: Callbac
     if events is None:
         raise Refused("Channels of this type are not called.")
     heard = events(callback, gateway.config)
+    received, files = receive_contents(service.media_store, heard.events)
+    quota_bytes = service.settings.media_quota_bytes
     try:
-        told = service.database.write(partial(record, caller, heard.events, root)) if heard.events else "Nothing to do."
+        call = partial(record, caller, received, root, quota_bytes)
+        told = service.database.write(call) if received else "Nothing to do."
     except WrongSecret as error:  # the secret was changed in the meantime
         return _ask_for_secret(error)
+    for each in files:
+        settle_received(service.database, service.media_store, each)
     return json_response({"detail": told}) if heard.answer is None else _page(heard.answer)
 
 
-def record(caller: Caller, events: tuple[Event, ...], root: str, tx: Transaction) -> str:
+def record(caller: Caller, events: tuple[Event, ...], root: str, quota_bytes: int, tx: Transaction) -> str:
     """Carries out what the gateway reports and returns the response text. Raises Refused, WrongSecret."""
-    return record_events(tx, caller.find(tx), events, root)
+    return record_events(tx, caller.find(tx), events, root, quota_bytes)
 
 
 def _page(given: Answer) -> PlainResponse:

@@ -33,6 +33,7 @@ from persistence.channels.gateway_parts import SentPart, apply_statuses, keep_pa
 from persistence.channels.gateway_reports import stop
 from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.outages import note_answers
+from persistence.channels.threads import Thread
 from persistence.database import Transaction
 from persistence.leases import Leases, is_free
 from persistence.messages.outgoing import give_up, may_go_out
@@ -97,7 +98,8 @@ class GatewaySend(QueuedPart):
     """One part of a message (`part` counts from 1) that a worker has leased until `due_on`, with everything that its
     gateway needs. `config` is None if it cannot be decrypted. `is_uncertain` says that a worker died after it began
     this part, or the one before it if the gateway does not recognize repeats. `has_failed`: the gateway's last answer
-    was a failure. `is_transliterated`: texts are sent in the alphabet of GSM where they can be.
+    was a failure. `is_transliterated`: texts are sent in the alphabet of GSM where they can be. `thread` is what the
+    contact wrote last, where that has a subject and the transport asks for it.
     """
 
     channel_type: str
@@ -112,6 +114,7 @@ class GatewaySend(QueuedPart):
     channel_uuid: str = ""
     secret: str | None = field(default=None, repr=False)
     is_transliterated: bool = False
+    thread: Thread | None = None
 
 
 @dataclass(frozen=True, slots=True)

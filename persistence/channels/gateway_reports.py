@@ -18,6 +18,7 @@ from persistence.changes import change_contacts
 from persistence.channels.channels import Source
 from persistence.channels.gateway_parts import note_status
 from persistence.channels.settings import OVERLAP, is_one_of
+from persistence.channels.threads import note_thread
 from persistence.contacts.bulk import interrupt_contacts
 from persistence.contacts.owners import UrnOwner
 from persistence.contacts.urns import ensure_owners
@@ -25,7 +26,7 @@ from persistence.database import Transaction
 from persistence.errors import Refused
 from persistence.groups.groups import leave_all_groups
 from persistence.groups.smart_groups import follow_contacts
-from persistence.media.incoming import expect_files, plan_files
+from persistence.media.incoming import expect_files, occupy, plan_files
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.messages.outgoing import fail_waiting
 from persistence.relayers.commands import TEXT_LENGTH, CallReport, believe, clean_text
@@ -93,14 +94,17 @@ NAME_LENGTH = 128
 MOST_EXTRA = 20
 
 
-def record_events(tx: Transaction, gateway: Gateway, events: Sequence[calls.Event], root: str = "") -> str:
+def record_events(
+    tx: Transaction, gateway: Gateway, events: Sequence[calls.Event], root: str = "", quota_bytes: int = 0
+) -> str:
     """Carries out what a gateway reports; returns what became of it. What cannot be carried out does not keep the rest
-    from it. Files get URLs below `root`, that of the service. Raises Refused if all is like that.
+    from it. Files get URLs below `root`, that of the service; those that came with messages are dropped beyond the
+    quota of the workspace. Raises Refused if all is like that.
     """
     told, refused = list[str](), list[str]()
     for event in events:
         try:
-            told.append(_record(tx, gateway, event, root))
+            told.append(_record(tx, gateway, event, root, quota_bytes))
         except Refused as error:
             refused.append(str(error))
     if refused and not told:
@@ -108,10 +112,10 @@ def record_events(tx: Transaction, gateway: Gateway, events: Sequence[calls.Even
     return " ".join([*told, *refused]) or "There was nothing to do."
 
 
-def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str) -> str:
+def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str, quota_bytes: int) -> str:
     match event:
         case calls.Received():
-            message_id = receive_message(tx, gateway, event, root)
+            message_id = receive_message(tx, gateway, event, root, quota_bytes)
             dropped = "The message was dropped: its sender is blocked."
             return dropped if message_id is None else f"Message {message_id}"
         case calls.Status():
@@ -123,7 +127,9 @@ def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str) ->
             return _record_call(tx, gateway, event)
 
 
-def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received, root: str = "") -> int | None:
+def receive_message(
+    tx: Transaction, gateway: Gateway, report: calls.Received, root: str = "", quota_bytes: int = 0
+) -> int | None:
     """Store an incoming message, whatever its sender; returns its id, or None if its sender is blocked. A repeat has
     the same id of its provider, or else the same sender, time and text."""
     urn = _sender(gateway, report.sender)
@@ -139,11 +145,14 @@ def receive_message(tx: Transaction, gateway: Gateway, report: calls.Received, r
     if owner.status == BLOCKED:
         return None
     owner = _named(tx, gateway.source, owner, report.name)
-    files = plan_files(tx, gateway.source.workspace_id, root, report.attachments)
+    planned = plan_files(tx, gateway.source.workspace_id, root, report.attachments)
+    files = occupy(tx, gateway.source.workspace_id, planned, quota_bytes)
     attachments = tuple(each.attachment for each in files)
     received = Received(owner, text, believe(report.sent_on, tx.now) or tx.now, name, attachments)
     message_id = announce_received(tx, gateway.source, [received])[name]
     expect_files(tx, gateway.source.workspace_id, message_id, files)
+    if report.subject is not None:
+        note_thread(tx, gateway.source, owner.contact_id, report.id, clean_text(report.subject))
     return message_id
 
 

@@ -8,16 +8,17 @@ A lease is the pause before the next attempt: also the process that dies leaves 
 import mimetypes
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import delete, insert, select, true, update
 
-from channels.calls import Media
+from channels.calls import Event, Media, Received
 from persistence.database import Transaction
+from persistence.errors import LimitReached, LostRace
 from persistence.leases import Leases, is_free
-from persistence.media.store import add_media
+from persistence.media.store import MediaStore, add_media
 from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
@@ -46,12 +47,14 @@ IS_EXPECTED = _rows.attempts >= 0
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A file of a message: what the message says of it, and by which reference it is fetched, if it is."""
+    """A file of a message: what the message says of it, and by which reference it is fetched, if it is. Of a file that
+    came with the message, `size` is that of its content, which is among the received files of the store."""
 
     uuid: str
     content_type: str
     url: str
     reference: str
+    size: int = 0
 
     @property
     def attachment(self) -> dict[str, str]:
@@ -95,9 +98,9 @@ def plan_files(tx: Transaction, workspace_id: int, root: str, found: Sequence[Me
             planned.append(Expected("", kind[:TYPE_LENGTH] or UNKNOWN_TYPE, each.url, ""))
         elif not each.url and each.reference and _is_kept(each.reference):
             kind = kind if TYPE.fullmatch(kind) and len(kind) <= TYPE_LENGTH else UNKNOWN_TYPE
-            uuid = new_uuid()
+            uuid = each.reference if each.content else new_uuid()
             url = f"{root}/media/{workspace_uuid}/{uuid}{_ending_of(kind)}"
-            planned.append(Expected(uuid, kind, url, each.reference))
+            planned.append(Expected(uuid, kind, url, "" if each.content else each.reference, len(each.content)))
     return planned
 
 
@@ -117,6 +120,39 @@ def _is_place(url: str) -> bool:
         return False
 
 
+def occupy(tx: Transaction, workspace_id: int, planned: Sequence[Expected], quota_bytes: int) -> list[Expected]:
+    """Records those files that came with a message; those for which the workspace has no space are left out."""
+    kept = []
+    for each in planned:
+        try:
+            if each.size:
+                described = {"content_type": each.content_type, "filename": FILENAME, "size": each.size}
+                add_media(tx, workspace_id, each.uuid, url=each.url, quota_bytes=quota_bytes, **described)
+        except LimitReached:
+            continue
+        kept.append(each)
+    return kept
+
+
+def receive_contents(store: MediaStore, events: Sequence[Event]) -> tuple[tuple[Event, ...], list[str]]:
+    """Writes the files that came with messages to the store, and returns the events, which refer to them, and their
+    UUIDs. Nothing of it counts before the messages are committed. Raises StoreUnavailable."""
+    made, uuids = list[Event](), list[str]()
+    for event in events:
+        if not isinstance(event, Received) or not any(each.content for each in event.attachments):
+            made.append(event)
+            continue
+        files = list[Media]()
+        for each in event.attachments[:MOST_FILES]:
+            if each.content:
+                uuids.append(new_uuid())
+                with store.receiving(uuids[-1]) as file:
+                    file.write(each.content)
+            files.append(replace(each, reference=uuids[-1]) if each.content else each)
+        made.append(replace(event, attachments=tuple(files)))
+    return tuple(made), uuids
+
+
 def _ending_of(kind: str) -> str:
     ending = (mimetypes.guess_extension(kind) if kind != UNKNOWN_TYPE else "") or ""
     return ending if ENDING.fullmatch(ending) else ""
@@ -124,14 +160,16 @@ def _ending_of(kind: str) -> str:
 
 def expect_files(tx: Transaction, workspace_id: int, message_id: int, planned: Sequence[Expected]) -> None:
     """Has the files of a message fetched, if it was stored with them: of a report that came twice at the same time, one
-    is stored. Wakes the worker that fetches."""
+    is stored. Wakes the worker that fetches. Raises LostRace if files came with the other one."""
     referred = [each for each in planned if each.reference]
-    if not referred:
+    if not referred and not any(each.size for each in planned):
         return
     mine = (message.c.workspace_id == workspace_id) & (message.c.id == message_id)
     columns = (message.c.channel_id, message.c.contact_id, message.c.attachments)
     channel_id, contact_id, attachments = tx.execute(select(*columns).where(mine)).one()
     named = {each["url"] for each in attachments}
+    if any(each.size and each.url not in named for each in planned):
+        raise LostRace
     common = {"workspace_id": workspace_id, "channel_id": channel_id, "contact_id": contact_id}
     rows = [
         {

@@ -353,13 +353,18 @@ def place_in_store(url: str) -> str:
 def finish_received(database: Database, store: MediaStore) -> None:
     """Clean up after killed processes: a file whose row was committed gets its final name, others are deleted."""
     for part in store.list_received(RECEIVED_SECONDS):
-        with database.reading() as tx:
-            url = tx.execute(select(media.c.url).where(media.c.uuid == part)).scalar()
-            place = find_import_file(tx, part) if url is None else place_in_store(url)
-        if place is None:
-            store.discard(part)
-        else:
-            store.accept(part, place)
+        settle_received(database, store, part)
+
+
+def settle_received(database: Database, store: MediaStore, part: str) -> None:
+    """Gives a received file its final name if its row was committed, and deletes it otherwise."""
+    with database.reading() as tx:
+        url = tx.execute(select(media.c.url).where(media.c.uuid == part)).scalar()
+        place = find_import_file(tx, part) if url is None else place_in_store(url)
+    if place is None:
+        store.discard(part)
+    else:
+        store.accept(part, place)
 
 
 def place_of_import(file_uuid: str) -> str:

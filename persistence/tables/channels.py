@@ -305,6 +305,28 @@ message_piece = numbered_table(
 """Parts of incoming messages of which others are missing. After some minutes what is there is the message."""
 
 
+class MessageThreadColumns(OwnedColumns):
+    channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
+    contact_id: Named[int] = Column(BigId)
+    reference: Named[str] = Column(String(255))
+    subject: Named[str] = Column(String(255))
+
+
+message_thread = numbered_table(
+    "message_thread",
+    MessageThreadColumns,
+    Index("uq_message_thread", "channel_id", "contact_id", "workspace_id", unique=True),
+    Index("ix_message_thread_contact", "contact_id"),
+    info=policy(
+        "a row for each contact that writes through a channel whose messages have subjects",
+        erased="deleted",
+        merged="channel_id",
+        is_carried=False,
+    ),
+)
+"""The provider's id and the subject of what a contact wrote last, for answers (`threads.py`)."""
+
+
 class ForgottenReportColumns(OwnedColumns):
     channel_id: Named[int] = Column(Integer, ForeignKey("channel.id"))
     report_key: Named[str] = Column(String(255))

@@ -13,6 +13,8 @@ from channels.types import DEFAULT_GATEWAY, GATEWAYS, RELAYERS, TYPES
 from flows.urn_schemes import SCHEMES
 
 ROOT = Path(__file__).resolve().parents[2]
+WORDS = ("email",)
+"""Names of types that are also those of fields."""
 PACKAGES = ("channels", "handlers", "persistence", "worker", "flows", "relayboard", "bench")
 MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
@@ -49,9 +51,11 @@ def test_nothing_outside_the_folders_of_a_type_names_it(name: str) -> None:
     importing = [
         path for path in others if any(f"{each}.".startswith(f"channels.{name}.") for each in imports_in(path))
     ]
-    # A scheme of URNs has the same name as the type that serves it, and is known everywhere.
+    # A scheme of URNs has the same name as the type that serves it, and is known everywhere; so are words of the API.
     naming = (
-        [] if name in SCHEMES else [path for path in others if name in texts_in(path) - OF_PROVIDERS.get(path, set())]
+        []
+        if name in {*SCHEMES, *WORDS}
+        else [path for path in others if name in texts_in(path) - OF_PROVIDERS.get(path, set())]
     )
 
     assert [str(path.relative_to(ROOT)) for path in {*importing, *naming}] == []

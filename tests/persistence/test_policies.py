@@ -12,7 +12,7 @@ from persistence.workspace_files.writing import OWNER
 NOT_COPIED = {
     *("broadcast_contact", "flow_start_contact", "trigger_contact", "parked_sprint", "flow_session", "campaign_fire"),
     *("contact_urn", "group_membership", "conversation", "gateway_call", "gateway_part", "imported_contact"),
-    *("data_request", "incoming_file", "webchat_visitor"),
+    *("data_request", "incoming_file", "webchat_visitor", "message_thread"),
 }
 """What has only ids, or what the copies of other records show."""
 NOT_IDS = {("channel_event", "external_id"), ("message", "external_id")}

@@ -157,6 +157,8 @@ def message_of(send: GatewaySend, root: str = "") -> Message:
         attachments=tuple(Attachment(each["content_type"], each["url"]) for each in send.attachments),
         quick_replies=tuple(QuickReply(each["text"], each.get("extra") or "") for each in send.quick_replies),
         callback_url=root + path_of.format(uuid=send.channel_uuid, secret=send.secret) if is_called else "",
+        answers="" if send.thread is None else send.thread.reference,
+        subject="" if send.thread is None else send.thread.subject,
         template=None if made is None else Template(made["name"], made["language"], tuple(made["variables"])),
     )
 

@@ -14,13 +14,15 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword
 
 
 class Mailbox:
-    """Envelopes as they came and with which version of TLS, and who logged in; addresses in `refused` are refused."""
+    """Envelopes as they came and with which version of TLS, and who logged in; addresses in `refused` are refused.
+    `says` has the reply to each whole mail: one that is empty ends the connection instead."""
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
         self.tls_versions: list[str | None] = []
         self.logins: list[str] = []
         self.refused: set[str] = set()
+        self.says = "250 OK"
         self.port = 0
 
     def url(self, user: str = "", scheme: str = "smtp", tls: str = "&tls=none") -> str:
@@ -43,7 +45,9 @@ class Mailbox:
         self.envelopes.append(envelope)
         secure = None if server.transport is None else server.transport.get_extra_info("ssl_object")
         self.tls_versions.append(None if secure is None else secure.version())
-        return "250 OK"
+        if not self.says and server.transport is not None:
+            server.transport.close()
+        return self.says or "250 OK"
 
 
 @contextlib.contextmanager
