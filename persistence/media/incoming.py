@@ -126,8 +126,16 @@ def occupy(tx: Transaction, workspace_id: int, planned: Sequence[Expected], quot
     for each in planned:
         try:
             if each.size:
-                described = {"content_type": each.content_type, "filename": FILENAME, "size": each.size}
-                add_media(tx, workspace_id, each.uuid, url=each.url, quota_bytes=quota_bytes, **described)
+                add_media(
+                    tx,
+                    workspace_id,
+                    each.uuid,
+                    content_type=each.content_type,
+                    filename=FILENAME,
+                    size=each.size,
+                    url=each.url,
+                    quota_bytes=quota_bytes,
+                )
         except LimitReached:
             continue
         kept.append(each)
