@@ -68,18 +68,20 @@ export function ChangeDialog({ present, onDone, onClose }) {
   const { types, problem, load } = useTypes();
   const type = types?.types.find((each) => each.type === present.type);
   const preset = types?.presets.find((each) => each.preset === present.preset);
+  // A setting with the name of a field follows it.
+  const shown = type?.settings.filter((each) => !preset?.fields.some(({ name }) => name === each.name)) ?? [];
   const isFolded = (/** @type {Setting} */ each) => !!preset || (each.is_advanced && !each.is_required && !(each.name in present.settings));
   const save = async (/** @type {FormData} */ data) => {
     if (!type) return;
     const limit = text(data, "limit");
     /** @type {Changes} */
-    const changes = { name: text(data, "name"), messages_per_second: limit ? Number(limit) : null, settings: changed(readSettings(type.settings, data), present.settings) };
+    const changes = { name: text(data, "name"), messages_per_second: limit ? Number(limit) : null, settings: changed(readSettings(shown, data), present.settings) };
     if (preset) changes.fields = changed(readFields(preset.fields, data), present.fields);
     await post("channel_settings", changes, { uuid: present.uuid }, key.current);
     onDone();
   };
   const inputs = (/** @type {boolean} */ folded) =>
-    type?.settings.filter((each) => isFolded(each) === folded).map((setting) => html`<${Input} key=${setting.name} setting=${setting} value=${present.settings[setting.name]} />`);
+    shown.filter((each) => isFolded(each) === folded).map((setting) => html`<${Input} key=${setting.name} setting=${setting} value=${present.settings[setting.name]} />`);
   return html`
     <${FormDialog} title=${t("gateway.change")} submit=${t("act.save")} draft=${`gateway.${present.uuid}`} onSubmit=${save} onClose=${onClose} disabled=${!type} wide>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}

@@ -155,7 +155,7 @@ def test_an_editor_is_offered_phones_only(somebody: BrowserContext, clinic: Clin
     page = open_catalogue(somebody, clinic, "editor")
 
     expect(page.locator(".kind")).to_have_count(1)
-    page.get_by_role("link", name="Android phone").press("Enter")
+    page.get_by_role("link", name="Android phone SMS").press("Enter")
     expect(page.get_by_role("dialog").get_by_label("Claim code")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)

@@ -132,7 +132,7 @@ def test_what_is_planned_stands_on_the_calendar(somebody, clinic):
 def test_a_channel_shows_its_traffic_and_sends_a_test_and_a_phone_is_added_by_its_code(somebody, clinic):
     page = sign_in(somebody, clinic, "editor", place="channels")
     page.get_by_role("link", name="Add a channel").click()
-    page.get_by_role("link", name="Android phone").click()
+    page.get_by_role("link", name="Android phone SMS").click()
     code = page.get_by_role("img", name=f"QR code with the address {clinic.service.url}")
     expect(code).to_be_visible()
     expect(code.locator("path")).to_have_attribute("d", re.compile(r"^M0 0h1v1h-1zM1 0h1v1h-1z"))

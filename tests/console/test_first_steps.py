@@ -44,7 +44,7 @@ def test_an_empty_workspace_teaches_what_to_do_and_its_first_phone_brings_it_to_
     phone = Phone(HttpTransport(clinic.service.url), PhoneState())
     phone.register()
     page.get_by_role("link", name="Add a channel").first.click()
-    page.get_by_role("link", name="Android phone").click()
+    page.get_by_role("link", name="Android phone SMS").click()
     form = page.get_by_role("dialog")
     form.get_by_label("Claim code").fill("AAAAAAAAA")
     form.get_by_label("Number of its SIM card").fill("+250788321321")
