@@ -20,10 +20,11 @@ from persistence.errors import InvalidInput
 from persistence.groups.groups import add_members, create_group, lock_contacts, remove_members, renew_groups
 from persistence.leases import GIVEN_UP, Leases, is_free
 from persistence.sql.columns import split
+from persistence.sql.names import require_editable
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
-from persistence.workspaces.records import Workspace, find_workspace
+from persistence.workspaces.records import Workspace, find_workspace, hold_workspace
 
 if TYPE_CHECKING:
     from persistence.groups.cached_queries import GroupQueries
@@ -70,6 +71,25 @@ def create_query_group(tx: Transaction, workspace: Workspace, name: str, query: 
     mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
     tx.execute(update(group).where(mine).values(query=query, status=INITIALIZING))
     tx.wake("groups")
+    return group_id
+
+
+def change_query(tx: Transaction, workspace: Workspace, uuid: str, query: str | None) -> int:
+    """Gives a smart group another query, whose members a worker finds soon; returns its id. Raises RecordMissing,
+    SystemRecord, and InvalidInput for a bad query, and if a group would change its kind.
+    """
+    hold_workspace(tx, workspace.id)
+    group_id = require_editable(tx, workspace.id, group, uuid)
+    mine = (group.c.workspace_id == workspace.id) & (group.c.id == group_id)
+    former = tx.execute(select(group.c.query).where(mine)).scalar_one()
+    if (former is None) != (query is None):
+        kind = "Members of this group are added manually" if former is None else "Members of this group follow a query"
+        raise InvalidInput.on("query", f"{kind}: make another group.")
+    wanted = None if query is None else check_group_query(tx, workspace, query)
+    if wanted != former:
+        # First, because it waits for transactions that use the former query.
+        renew_groups(tx, workspace.id, group.c.id == group_id)
+        tx.execute(update(group).where(mine).values(query=wanted, modified_on=tx.now))
     return group_id
 
 

@@ -23,7 +23,7 @@ class Reason:
 
 
 LOOKED_UP = (
-    r"(?:urns|contact|contacts|groups|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
+    r"(?:urns|contact|contacts|groups|exclude_groups|channel|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
     r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|user|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 OF_QUERIES = (
@@ -55,6 +55,14 @@ REASONS = [
         rf"(?:Parameter (?:query|search): )?(?:{'|'.join(OF_QUERIES)})(?: \(character \d+\))?\.",
         r"(?:GET /api/v2/(?:contacts|conversations|contact_queries)\.json.*"
         r"|POST /api/v2/(?:broadcasts|broadcast_previews|exports)\.json query)",
+    ),
+    Reason(
+        "a contact query",
+        rf"(?i:{'|'.join(OF_QUERIES)}|A group cannot be based on .*?)(?: \(character \d+\))?\.",
+        r"POST /api/v2/groups\.json query",
+    ),
+    Reason(
+        "the state of a record", r"Members of this group .*: make another group\.", r"POST /api/v2/groups\.json query"
     ),
     Reason(
         "a rule that changes nothing",
@@ -152,6 +160,15 @@ REASONS = [
     Reason("the state of a record", r"This channel sends to [\w, ]+\.", r"POST /api/v2/channel_tests\.json urn"),
     Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),
+    Reason(
+        "what a type of triggers needs",
+        r"(?:A value is required|Keyword triggers need a keyword, .*|Only schedules have times and contacts"
+        r"|A schedule needs (?:groups or contacts|a time)|The type of a trigger cannot be changed|.* is not one word"
+        r"|A weekly schedule needs letters of MTWRFSU|Only weekly schedules have days|This time is in the past"
+        r"|This time is not in the calendar .*|Surveys are not started by triggers|Incoming calls need a voice flow"
+        r"|Another trigger with the same channel and groups does this already)\.",
+        r"POST /api/v2/triggers\.json \w+",
+    ),
     Reason("the state of a record", r"This field is not a date field\."),
     Reason("the state of a record", r"Members of a smart group cannot be changed\."),
     Reason("the state of a record", r"Only active contacts can be in groups\."),
