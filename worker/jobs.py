@@ -26,7 +26,7 @@ from persistence.database import Database, Transaction
 from persistence.deletions import trim_deletions
 from persistence.deliveries.records import trim_deliveries
 from persistence.errors import DatabaseError, is_away, is_temporary, reason_of, took_too_long
-from persistence.flows.records import list_counting_workspaces, show_counts
+from persistence.flows.records import interrupt_archived, list_counting_workspaces, show_counts
 from persistence.groups.smart_groups import (
     LeasedGroup,
     evaluate_some,
@@ -287,7 +287,7 @@ def _list_campaigning(tx: Transaction) -> list[int]:
 
 
 begin_campaigns = begin_turns_of(_list_campaigning, (begin_pass, run_next_pass), (begin_fires, fire_next))
-begin_counts = begin_turns_of(list_counting_workspaces, show_counts)
+begin_counts = begin_turns_of(list_counting_workspaces, interrupt_archived, show_counts)
 begin_schedules = begin_turns_of(list_scheduling_workspaces, (begin_due, start_due))
 
 

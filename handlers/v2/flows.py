@@ -1,18 +1,54 @@
-"""`/api/v2/flows.json`, `flow_figures.json`, `flow_revisions.json` and `flow_starts.json`."""
+"""`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_revisions.json` and `flow_starts.json`."""
 
 from flows.definition import DefinitionError
-from handlers.answers import Answer, ListAnswer, as_json, created_record
+from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence import figures
-from persistence.errors import RecordMissing
+from persistence.definitions.editing import change_from_form, create_from_form
+from persistence.errors import InvalidInput, NothingFound, RecordMissing
 from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
-from persistence.flows.records import FLOWS, find_flow
+from persistence.flows.records import (
+    FLOWS,
+    add_flow_label,
+    find_flow,
+    find_flows,
+    put_away_flow,
+    remove_flow_label,
+    restore_flow,
+)
 from persistence.flows.writes import list_revisions, read_revision
 
 list_flows = ListAnswer(FLOWS)
 
 list_flow_starts = ListAnswer(STARTS)
 USUAL_DAYS = 30
+WITH_LABEL = {"label": add_flow_label, "unlabel": remove_flow_label}
+WITHOUT_LABEL = {"archive": put_away_flow, "restore": restore_flow}
+
+
+def write_flow(request: Request, *, uuid: str | None = None) -> Answer:
+    if uuid is None:
+        return created_record(request, FLOWS, create_from_form(request.tx, request.workspace, request.body))
+    return changed_record(request, FLOWS, change_from_form(request.tx, request.workspace, uuid, request.body))
+
+
+def act_on_flows(request: Request) -> Answer:
+    workspace_id, body = request.workspace.id, request.body
+    action, label = body["action"], body.get("label")
+    if bool(label) != (action in WITH_LABEL):
+        verb = "needs" if action in WITH_LABEL else "takes no"
+        raise InvalidInput.across(f'The action "{action}" {verb} label.')
+    for flow_id in find_flows(request.tx, workspace_id, body["flows"]):
+        if label is None or action in WITHOUT_LABEL:
+            WITHOUT_LABEL[action](request.tx, workspace_id, flow_id)
+            continue
+        try:
+            WITH_LABEL[action](request.tx, workspace_id, flow_id, label)
+        except RecordMissing as error:
+            raise NothingFound("label", label) from error
+        except InvalidInput as error:
+            raise InvalidInput({"label": error.errors["name"]}, error.code) from error
+    return no_content()
 
 
 def read_flow_revisions(request: Request, *, uuid: str, number: int | None = None) -> Answer:

@@ -4,7 +4,7 @@ labels and their settings.
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Executable, case, delete, insert, null, select, update
+from sqlalchemy import Executable, case, delete, exists, insert, null, select, update
 
 from persistence.campaigns.records import campaigns_with
 from persistence.database import Database, Transaction
@@ -12,13 +12,14 @@ from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
 from persistence.pages import Order
 from persistence.records import Record, Related
+from persistence.runs.runs import IS_OPEN
 from persistence.sessions.sessions import interrupt_flow
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.names import check_name, check_room, must_exist, name_key, name_some
+from persistence.sql.names import check_name, check_room, find_all_called, must_exist, name_key, name_some
 from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign_event
-from persistence.tables.flows import flow, flow_label, labeled_flow
+from persistence.tables.flows import flow, flow_label, flow_run, labeled_flow
 from persistence.triggers.records import archive_triggers_of_flow
 from persistence.workspaces.records import Workspace, hold_workspace
 
@@ -98,6 +99,7 @@ FLOW_SUMMARY = Record(
 )
 
 FLOWS_AT_ONCE = 200
+_HAS_OPEN_RUNS = exists().where(flow_run.c.flow_id == flow.c.id, IS_OPEN)
 BY_NAME = Order(flow.c.name_key, flow.c.id, descending=False)
 
 
@@ -184,7 +186,8 @@ def list_counting_workspaces(tx: Transaction) -> list[int]:
 def show_counts(tx: Transaction, workspace_id: int) -> bool:
     """Moves the `modified_on` of flows whose counts of runs changed, once for many runs: otherwise each run would write
     its flow twice. Returns False: a flow whose counts change all the time is moved again only by the next call."""
-    mine = (flow.c.workspace_id == workspace_id) & flow.c.counted_on.is_not(None)
+    is_left = flow.c.is_archived & _HAS_OPEN_RUNS
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.counted_on.is_not(None) & ~is_left
     held = select(flow.c.id).where(mine).order_by(flow.c.id).limit(FLOWS_AT_ONCE)
     held = held.with_for_update(key_share=True, skip_locked=True)
     moved = update(flow).where(flow.c.workspace_id == workspace_id, flow.c.id.in_(held))
@@ -216,6 +219,11 @@ def find_flow(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     return tx.execute(select(flow.c.id).where(mine)).scalar_one_or_none()
 
 
+def find_flows(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[int]:
+    """The ids of flows, archived or not, each once and in the order in which they are locked. Raises InvalidInput."""
+    return sorted({row.id for row in find_all_called(tx, workspace_id, flow, uuids, "flows")})
+
+
 def require_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field: str) -> int:
     """The id of a flow that is not archived. Raises InvalidInput about the field."""
     found = _select_flow.rows(tx, workspace_id, uuid) if is_uuid(uuid) else []
@@ -224,6 +232,29 @@ def require_active_flow(tx: Transaction, workspace_id: int, uuid: str, *, field:
     if is_archived:
         raise InvalidInput.on(field, "This flow is archived.")
     return flow_id
+
+
+def put_away_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    """Archives a flow as `archive_flow` does, with contacts interrupted by the job `counts` soon after."""
+    _put_away(tx, workspace_id, flow_id)
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    tx.execute(update(flow).where(mine).values(counted_on=tx.now))
+    tx.wake("counts")
+
+
+def restore_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
+    """A flow can be started again; its triggers stay archived."""
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    restored = update(flow).where(mine, flow.c.is_archived)
+    tx.execute(restored.values(is_archived=False, modified_on=stamped(tx, flow, workspace_id)))
+
+
+def interrupt_archived(tx: Transaction, workspace_id: int) -> bool:
+    """Interrupts who is in flows that were archived since their counts were shown. Returns False."""
+    mine = (flow.c.workspace_id == workspace_id) & flow.c.counted_on.is_not(None) & flow.c.is_archived & _HAS_OPEN_RUNS
+    for flow_id in tx.execute(select(flow.c.id).where(mine).order_by(flow.c.id).limit(FLOWS_AT_ONCE)).scalars().all():
+        interrupt_flow(tx, workspace_id, flow_id)
+    return False
 
 
 def archive_flow(database: Database, workspace_id: int, flow_id: int) -> None:

@@ -1,0 +1,138 @@
+"""Changes flows one by one, as people do in an editor: what they save is imported as a file with one definition is, so
+that it is checked, linked and stored in the same way.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from sqlalchemy import select
+
+from flows.definition import DefinitionError, Flow, change_base_language, load
+from flows.definition.migrating import NEWEST
+from flows.definition.steps_14 import LONGEST_EXPIRATIONS_MINUTES
+from persistence.database import Transaction
+from persistence.definitions.importing import ImportRefused, import_definitions
+from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.flows.records import MESSAGE, find_flow
+from persistence.flows.writes import TYPES, read_revision
+from persistence.sql.columns import new_uuid
+from persistence.sql.names import check_room, free_name, must_exist
+from persistence.tables.flows import flow
+from persistence.workspaces.records import Workspace, hold_workspace
+
+FLOWS_PER_WORKSPACE = 2000
+"""With those that imports made; only a new one is refused."""
+DEFINED_TYPES = {stored: defined for defined, stored in TYPES.items()}
+UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> int:
+    """Creates an empty flow, or a copy of another one; returns its id. Raises InvalidInput and LimitReached."""
+    hold_workspace(tx, workspace.id)
+    if not body.get("name"):
+        raise InvalidInput.on("name", "A value is required.", "required")
+    name = free_name(tx, workspace.id, flow, body["name"])["name"]
+    check_room(tx, workspace.id, flow, limit=FLOWS_PER_WORKSPACE)
+    copied = body.get("copy_of")
+    if copied is None:
+        language = (body.get("base_language") or workspace.default_language).lower()
+        definition = _make_empty(language, body.get("type") or MESSAGE)
+    elif body.get("type"):
+        raise InvalidInput.on("type", "A copy has the type of its original.")
+    else:
+        original_id = must_exist(find_flow(tx, workspace.id, copied), "copy_of", copied)
+        definition = renew_uuids(load(_read_newest(tx, workspace.id, original_id)))
+    return _store(tx, workspace, _change({**definition, "uuid": new_uuid(), "name": name}, body))
+
+
+def change_from_form(tx: Transaction, workspace: Workspace, uuid: str, body: Mapping[str, Any]) -> int:
+    """Changes the name, the base language or the expiry of a flow, as a new revision; returns its id. Raises
+    RecordMissing, Refused and InvalidInput."""
+    hold_workspace(tx, workspace.id)
+    flow_id = require_unarchived(tx, workspace.id, uuid)
+    for name in ("type", "copy_of"):
+        if body.get(name) is not None:
+            raise InvalidInput.on(name, "Only a new flow can have this.")
+    definition = _change(_read_newest(tx, workspace.id, flow_id), body)
+    if body.get("name"):
+        definition["name"] = free_name(tx, workspace.id, flow, body["name"], besides_id=flow_id)["name"]
+    return _store(tx, workspace, definition)
+
+
+def require_unarchived(tx: Transaction, workspace_id: int, uuid: str) -> int:
+    """The id of a flow that may be changed. Raises RecordMissing, and Refused if it is archived."""
+    mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == uuid.lower())
+    row = tx.execute(select(flow.c.id, flow.c.is_archived).where(mine)).first()
+    if row is None:
+        raise RecordMissing
+    if row.is_archived:
+        raise Refused("This flow is archived: restore it first.")
+    flow_id: int = row.id
+    return flow_id
+
+
+def renew_uuids(original: Flow) -> dict[str, Any]:
+    """The definition of a flow with new UUIDs for all that belongs to it: itself, nodes, actions, exits, categories and
+    cases, wherever they are named. Two flows may not share them, because results and translations go by them.
+    """
+    old = [original.uuid]
+    for node in original.nodes:
+        old += [node.uuid, *(each.uuid for each in node.actions), *(each.uuid for each in node.exits)]
+        if node.router is not None:
+            old += [*(each.uuid for each in node.router.categories), *(each.uuid for each in node.router.cases)]
+    renewed = {uuid.lower(): new_uuid() for uuid in old}
+    text = orjson.dumps(dict(original.raw)).decode()
+    copied: dict[str, Any] = orjson.loads(UUID.sub(lambda found: renewed.get(found[0].lower(), found[0]), text))
+    return copied
+
+
+def _make_empty(language: str, kind: str) -> dict[str, Any]:
+    return {
+        "spec_version": ".".join(map(str, NEWEST)),
+        "language": language,
+        "type": DEFINED_TYPES[kind],
+        "revision": 0,
+        "expire_after_minutes": 0,
+        "localization": {},
+        "nodes": [],
+    }
+
+
+def _change(definition: Mapping[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
+    """The definition with the base language and expiry of a form. Raises InvalidInput."""
+    changed = dict(definition)
+    language, minutes = body.get("base_language"), body.get("expires")
+    if language is not None:
+        try:
+            changed = change_base_language(changed, language.lower())
+        except DefinitionError as error:
+            raise InvalidInput.on("base_language", f"{error.message[:1].upper()}{error.message[1:]}.") from error
+    if minutes is not None:
+        longest = LONGEST_EXPIRATIONS_MINUTES.get(changed["type"], 0)
+        if minutes > longest:
+            raise InvalidInput.on("expires", f"At most {longest} minutes in flows of this type.", "out_of_range")
+        changed["expire_after_minutes"] = minutes
+    return changed
+
+
+def _read_newest(tx: Transaction, workspace_id: int, flow_id: int) -> dict[str, Any]:
+    """The newest definition, in the newest version. Raises Refused."""
+    number = tx.execute(
+        select(flow.c.definition_revision).where(flow.c.workspace_id == workspace_id, flow.c.id == flow_id)
+    ).scalar_one()
+    try:
+        return dict(load(read_revision(tx, workspace_id, flow_id, number)).raw)
+    except DefinitionError as error:
+        raise Refused(f"The definition of this flow cannot be read: {error}") from error
+
+
+def _store(tx: Transaction, workspace: Workspace, definition: Mapping[str, Any]) -> int:
+    try:
+        report = import_definitions(tx, workspace, definition)
+    except ImportRefused as error:
+        raise Refused(f"The definition of this flow cannot be stored: {error}") from error
+    flow_id = find_flow(tx, workspace.id, report.flows[0]["uuid"])
+    assert flow_id is not None, "an import has stored it"
+    return flow_id
