@@ -54,6 +54,7 @@ def import_definitions(request: Request) -> Answer:
         body["document"],
         media_url=body.get("media_url") or "",
         networks=request.settings.webhook_allowed_networks,
+        user_id=request.credentials.user_id,
     )
     if is_dry:
         raise Rehearsed(_tell(checked, is_dry=True))

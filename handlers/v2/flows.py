@@ -4,7 +4,7 @@ from flows.definition import DefinitionError
 from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence import figures
-from persistence.definitions.editing import change_from_form, create_from_form
+from persistence.definitions.editing import change_from_form, create_from_form, save_from_form
 from persistence.errors import InvalidInput, NothingFound, RecordMissing
 from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
 from persistence.flows.records import (
@@ -27,9 +27,10 @@ WITHOUT_LABEL = {"archive": put_away_flow, "restore": restore_flow}
 
 
 def write_flow(request: Request, *, uuid: str | None = None) -> Answer:
+    tx, workspace, user_id = request.tx, request.workspace, request.credentials.user_id
     if uuid is None:
-        return created_record(request, FLOWS, create_from_form(request.tx, request.workspace, request.body))
-    return changed_record(request, FLOWS, change_from_form(request.tx, request.workspace, uuid, request.body))
+        return created_record(request, FLOWS, create_from_form(tx, workspace, request.body, user_id=user_id))
+    return changed_record(request, FLOWS, change_from_form(tx, workspace, uuid, request.body, user_id=user_id))
 
 
 def act_on_flows(request: Request) -> Answer:
@@ -63,6 +64,19 @@ def read_flow_revisions(request: Request, *, uuid: str, number: int | None = Non
             raise RecordMissing from error
     revisions = list_revisions(request.tx, request.workspace.id, flow_id)
     return as_json(200, {"revisions": revisions, "definition": definition})
+
+
+def save_flow_revision(request: Request, *, uuid: str) -> Answer:
+    saved = save_from_form(
+        request.tx,
+        request.workspace,
+        uuid,
+        request.body,
+        user_id=request.credentials.user_id,
+        networks=request.settings.webhook_allowed_networks,
+    )
+    issues = [each.to_json() for each in saved.found]
+    return as_json(201 if saved.is_new else 200, {"revision": saved.record, "issues": issues})
 
 
 def create_flow_start(request: Request) -> Answer:

@@ -45,6 +45,7 @@ def check_import(
     *,
     media_url: str = "",
     networks: Networks = None,
+    user_id: int | None = None,
 ) -> CheckedImport:
     """Imports the content of a file, as `import_definitions` does, and tells all findings. A file that is refused is
     told with all faults for which its flows are, of which an import tells only the first.
@@ -57,6 +58,7 @@ def check_import(
             document,
             media_url=media_url,
             networks=networks,
+            user_id=user_id,
             inspected=lambda flow, inspection: inspected.append((flow, inspection)),
         )
     except RuleBroken as error:

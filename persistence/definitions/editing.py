@@ -3,20 +3,24 @@ that it is checked, linked and stored in the same way.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from sqlalchemy import select
 
 from flows.definition import DefinitionError, Flow, change_base_language, load
+from flows.definition.exports.model import FILE_VERSION
 from flows.definition.migrating import NEWEST
 from flows.definition.steps_14 import LONGEST_EXPIRATIONS_MINUTES
+from persistence.channels.channels import Networks
 from persistence.database import Transaction
+from persistence.definitions.checking import FoundInFlow, check_import
 from persistence.definitions.importing import ImportRefused, import_definitions
-from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.errors import Clash, InvalidInput, RecordMissing, Refused
 from persistence.flows.records import MESSAGE, find_flow
-from persistence.flows.writes import TYPES, read_revision
+from persistence.flows.writes import NO_REVISION, TYPES, list_revisions, read_revision
 from persistence.sql.columns import new_uuid
 from persistence.sql.names import check_room, free_name, must_exist
 from persistence.tables.flows import flow
@@ -25,10 +29,69 @@ from persistence.workspaces.records import Workspace, hold_workspace
 FLOWS_PER_WORKSPACE = 2000
 """With those that imports made; only a new one is refused."""
 DEFINED_TYPES = {stored: defined for defined, stored in TYPES.items()}
+NO_RECORD: Mapping[str, Any] = {"number": NO_REVISION}
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> int:
+class Superseded(Clash):
+    """Somebody has saved another revision since the one with which the caller began."""
+
+    code = "conflict"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRevision:
+    """The newest revision, as `list_revisions` shows it, whether this made it, and what is wrong with its flow."""
+
+    record: Mapping[str, Any]
+    is_new: bool
+    found: Sequence[FoundInFlow]
+
+
+def save_from_form(
+    tx: Transaction,
+    workspace: Workspace,
+    uuid: str,
+    body: Mapping[str, Any],
+    *,
+    user_id: int | None,
+    networks: Networks = None,
+) -> SavedRevision:
+    """Saves a definition, or an earlier one again, as the newest revision of a flow, which keeps its name. Raises
+    Superseded if another one was saved since the revision with which the caller began; RecordMissing, Refused and
+    InvalidInput.
+    """
+    hold_workspace(tx, workspace.id)
+    flow_id = require_unarchived(tx, workspace.id, uuid)
+    field = "restore" if body.get("definition") is None else "definition"
+    if (body.get("restore") is None) == (field == "restore"):
+        raise InvalidInput.across("Send either a definition, or the number of an earlier revision to restore.")
+    [newest] = list_revisions(tx, workspace.id, flow_id, 1) or [NO_RECORD]
+    if body["based_on"] != newest["number"]:
+        raise Superseded(_tell_newest(newest))
+    row = tx.execute(select(flow.c.name, flow.c.type).where(flow.c.id == flow_id)).one()
+    try:
+        given = body.get("definition")
+        if given is None:
+            given = _read_revision(tx, workspace.id, flow_id, body["restore"])
+        definition = load(given)
+    except DefinitionError as error:
+        raise InvalidInput.on(field, str(error), "wrong_form") from error
+    if definition.type != DEFINED_TYPES[row.type]:
+        raise InvalidInput.on(field, f'The type of this flow is "{DEFINED_TYPES[row.type]}", and cannot be changed.')
+    document = _as_file({**definition.raw, "uuid": uuid.lower(), "name": row.name})
+    checked = check_import(tx, workspace, document, networks=networks, user_id=user_id)
+    if isinstance(checked.refusal, ImportRefused):
+        raise InvalidInput.on(field, str(checked.refusal), "wrong_form") from checked.refusal
+    if checked.refusal is not None:
+        raise checked.refusal
+    [record] = list_revisions(tx, workspace.id, flow_id, 1)
+    return SavedRevision(record, record["number"] != newest["number"], checked.found)
+
+
+def create_from_form(
+    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], *, user_id: int | None = None
+) -> int:
     """Creates an empty flow, or a copy of another one; returns its id. Raises InvalidInput and LimitReached."""
     hold_workspace(tx, workspace.id)
     if not body.get("name"):
@@ -44,10 +107,12 @@ def create_from_form(tx: Transaction, workspace: Workspace, body: Mapping[str, A
     else:
         original_id = must_exist(find_flow(tx, workspace.id, copied), "copy_of", copied)
         definition = renew_uuids(load(_read_newest(tx, workspace.id, original_id)))
-    return _store(tx, workspace, _change({**definition, "uuid": new_uuid(), "name": name}, body))
+    return _store(tx, workspace, _change({**definition, "uuid": new_uuid(), "name": name}, body), user_id)
 
 
-def change_from_form(tx: Transaction, workspace: Workspace, uuid: str, body: Mapping[str, Any]) -> int:
+def change_from_form(
+    tx: Transaction, workspace: Workspace, uuid: str, body: Mapping[str, Any], *, user_id: int | None = None
+) -> int:
     """Changes the name, the base language or the expiry of a flow, as a new revision; returns its id. Raises
     RecordMissing, Refused and InvalidInput."""
     hold_workspace(tx, workspace.id)
@@ -58,7 +123,7 @@ def change_from_form(tx: Transaction, workspace: Workspace, uuid: str, body: Map
     definition = _change(_read_newest(tx, workspace.id, flow_id), body)
     if body.get("name"):
         definition["name"] = free_name(tx, workspace.id, flow, body["name"], besides_id=flow_id)["name"]
-    return _store(tx, workspace, definition)
+    return _store(tx, workspace, definition, user_id)
 
 
 def require_unarchived(tx: Transaction, workspace_id: int, uuid: str) -> int:
@@ -128,9 +193,28 @@ def _read_newest(tx: Transaction, workspace_id: int, flow_id: int) -> dict[str, 
         raise Refused(f"The definition of this flow cannot be read: {error}") from error
 
 
-def _store(tx: Transaction, workspace: Workspace, definition: Mapping[str, Any]) -> int:
+def _read_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int) -> dict[str, Any]:
     try:
-        report = import_definitions(tx, workspace, definition)
+        return read_revision(tx, workspace_id, flow_id, number)
+    except DefinitionError as error:
+        raise InvalidInput.on("restore", f"There is no revision {number}.", "unknown_reference") from error
+
+
+def _tell_newest(newest: Mapping[str, Any]) -> str:
+    if newest["number"] == NO_REVISION:
+        return "This flow has no revision yet: begin with 0."
+    by = newest["created_by"]
+    person = f" by {by['name'] or by['email']} ({by['email']})" if by else ""
+    return f"The newest revision of this flow is {newest['number']}, saved on {newest['created_on']}{person}."
+
+
+def _as_file(definition: Mapping[str, Any]) -> dict[str, Any]:
+    return {"version": FILE_VERSION, "flows": [definition]}
+
+
+def _store(tx: Transaction, workspace: Workspace, definition: Mapping[str, Any], user_id: int | None) -> int:
+    try:
+        report = import_definitions(tx, workspace, _as_file(definition), user_id=user_id)
     except ImportRefused as error:
         raise Refused(f"The definition of this flow cannot be stored: {error}") from error
     flow_id = find_flow(tx, workspace.id, report.flows[0]["uuid"])

@@ -169,12 +169,14 @@ def import_definitions(
     *,
     media_url: str = "",
     networks: Networks = None,
+    user_id: int | None = None,
     inspected: Inspected = lambda _flow, _inspection: None,
     events: Events = lambda _uuids: None,
 ) -> ImportReport:
     """Imports the content of an export file, or one definition, into a workspace. Relative URLs of attachments in old
     flows are resolved against `media_url`. Calls of private networks other than `networks` are told as issues.
-    `inspected` is told each flow as it is stored, `events` the UUIDs of a campaign's events here by those in the file.
+    `user_id` is who imports it. `inspected` is told each flow as it is stored,
+    `events` the UUIDs of a campaign's events here by those in the file.
     Raises ImportRefused for a file that cannot be imported, LimitReached
     at a limit of the workspace.
     """
@@ -185,7 +187,7 @@ def import_definitions(
         text = _write_text(file.to_json())
         if NUL_ESCAPE in text and NUL.search(text):
             raise ImportRefused("this cannot be stored: a text has a NUL character")
-        imported = _import(tx, workspace, file, inspected, events)
+        imported = _import(tx, workspace, file, user_id, inspected, events)
     except ExportError as error:
         raise ImportRefused(str(error)) from error
     return imported if networks is None else _tell_private(imported, file, networks)
@@ -277,13 +279,18 @@ def _write_text(document: object) -> bytes:
 
 
 def _import(
-    tx: Transaction, workspace: Workspace, file: ExportFile, inspected: Inspected, events: Events
+    tx: Transaction,
+    workspace: Workspace,
+    file: ExportFile,
+    user_id: int | None,
+    inspected: Inspected,
+    events: Events,
 ) -> ImportReport:
     assets = ImportedAssets(tx, workspace)
     _import_fields(assets, file)
     _import_groups(assets, file)
     report = ImportReport(made=assets.made, renamed=[each.to_json() for each in file.renamed])
-    report.flows = _import_flows(tx, workspace, assets, file, report.renamed, inspected)
+    report.flows = _import_flows(tx, workspace, assets, file, report.renamed, user_id, inspected)
     campaigns = import_campaigns(tx, workspace, assets, file.campaigns)
     report.campaigns = [each.report for each in campaigns]
     for each in campaigns:
@@ -315,6 +322,7 @@ def _import_flows(
     assets: ImportedAssets,
     file: ExportFile,
     renamed: list[dict[str, str]],
+    user_id: int | None,
     inspected: Inspected,
 ) -> list[dict[str, Any]]:
     placed = place_flows(tx, workspace.id, assets, file.flows)
@@ -335,7 +343,7 @@ def _import_flows(
     for one, linked, flow_id in zip(placed, flows, ids, strict=True):
         inspection = inspect(linked, assets)
         inspected(linked, inspection)
-        saved.append(_save(tx, workspace, one, linked, flow_id, inspection))
+        saved.append(_save(tx, workspace, one, linked, flow_id, inspection, user_id))
         report("Importing flows", len(saved), len(placed))
     return saved
 
@@ -371,10 +379,16 @@ def _make_needs(tx: Transaction, workspace: Workspace, assets: ImportedAssets, f
 
 
 def _save(
-    tx: Transaction, workspace: Workspace, placed: PlacedFlow, flow: Flow, flow_id: int, inspection: Inspection
+    tx: Transaction,
+    workspace: Workspace,
+    placed: PlacedFlow,
+    flow: Flow,
+    flow_id: int,
+    inspection: Inspection,
+    user_id: int | None,
 ) -> dict[str, Any]:
     is_new = placed.flow_id is None
-    is_changed = save_definition(tx, workspace.id, flow_id, flow, inspection, is_made=is_new)
+    is_changed = save_definition(tx, workspace.id, flow_id, flow, inspection, is_made=is_new, user_id=user_id)
     change = "created" if is_new else "updated" if is_changed else "unchanged"
     issues = [issue.to_json() for issue in inspection.issues]
     return {"uuid": placed.uuid, "name": placed.name, "change": change, "issues": issues}

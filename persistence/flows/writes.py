@@ -14,7 +14,9 @@ from persistence.flows.records import BACKGROUND, MESSAGE, SURVEY, VOICE
 from persistence.sql.columns import new_uuid, time_text
 from persistence.sql.names import name_key
 from persistence.stamps import stamped
+from persistence.tables.accounts import user
 from persistence.tables.flows import flow, flow_revision
+from persistence.users import USER_NAME
 
 TYPES = {
     "messaging": MESSAGE,
@@ -60,14 +62,15 @@ def save_definition(
     inspection: Inspection,
     *,
     is_made: bool = False,
+    user_id: int | None = None,
 ) -> bool:
     """Stores a definition as the newest revision of its flow, and restores an archived flow. A definition equal to the
-    newest revision is not stored. `is_made`: this unit of work has just made the flow, which has no revision. Returns
-    False if nothing has changed.
+    newest revision is not stored. `is_made`: this unit of work has just made the flow, which has no revision.
+    `user_id` is who saves it, if that is known. Returns False if nothing has changed.
     """
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
     if is_made:
-        _add_revision(tx, workspace_id, flow_id, NO_REVISION + 1, definition)
+        _add_revision(tx, workspace_id, flow_id, NO_REVISION + 1, definition, user_id)
         made = {"definition_revision": NO_REVISION + 1, **_describe_findings(definition, inspection, flow_id)}
         tx.execute(update(flow).where(mine).values(modified_on=stamped(tx, flow, workspace_id), **made))
         return True
@@ -77,7 +80,7 @@ def save_definition(
     found = _describe_findings(definition, inspection, flow_id)
     values = _describe(definition) | found | {"is_archived": False}
     if is_new:
-        _add_revision(tx, workspace_id, flow_id, newest + 1, definition)
+        _add_revision(tx, workspace_id, flow_id, newest + 1, definition, user_id)
         values["definition_revision"] = newest + 1
     elif all(getattr(row, name) == value for name, value in values.items()):
         return False
@@ -125,27 +128,32 @@ def read_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int)
     return definition
 
 
-def list_revisions(tx: Transaction, workspace_id: int, flow_id: int) -> list[dict[str, Any]]:
-    """The last LISTED revisions of a flow, newest first."""
+def list_revisions(tx: Transaction, workspace_id: int, flow_id: int, limit: int = LISTED) -> list[dict[str, Any]]:
+    """The last revisions of a flow, newest first, and who saved each."""
     rows = flow_revision.c
     of_it = (flow.c.id == rows.flow_id) & (flow.c.workspace_id == rows.workspace_id)
-    columns = (rows.number, rows.spec_version, rows.created_on, flow.c.definition_revision)
+    columns = (rows.number, rows.spec_version, rows.created_on, flow.c.definition_revision, user.c.email, USER_NAME)
     mine = (rows.workspace_id == workspace_id) & (rows.flow_id == flow_id)
-    found = select(*columns).select_from(flow_revision.join(flow, of_it)).where(mine).order_by(rows.number.desc())
+    saved = flow_revision.join(flow, of_it).outerjoin(user, user.c.id == rows.created_by_id)
+    found = select(*columns).select_from(saved).where(mine).order_by(rows.number.desc())
     return [
         {
             "number": row.number,
             "spec_version": row.spec_version,
             "created_on": time_text(row.created_on),
             "is_current": row.number == row.definition_revision,
+            "created_by": None if row.email is None else {"email": row.email, "name": row.name.strip()},
         }
-        for row in tx.execute(found.limit(LISTED))
+        for row in tx.execute(found.limit(limit))
     ]
 
 
-def _add_revision(tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow) -> None:
+def _add_revision(
+    tx: Transaction, workspace_id: int, flow_id: int, number: int, definition: Flow, user_id: int | None
+) -> None:
     text = orjson.dumps({**definition.raw, "revision": number}).decode()
     values = {"number": number, "spec_version": definition.spec_version, "definition": text, "created_on": tx.now}
+    values["created_by_id"] = user_id
     tx.execute(_INSERT_REVISION, {"workspace_id": workspace_id, "flow_id": flow_id, **values})
 
 

@@ -77,6 +77,7 @@ class FlowRevisionColumns(OwnedColumns):
     number: Named[int] = Column(Integer)
     spec_version: Named[str] = Column(String(16))
     definition: Named[str] = Column(Text)
+    created_by_id: Named[int | None] = Column(Integer)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
@@ -84,9 +85,10 @@ flow_revision = numbered_table(
     "flow_revision",
     FlowRevisionColumns,
     UniqueConstraint("flow_id", "number", "workspace_id"),
-    info=policy(SET_UP),
+    info=policy(SET_UP, refers={"created_by_id": "app_user"}),
 )
-"""`definition` is the whole definition as JSON text, never changed once stored."""
+"""`created_by_id` is who saved it, if that is known. `definition` is the whole definition as JSON text, never
+changed once stored."""
 
 
 class FlowColumns(NamedRecordColumns):

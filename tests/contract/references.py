@@ -166,6 +166,7 @@ FIELDS: Mapping[str, Forms] = {
     "fields.label": NAME,
     "flow": (by_uuid("flow"),),
     "flow_actions.label": NOTHING,
+    **dict.fromkeys(("flow_revisions.based_on", "flow_revisions.definition", "flow_revisions.restore"), NOTHING),
     "flow_uuid": (by_uuid("flow"),),
     "flows": (by_uuid("flow"),),
     "flows.copy_of": (by_uuid("flow"),),
