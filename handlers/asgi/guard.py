@@ -31,8 +31,13 @@ PROBE_PREFIXES = ("/health/", "/metrics")
 STATIC_PREFIXES = ("/console/", "/guides/", "/api/v1/docs/", "/api/v2/docs/")
 CONSOLE = "/"
 UPLOAD_PATHS = frozenset({"/api/v2/media.json", "/api/v2/contact_imports.json"})
-LARGER_BODIES = {"/api/v2/definitions.json": 8 * 1024**2}
-"""Bytes of JSON that some operations accept, if that is more than the others do: files of a whole workspace's flows."""
+LARGER_BODIES = {
+    "/api/v2/definitions.json": 8 * 1024**2,
+    **dict.fromkeys(("/api/v2/flow_issues.json", "/api/v2/flow_revisions.json"), 2 * 1024**2),
+    "/api/v2/simulations.json": 4 * 1024**2,
+}
+"""Bytes of JSON that some operations accept, if that is more than the others do: files of a whole workspace's flows,
+a flow, and a flow with a conversation."""
 PHONE_PREFIX = "/relayers/"
 CHAT_PREFIX, CHAT_FILES = "/chat/", "/files"
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")

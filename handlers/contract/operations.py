@@ -26,7 +26,13 @@ OPEN = "open"
 """For every token: what tells clients who and where they are, and the accounts of people."""
 EACH = "each"
 """For every token, with the records whose areas the token covers; those of other areas do not exist for it."""
-OTHER_WORDS = {"delivery": "deliveries", "link": "sessions", "org": "workspace", "sign": "sessions"}
+OTHER_WORDS = {
+    "delivery": "deliveries",
+    "link": "sessions",
+    "org": "workspace",
+    "sign": "sessions",
+    "simulations": "flows",
+}
 """The resources of paths whose first word is not that of a resource, nor with an s."""
 ROLE_REFUSED = "Your role does not allow this operation."
 
@@ -37,7 +43,7 @@ class OperationRules:
     begins with: its settings, or who may do what in it. If it `runs_itself`, its handler opens its transactions;
     if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key. If it `tells_reading`, the
     audit log is told who reads, in a unit of work that writes. A request whose body has what `may_be_dry` names
-    only reads; what is absent counts as false."""
+    only reads; what is absent counts as false. One that `reads_only` takes a body, and stores nothing."""
 
     id: str
     generation: str
@@ -61,6 +67,7 @@ class OperationRules:
     runs_itself: bool
     keeps_no_answer: bool
     may_be_dry: Mapping[str, bool]
+    reads_only: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
 
     @property
@@ -70,7 +77,7 @@ class OperationRules:
 
 def only_reads(rules: OperationRules, body: Any) -> bool:
     """Whether a request with this body needs no unit of work that writes, which others would wait for."""
-    if not rules.is_writing:
+    if not rules.is_writing or rules.reads_only:
         return True
     dry = rules.may_be_dry
     return (
@@ -176,6 +183,7 @@ def _compile(
         tells_reading=bool(operation.get("x-tells-reading")),
         keeps_no_answer=bool(operation.get("x-keeps-no-answer")),
         may_be_dry=operation.get("x-may-be-dry", {}),
+        reads_only=bool(operation.get("x-only-reads")),
         runs_itself=bool(operation.get("x-runs-itself")),
         is_upload="multipart/form-data" in content,
         is_stream=EVENT_STREAM in operation["responses"].get("200", {}).get("content", {}),

@@ -1,9 +1,12 @@
-"""`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_revisions.json` and `flow_starts.json`."""
+"""`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_issues.json`, `flow_revisions.json`,
+`flow_starts.json` and `simulations.json`.
+"""
 
 from flows.definition import DefinitionError
 from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence import figures
+from persistence.definitions.checking import check_definition
 from persistence.definitions.editing import change_from_form, create_from_form, save_from_form
 from persistence.errors import InvalidInput, NothingFound, RecordMissing
 from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
@@ -16,6 +19,7 @@ from persistence.flows.records import (
     remove_flow_label,
     restore_flow,
 )
+from persistence.flows.simulations import simulate
 from persistence.flows.writes import list_revisions, read_revision
 
 list_flows = ListAnswer(FLOWS)
@@ -37,7 +41,7 @@ def act_on_flows(request: Request) -> Answer:
     workspace_id, body = request.workspace.id, request.body
     action, label = body["action"], body.get("label")
     if bool(label) != (action in WITH_LABEL):
-        verb = "needs" if action in WITH_LABEL else "takes no"
+        verb = "needs a" if action in WITH_LABEL else "takes no"
         raise InvalidInput.across(f'The action "{action}" {verb} label.')
     for flow_id in find_flows(request.tx, workspace_id, body["flows"]):
         if label is None or action in WITHOUT_LABEL:
@@ -77,6 +81,16 @@ def save_flow_revision(request: Request, *, uuid: str) -> Answer:
     )
     issues = [each.to_json() for each in saved.found]
     return as_json(201 if saved.is_new else 200, {"revision": saved.record, "issues": issues})
+
+
+def check_flow(request: Request) -> Answer:
+    networks = request.settings.webhook_allowed_networks
+    found = check_definition(request.tx, request.workspace, request.body["definition"], networks)
+    return as_json(200, {"issues": [each.to_json() for each in found]})
+
+
+def simulate_flow(request: Request) -> Answer:
+    return as_json(200, simulate(request.tx, request.workspace, request.body))
 
 
 def create_flow_start(request: Request) -> Answer:

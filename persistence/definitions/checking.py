@@ -4,17 +4,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from flows.definition import Finding, Flow, Inspection, list_findings, list_findings_of
+from flows.definition import DefinitionError, Finding, Flow, Inspection, inspect, list_findings, list_findings_of, load
 from flows.definition.exports import is_definition, update_file
 from flows.definition.model import Place
+from flows.definition.references import find_references
 from persistence.channels.channels import Networks
 from persistence.database import Transaction
-from persistence.definitions.assets import MADE, read_problem
-from persistence.definitions.importing import PRIVATE_ADDRESS, ImportReport, import_definitions
+from persistence.definitions.assets import MADE, ImportedAssets, Known, read_problem
+from persistence.definitions.importing import PRIVATE_ADDRESS, ImportReport, import_definitions, tell_private
 from persistence.errors import InvalidInput, RuleBroken
+from persistence.flows.assets import STORED
+from persistence.sql.columns import is_uuid, new_uuid
+from persistence.sql.names import check_name
+from persistence.tables.contacts import FIELD_KEY as KEY
+from persistence.tables.contacts import FIELD_KEY_LENGTH as KEY_LENGTH
 from persistence.workspaces.records import Workspace
 
 REFUSED, SKIPPED_TRIGGER = "refused", "skipped_trigger"
+MADE_BY_KEY = ("field", "global")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,45 @@ def check_import(
         for finding in list_findings_of(flow, inspection)
     ]
     return CheckedImport(report, [*found, *_list_private(report), *_list_skipped(report)])
+
+
+class TrialAssets(ImportedAssets):
+    """What an import would find in the workspace or make there; nothing is made."""
+
+    def expect(self, kind: str, identity: str) -> None:
+        """Counts a field or global that an import would make as one that is there."""
+        if KEY.match(identity) and len(identity) <= KEY_LENGTH and not self.knows(kind, identity):
+            self._note(kind, (identity, identity))
+
+    def _make(self, kind: str, uuid: str, name: str) -> Known | None:
+        if kind not in STORED or STORED[kind].make is None:
+            return None
+        try:
+            check_name(name)
+        except InvalidInput:
+            return None
+        known = (uuid.lower() if is_uuid(uuid) else new_uuid(), name.strip())
+        self._note(kind, known)
+        return known
+
+
+def check_definition(
+    tx: Transaction, workspace: Workspace, definition: Mapping[str, Any], networks: Networks = None
+) -> list[FoundInFlow]:
+    """What `check_import` would find in one definition. It only reads."""
+    assets = TrialAssets(tx, workspace)
+    try:
+        flow = load(definition, resolve=assets.resolve)
+    except DefinitionError:
+        return [FoundInFlow(str(definition.get("name") or ""), each) for each in list_findings(definition)]
+    assets.add_flow(flow.uuid, (flow.uuid, flow.name))
+    for each in find_references(flow).found:
+        if each.reference.kind in MADE_BY_KEY:
+            assets.expect(each.reference.kind, each.reference.identity)
+    found = [FoundInFlow(flow.name, each) for each in list_findings_of(flow, inspect(flow, assets))]
+    report = ImportReport(flows=[{"uuid": flow.uuid, "name": flow.name, "issues": []}])
+    tell_private(report, [flow.raw], networks or ())
+    return [*found, *_list_private(report)]
 
 
 def _list_private(report: ImportReport) -> Iterator[FoundInFlow]:

@@ -29,7 +29,7 @@ from persistence.workspaces.records import Workspace, hold_workspace
 FLOWS_PER_WORKSPACE = 2000
 """With those that imports made; only a new one is refused."""
 DEFINED_TYPES = {stored: defined for defined, stored in TYPES.items()}
-NO_RECORD: Mapping[str, Any] = {"number": NO_REVISION}
+NO_RECORD: dict[str, Any] = {"number": NO_REVISION}
 UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 

@@ -190,7 +190,7 @@ def import_definitions(
         imported = _import(tx, workspace, file, user_id, inspected, events)
     except ExportError as error:
         raise ImportRefused(str(error)) from error
-    return imported if networks is None else _tell_private(imported, file, networks)
+    return imported if networks is None else tell_private(imported, file.flows, networks)
 
 
 def export_campaigns(tx: Transaction, workspace_id: int, uuids: Collection[str]) -> list[ExportedCampaign]:
@@ -251,9 +251,11 @@ def _check_uuids(definitions: Sequence[Mapping[str, Any]]) -> None:
         seen.add(uuid)
 
 
-def _tell_private(imported: ImportReport, file: ExportFile, networks: Sequence[Network]) -> ImportReport:
+def tell_private(
+    imported: ImportReport, definitions: Sequence[Mapping[str, Any]], networks: Sequence[Network]
+) -> ImportReport:
     """Adds an issue for each webhook action whose URL names a private address, which is refused when it is called."""
-    for record, given in zip(imported.flows, file.flows, strict=True):
+    for record, given in zip(imported.flows, definitions, strict=True):
         for node in given.get("nodes") or ():
             for action in node.get("actions") or ():
                 if action.get("type") == "call_webhook" and _is_private(str(action.get("url") or ""), networks):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from sqlalchemy import ColumnElement, Executable, Table, select
 
@@ -15,6 +16,7 @@ from flows.asset_kinds import (
     Global,
     Group,
     Label,
+    Llm,
     Optin,
     Resthook,
     Template,
@@ -24,11 +26,13 @@ from flows.asset_kinds import (
     Topic,
     User,
 )
+from flows.definition import Flow, load
 from flows.engine import Assets
 from flows.places import read_places
 from persistence.boundaries import read_place_tree
 from persistence.database import Transaction
 from persistence.deliveries.settings import IS_SUBSCRIBER_OFF, IS_SUBSCRIBER_PACED
+from persistence.flows.writes import read_revision
 from persistence.groups.groups import create_group
 from persistence.labels import create_label
 from persistence.sql.columns import columns_for
@@ -144,6 +148,40 @@ def load_contact_assets(
     kinds = ("channel", "field", "global", *(("topic", "user") if with_tickets else ()))
     lists = {KINDS[kind].plural: STORED[kind].load(tx, workspace.id) for kind in kinds}
     return Assets(lists, places=None if tree is None else read_places(tree))
+
+
+class StoredAssets(Assets):
+    """All assets of a workspace, with more channels, for sprints inside of one unit of work, in which flows are read
+    when they are first used. The flow `unsaved` stands in the place of the stored one.
+    """
+
+    def __init__(
+        self, tx: Transaction, workspace: Workspace, channels: Sequence[Channel], unsaved: Flow | None
+    ) -> None:
+        rows = load_asset_rows(tx, workspace.id)
+        tree = read_place_tree(tx, workspace)
+        lists = {**rows.lists, "channels": [*rows.lists["channels"], *channels]}
+        super().__init__(lists, places=None if tree is None else read_places(tree))
+        self._tx = tx
+        self._workspace_id = workspace.id
+        self._stored = {each.uuid: each for each in rows.flows}
+        self._read: dict[str, Flow] = {} if unsaved is None else {unsaved.uuid: unsaved}
+
+    def find_flow(self, uuid: str) -> Flow | None:
+        """The newest revision of a flow; None if it does not exist or is archived. Raises DefinitionError."""
+        stored = self._stored.get(uuid)
+        if uuid not in self._read and stored is not None and not stored.is_archived:
+            self._read[uuid] = load(read_revision(self._tx, self._workspace_id, stored.id, stored.revision))
+        return self._read.get(uuid)
+
+    def find_flow_uuid_by_name(self, name: str) -> str | None:
+        """The UUID of the flow with that name, ignoring case."""
+        wanted = name.lower()
+        return next((each.uuid for each in self._stored.values() if each.name.lower() == wanted), None)
+
+    def find_llm(self, reference: Mapping[str, Any]) -> Llm | None:
+        """A model for every name, because flows contain names of other servers."""
+        return Llm(str(reference.get("uuid", "")), str(reference.get("name", "")))
 
 
 Load = Callable[[Transaction, int], Sequence[Asset]]

@@ -150,8 +150,9 @@ def run_run(options: Options) -> int:
     """Runs until the session or the input ends; returns 1 if the flow failed."""
     from flows import EngineError, SystemClock
     from flows.engine import ResumeError
+    from flows.simulation import Simulation, make_contact
     from relayboard.flow_tools.files import as_export, choose_flow, read_document
-    from relayboard.flow_tools.play import Play, make_assets, make_contact
+    from relayboard.flow_tools.play import answer_line, make_assets
 
     content = as_export(read_document(options.file))
     clock = SystemClock()
@@ -161,7 +162,9 @@ def run_run(options: Options) -> int:
     try:
         contact = make_contact(read_object(options.contact, "--contact"), flow, assets, clock)
         params = read_object(options.params, "--params")
-        play, events = Play.begin(assets, flow, contact, params, clock, None if lent is None else lent.environment)
+        play, events = Simulation.begin(
+            assets, flow, contact, params, clock, None if lent is None else lent.environment
+        )
     except EngineError as error:
         raise CommandFailed(str(error)) from error
     _show(events, is_json=options.json)
@@ -169,7 +172,7 @@ def run_run(options: Options) -> int:
         if not play.session.is_waiting or line.strip().lower() == QUIT:
             break
         try:
-            _show(play.answer(line), is_json=options.json)
+            _show(answer_line(play, line), is_json=options.json)
         except ResumeError as error:
             print(f"relayboard: {error}", file=sys.stderr)
         if not play.session.is_waiting:

@@ -8,29 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from flows import Assets, Contact, Environment, Flow, Session, resume, start
-from flows.clock import Clock, write_moment
+from flows import Assets, Environment
+from flows.clock import Clock
 from flows.definition.exports import ExportFile, Named, list_needs
-from flows.engine import ContactEditor, EventLog, apply_modifier
 from flows.engine.assets import DEFAULT_TOPIC
 from flows.engine.events import Event
+from flows.simulation import CHANNEL, DIAL, MESSAGE, Simulation
 from persistence.contacts.urns import environment_of
 from persistence.database import Transaction
 from persistence.flows.assets import load_asset_rows
 from persistence.workspaces.records import Workspace
 
-PHONE = "tel:+12065550123"
-COUNTRY = "US"
-CHANNEL = {
-    "uuid": "00000000-0000-4000-8000-000000000001",
-    "name": "Terminal",
-    "address": "+12065550100",
-    "schemes": ["tel"],
-    "roles": ["send", "receive", "call", "answer"],
-    "country": COUNTRY,
-}
-DEFAULT_NAME = "Ann Lee"
-UNDETERMINED = "und"
 _KINDS = {"classifier": "classifiers", "llm": "llms", "optin": "optins", "ticketer": "ticketers", "topic": "topics"}
 COMMANDS = {"/timeout": "wait_timeout", "/expire": "wait_expiration"}
 
@@ -74,94 +62,14 @@ def make_assets(content: ExportFile, clock: Clock, lent: Mapping[str, list[dict[
     )
 
 
-def make_contact(given: Mapping[str, Any], flow: Flow, assets: Assets, clock: Clock) -> Contact:
-    """A contact for a flow, with the given properties; fields may be plain strings. Raises ContactError."""
-    fields = given.get("fields") or {}
-    plain = {key: value for key, value in fields.items() if not isinstance(value, Mapping)}
-    base = {
-        "uuid": clock.uuid(),
-        "id": 1,
-        "name": DEFAULT_NAME,
-        "language": "" if flow.language == UNDETERMINED else flow.language,
-        "created_on": write_moment(clock.now()),
-        "urns": [PHONE],
-    }
-    full = {key: value for key, value in fields.items() if key not in plain}
-    contact = Contact.from_json({**base, **given, "fields": full})
-    editor = ContactEditor(contact, assets, make_environment(flow), clock, EventLog(clock, assets.generation))
-    for key, value in plain.items():
-        reference = {"key": key, "name": key}
-        apply_modifier(editor, {"type": "field", "field": reference, "value": "" if value is None else str(value)})
-    return contact
-
-
-def make_environment(flow: Flow) -> Environment:
-    """The environment of a workspace with all languages of a flow."""
-    languages = [flow.language, *flow.localization]
-    known = tuple(dict.fromkeys(language for language in languages if language != UNDETERMINED))
-    return Environment(allowed_languages=known, default_country=COUNTRY)
-
-
-@dataclass(slots=True)
-class Play:
-    """A session with a person in the contact's place."""
-
-    assets: Assets
-    flow: Flow
-    clock: Clock
-    session: Session
-
-    @classmethod
-    def begin(
-        cls,
-        assets: Assets,
-        flow: Flow,
-        contact: Contact,
-        params: Mapping[str, Any],
-        clock: Clock,
-        environment: Environment | None = None,
-    ) -> tuple[Play, Sequence[Event]]:
-        """Starts the flow with a manual trigger; raises EngineError."""
-        environment = environment or make_environment(flow)
-        trigger = {
-            "type": "manual",
-            "flow": {"uuid": flow.uuid, "name": flow.name},
-            "triggered_on": write_moment(clock.now()),
-            "params": dict(params),
-        }
-        channel = {"uuid": CHANNEL["uuid"], "name": CHANNEL["name"]}
-        call = {"uuid": clock.uuid(), "channel": channel, "urn": PHONE} if flow.type == "voice" else None
-        session, events = start(assets, contact, trigger, environment, clock=clock, call=call)
-        return cls(assets, flow, clock, session), events
-
-    def answer(self, line: str) -> Sequence[Event]:
-        """Continues with what was typed: a message, a command, or how a call ended. Raises ResumeError."""
-        moment = write_moment(self.clock.now())
-        self.session, events = resume(
-            self.session, {**self._read_line(line, moment), "resumed_on": moment}, assets=self.assets, clock=self.clock
-        )
-        return events
-
-    def _read_line(self, line: str, moment: str) -> dict[str, Any]:
-        word = line.strip().lower()
-        if word in COMMANDS:
-            return {"type": COMMANDS[word]}
-        if self.waits_for_call:
-            return {"type": "dial", "event": {"type": "dial_ended", "dial": {"status": word, "duration": 10}}}
-        urns = self.session.contact.urns
-        message: dict[str, Any] = {"text": line, "channel": {"uuid": CHANNEL["uuid"], "name": CHANNEL["name"]}}
-        if urns:
-            message["urn"] = urns[0].identity
-        event = {"uuid": self.clock.uuid(), "type": "msg_received", "created_on": moment, "msg": message}
-        return {"type": "msg", "event": event}
-
-    @property
-    def waits_for_call(self) -> bool:
-        """Whether the end of a call is awaited rather than a message."""
-        run = self.session.waiting_run
-        flow = self.assets.find_readable_flow(str(run.flow["uuid"])) if run else None
-        node = flow.find_node(run.path[-1].node_uuid) if run and flow else None
-        return bool(node and node.router and node.router.wait and node.router.wait.type == "dial")
+def answer_line(simulation: Simulation, line: str) -> Sequence[Event]:
+    """Continues with what was typed: a message, a command, or how a call ended. Raises ResumeError."""
+    word = line.strip().lower()
+    if word in COMMANDS:
+        return simulation.answer(COMMANDS[word])
+    if simulation.waits_for_call:
+        return simulation.answer(DIAL, word)
+    return simulation.answer(MESSAGE, line)
 
 
 def describe_events(events: Iterable[Event]) -> list[str]:

@@ -166,6 +166,14 @@ FIELDS: Mapping[str, Forms] = {
     "fields.label": NAME,
     "flow": (by_uuid("flow"),),
     "flow_actions.label": NOTHING,
+    "flow_issues.definition": NOTHING,
+    **dict.fromkeys(
+        words(
+            "simulations.definition simulations.person simulations.params simulations.session simulations.resume "
+            "simulations.services"
+        ),
+        NOTHING,
+    ),
     **dict.fromkeys(("flow_revisions.based_on", "flow_revisions.definition", "flow_revisions.restore"), NOTHING),
     "flow_uuid": (by_uuid("flow"),),
     "flows": (by_uuid("flow"),),

@@ -1,7 +1,11 @@
 """Flows made and changed by `/api/v2/flows.json` and `flow_actions.json` over HTTP."""
 
+import shlex
+import subprocess
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from sqlalchemy import select
 
@@ -10,8 +14,11 @@ from persistence.flows.records import interrupt_archived, show_counts
 from persistence.sql.columns import new_uuid
 from persistence.tables.flows import flow, flow_run, flow_session
 from persistence.workspaces.records import Workspace
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import forked_service
 from tests.api import Api
 from tests.definition_files import bring_in, make_definition, make_file, read_registration, say
+from tests.documentation import ROOT, read_blocks
 from tests.run_rows import add_people, add_waiting
 
 PATH, ACTIONS, REVISIONS = "/api/v2/flows.json", "/api/v2/flow_actions.json", "/api/v2/flow_revisions.json"
@@ -205,3 +212,12 @@ class TestActOnFlows:
         assert api.post(ACTIONS, {"flows": [uuid], **body}).status_code == 400
         assert api.post(ACTIONS, {"flows": [uuid, new_uuid()], "action": "archive"}).json()["flows"]
         assert api.results(PATH)[0]["archived"] is False
+
+
+def test_the_command_of_the_guide_makes_a_flow(tmp_path: Path) -> None:
+    (block,) = (block for block in read_blocks(ROOT / "docs" / "flows.md") if block.language == "curl")
+    with forked_service(f"sqlite:///{tmp_path / 'relayboard.db'}", tmp_path, processes=("api",)) as service:
+        text = block.text.replace("TOKEN", service.token).replace("http://127.0.0.1:8080", service.url)
+        made = subprocess.run(shlex.split(text), capture_output=True, check=True, timeout=PATIENCE_SECONDS)
+
+    assert orjson.loads(made.stdout)["name"] == "Registration"
