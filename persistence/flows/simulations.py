@@ -36,15 +36,12 @@ def simulate(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> 
     """Starts a conversation, or with `session` continues it; returns the session, the events of this sprint, and what
     people look for in it. Raises InvalidInput.
     """
+    _check_form(body)
     unsaved = _read_unsaved(tx, workspace, body)
     assets = StoredAssets(tx, workspace, [Channel.from_json(CHANNEL)], unsaved)
     services = _read_services(body.get("services") or {}).as_services()
     if body.get("session") is None:
-        if body.get("resume") is not None:
-            raise InvalidInput.on("resume", "Only a conversation that has begun can go on: send its session.")
         return _start(tx, workspace, body, unsaved or _find_flow(assets, body["flow"]), assets, services=services)
-    if body.get("resume") is None:
-        raise InvalidInput.on("resume", "Say how the conversation goes on.", "required")
     try:
         session = Session.from_json(body["session"])
     except SessionStateError as error:
@@ -58,6 +55,18 @@ def simulate(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> 
     except ResumeError as error:
         raise InvalidInput.on("resume", f"{str(error)[:1].upper()}{str(error)[1:]}.") from error
     return _tell(simulation.session, events)
+
+
+def _check_form(body: Mapping[str, Any]) -> None:
+    """Which parts need or exclude each other. Raises InvalidInput."""
+    if (body.get("definition") is None) == (body.get("flow") is None):
+        raise InvalidInput.across("Send either a definition, or the UUID of a flow.")
+    if body.get("contact") is not None and body.get("person") is not None:
+        raise InvalidInput.across("Send either a contact, or what a person is like.")
+    if body.get("session") is None and body.get("resume") is not None:
+        raise InvalidInput.on("resume", "Only a conversation that has begun can go on: send its session.")
+    if body.get("session") is not None and body.get("resume") is None:
+        raise InvalidInput.on("resume", "Say how the conversation goes on.", "required")
 
 
 def _start(
@@ -81,11 +90,9 @@ def _start(
 
 def _read_unsaved(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> Flow | None:
     """The definition of the request; None if it names a flow, which then is one that can be started."""
-    given, uuid = body.get("definition"), body.get("flow")
-    if (given is None) == (uuid is None):
-        raise InvalidInput.across("Send either a definition, or the UUID of a flow.")
+    given = body.get("definition")
     if given is None:
-        require_active_flow(tx, workspace.id, str(uuid).lower(), field="flow")
+        require_active_flow(tx, workspace.id, body["flow"].lower(), field="flow")
         return None
     try:
         return load(given)
@@ -106,8 +113,6 @@ def _copy_contact(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]
     """A contact of the workspace as it is now, with another number if people may not see its own."""
     if body.get("contact") is None:
         return None
-    if body.get("person") is not None:
-        raise InvalidInput.across("Send either a contact, or what a person is like.")
     [contact_id] = find_contacts(tx, workspace, [body["contact"]], field="contact")
     contact = load_contacts(tx, workspace.id, [contact_id])[contact_id]
     return Contact.from_json({**contact.to_json(), "urns": [PHONE]}) if workspace.is_anonymous else contact
