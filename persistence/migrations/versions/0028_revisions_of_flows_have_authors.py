@@ -6,8 +6,8 @@ Older programs work with it: they do not say who saves.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0027"
-down_revision = "0026"
+revision = "0028"
+down_revision = "0027"
 works_for = "0001"
 branch_labels = None
 depends_on = None
