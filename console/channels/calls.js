@@ -31,9 +31,10 @@ export function Calls({ channel }) {
       ${isEmpty
         ? html`<${Empty} icon="send" title=${t("calls.none")} text=${t("calls.none_text")} />`
         : html`<div class="table-box" tabindex="0" role="region" aria-labelledby="calls-title"><table class="table">
-            <thead><tr><th scope="col">${t("calls.time")}</th><th scope="col">${t("calls.outcome")}</th><th scope="col">${t("calls.answer")}</th><th scope="col" class="number">${t("calls.took")}</th></tr></thead>
+            <thead><tr><th scope="col">${t("calls.time")}</th><th scope="col">${t("calls.direction")}</th><th scope="col">${t("calls.outcome")}</th><th scope="col">${t("calls.answer")}</th><th scope="col" class="number">${t("calls.took")}</th></tr></thead>
             <tbody>${list.items.map((call) => html`<tr key=${call.id}>
               <td><button type="button" class="link call" onClick=${() => setShown(call)}><${Time} time=${call.created_on} /></button></td>
+              <td>${t(`calls.direction_${call.direction}`)}</td>
               <td><${Badge} tone=${TONES[call.outcome]}>${word("call_outcome", call.outcome)}<//></td>
               <td>${call.response ? call.response.status : html`<span dir="auto">${call.error}</span>`}</td>
               <td class="number">${t("deliveries.took", { time: number(call.duration_ms) })}</td>
@@ -48,7 +49,8 @@ export function Calls({ channel }) {
 /** @param {{call: Call, onClose: () => void}} props */
 const CallDialog = ({ call, onClose }) => html`
   <${Dialog} title=${t("calls.one")} onClose=${onClose} wide>
-    <p><${Badge} tone=${TONES[call.outcome]}>${word("call_outcome", call.outcome)}<//> <time datetime=${call.created_on}>${fullTime(call.created_on)}</time>${" · "}${t("calls.message", { message: number(call.message, { useGrouping: false }), part: number(call.part) })}</p>
+    <p><${Badge} tone=${TONES[call.outcome]}>${word("call_outcome", call.outcome)}<//> <time datetime=${call.created_on}>${fullTime(call.created_on)}</time>${" · "}${call.message === null ? t("calls.no_message") : t("calls.message", { message: number(call.message, { useGrouping: false }), part: number(call.part) })}</p>
+    ${call.result && html`<p dir="auto">${call.result}</p>`}
     ${call.error && html`<p class="problem" dir="auto">${call.error}</p>`}
     <h3>${t("calls.request")}</h3>
     <pre class="sent" dir="ltr" tabindex="0">${call.request.method} ${call.request.url}${"\n"}${Object.entries(call.request.headers).map(([name, value]) => `${name}: ${value}\n`).join("")}${call.request.body === null ? "" : `\n${call.request.body}`}</pre>

@@ -4,13 +4,14 @@ of the URL, the header `Authorization: Bearer <secret>` may contain the secret.
 """
 
 import re
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from functools import partial
 
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from channels.calls import Answer, BadSignature, Callback, Event, Unread
+from channels.calls import Answer, BadSignature, Callback, Unread
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, TYPES
 from handlers.asgi.plain_responses import PlainResponse, detail_response, header, json_response, wrong_method
 from handlers.asgi.store_responses import unavailable_response
@@ -18,7 +19,10 @@ from handlers.contract.resolver import stored_root
 from handlers.errors import explain_database
 from handlers.request import context_of
 from handlers.service import Service
-from persistence.channels.gateway_reports import Gateway, WrongSecret, find_gateway, record_events
+from persistence.channels.gateway_parts import Told
+from persistence.channels.gateway_reports import Gateway, WrongSecret, find_contact, find_gateway, record_events
+from persistence.channels.health import ACCEPTED, INWARD, REFUSED_CALL, GatewayCall, record_calls
+from persistence.channels.traces import CallSampler, describe_callback
 from persistence.database import Transaction
 from persistence.errors import DatabaseError, Refused
 from persistence.media.incoming import receive_contents
@@ -36,6 +40,7 @@ PLACES = (
 )
 """Actions are shorter than secrets."""
 SECRET_PLACE = re.compile(rf"({PREFIX}[^/]*/[^/]*/|{OLDER_PREFIX}[^/]*/[^/]*/)[^/]{{16,}}")
+NOTHING = Told("Nothing to do.")
 TYPES_BY_CODE = {TYPES[name].code or name: name for name in GATEWAYS}
 
 
@@ -58,6 +63,7 @@ class GatewayCalls:
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._sampler = CallSampler()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = caller_of(scope) if scope["type"] == "http" else None
@@ -77,13 +83,11 @@ class GatewayCalls:
             else:
                 callback = read_callback(scope, service, caller, await context.body.read())
                 root = stored_root(service, HttpRequest(scope))
-                call = partial(answer, service, caller, admitted, callback, root)
+                call = partial(answer, service, caller, admitted, callback, root, self._sampler)
                 workspace_id = admitted.source.workspace_id
                 page = await service.write_lanes.run(workspace_id, service.write_limiter, call)
-        except (Refused, Unread) as error:
+        except Refused as error:
             page = detail_response(400, str(error))
-        except BadSignature as error:
-            page = detail_response(403, str(error) or "The signature is wrong.")
         except DatabaseError as error:
             page = detail_response(*explain_database(error))
         except StoreUnavailable as error:
@@ -149,28 +153,69 @@ def public_root(scope: Scope, service: Service) -> str:
     return service.settings.base_url.rstrip("/") or f"{scope['scheme']}://{host}"
 
 
-def answer(service: Service, caller: Caller, gateway: Gateway, callback: Callback, root: str) -> PlainResponse:
-    """Reads a callback and carries out what it says; runs in a database thread. `root` begins the URLs of files. Raises
-    Refused, BadSignature, Unread."""
-    events = TYPES[caller.channel_type].events
-    if events is None:
-        raise Refused("Channels of this type are not called.")
-    heard = events(callback, gateway.config)
-    received, files = receive_contents(service.media_store, heard.events)
-    quota_bytes = service.settings.media_quota_bytes
+def answer(
+    service: Service, caller: Caller, gateway: Gateway, callback: Callback, root: str, sampler: CallSampler
+) -> PlainResponse:
+    """Reads a callback and carries out what it says; runs in a database thread. `root` begins the URLs of files. The
+    owner of the channel finds the call in the log: with what it did, or alone if it was refused."""
+    trace, quota_bytes = Trace(gateway, callback, sampler), service.settings.media_quota_bytes
+
+    def record(tx: Transaction) -> PlainResponse:
+        told = record_events(tx, caller.find(tx), received, root, quota_bytes) if received else NOTHING
+        page = json_response({"detail": told.text}) if heard.answer is None else _page(heard.answer)
+        trace.write(tx, page, told)
+        return page
+
     try:
-        call = partial(record, caller, received, root, quota_bytes)
-        told = service.database.write(call) if received else "Nothing to do."
+        events = TYPES[caller.channel_type].events
+        if events is None:
+            raise Refused("Channels of this type are not called.")
+        heard = events(callback, gateway.config)
+        received, files = receive_contents(service.media_store, heard.events)
+        page = service.database.write(record)
+        for each in files:
+            settle_received(service.database, service.media_store, each)
+        return page
     except WrongSecret as error:  # the secret was changed in the meantime
         return _ask_for_secret(error)
-    for each in files:
-        settle_received(service.database, service.media_store, each)
-    return json_response({"detail": told}) if heard.answer is None else _page(heard.answer)
+    except (Refused, Unread) as error:
+        page, reason = detail_response(400, str(error)), str(error)
+    except BadSignature as error:
+        reason = str(error) or "The signature is wrong."
+        page = detail_response(403, reason)
+    service.database.write(lambda tx: trace.write(tx, page, error=reason))
+    return page
 
 
-def record(caller: Caller, events: tuple[Event, ...], root: str, quota_bytes: int, tx: Transaction) -> str:
-    """Carries out what the gateway reports and returns the response text. Raises Refused, WrongSecret."""
-    return record_events(tx, caller.find(tx), events, root, quota_bytes)
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What the owner of a channel sees of a call of its gateway, if it is one of those that are kept."""
+
+    gateway: Gateway
+    callback: Callback
+    sampler: CallSampler
+    began: float = field(default_factory=time.monotonic)
+
+    def write(self, tx: Transaction, page: PlainResponse, told: Told = NOTHING, error: str | None = None) -> None:
+        """In the unit of work of what the call did, or in one of its own."""
+        source, outcome = self.gateway.source, ACCEPTED if error is None else REFUSED_CALL
+        if not self.sampler.takes(source.id, outcome):
+            return
+        contact_id = None if told.message_id is None else find_contact(tx, self.gateway, told.message_id)
+        said = (page.status, page.body)
+        call = GatewayCall(
+            workspace_id=source.workspace_id,
+            channel_id=source.id,
+            contact_id=contact_id or 0,
+            message_id=told.message_id or 0,
+            part=0,
+            outcome=outcome,
+            duration_ms=round((time.monotonic() - self.began) * 1000),
+            direction=INWARD,
+            result=told.text if error is None else None,
+            **describe_callback(self.gateway.channel_type, self.gateway.config, self.callback, said, error),
+        )
+        record_calls(tx, [call])
 
 
 def _page(given: Answer) -> PlainResponse:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import and_, case, delete, select
 
@@ -42,6 +42,13 @@ class SentPart:
     message_id: int
     part: int
     external_id: str
+
+
+class Told(NamedTuple):
+    """What became of something that a gateway reported, as a sentence, and of which message it was."""
+
+    text: str
+    message_id: int | None = None
 
 
 def keep_parts(tx: Transaction, parts: Collection[SentPart]) -> None:
@@ -80,7 +87,7 @@ def apply_statuses(tx: Transaction, workspace_id: int, message_ids: Collection[i
             _apply(tx, sources[channel_id], message_id)
 
 
-def note_status(tx: Transaction, source: Source, status: Status) -> str:
+def note_status(tx: Transaction, source: Source, status: Status) -> Told:
     """Records what a provider says of a part or of a message of this channel; returns what became of it."""
     if not status.id:
         return _note_of_message(tx, source, status)
@@ -93,8 +100,8 @@ def note_status(tx: Transaction, source: Source, status: Status) -> str:
     stored = statement.on_conflict_do_update(index_elements=KEYS, set_=changed).returning(_rows.message_id)
     message_id = tx.execute(stored).scalar_one()
     if message_id is None:
-        return f"No message of this channel has the id {told(status.id)}, so far."
-    return _apply(tx, source, message_id)
+        return Told(f"No message of this channel has the id {told(status.id)}, so far.")
+    return Told(_apply(tx, source, message_id), message_id)
 
 
 def trim_parts(tx: Transaction, limit: int) -> int:
@@ -104,13 +111,13 @@ def trim_parts(tx: Transaction, limit: int) -> int:
     return tx.execute(delete(gateway_part).where(_rows.id.in_(old.scalar_subquery()))).rowcount
 
 
-def _note_of_message(tx: Transaction, source: Source, status: Status) -> str:
+def _note_of_message(tx: Transaction, source: Source, status: Status) -> Told:
     text = status.message
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST_ID)) else 0
     report = DeliveryReport(REPORTS[status.state], number, status.on)
     if number > LARGEST_ID or not record_delivery_reports(tx, source, [report]):
-        return f"No message of this channel has the number {told(text)}."
-    return f"Message {number} is {status.state}."
+        return Told(f"No message of this channel has the number {told(text)}.")
+    return Told(f"Message {number} is {status.state}.", number)
 
 
 def _apply(tx: Transaction, source: Source, message_id: int) -> str:

@@ -16,7 +16,7 @@ from flows.typed import plain
 from flows.urns import PATH_LENGTH_MAX, URN_LENGTH_MAX, Urn, UrnError, from_parts
 from persistence.changes import change_contacts
 from persistence.channels.channels import Source
-from persistence.channels.gateway_parts import note_status
+from persistence.channels.gateway_parts import Told, note_status
 from persistence.channels.settings import OVERLAP, is_one_of
 from persistence.channels.threads import note_thread
 from persistence.contacts.bulk import interrupt_contacts
@@ -43,6 +43,7 @@ from persistence.sql.columns import is_uuid, new_uuid
 from persistence.statements import statement
 from persistence.tables.channels import channel, channel_event
 from persistence.tables.contacts import ACTIVE, BLOCKED, STOPPED, contact
+from persistence.tables.messages import message
 
 OTHER = "ext"
 NOBODY = Urn(OTHER, "unknown")
@@ -63,6 +64,7 @@ class Gateway:
     source: Source
     scheme: str
     config: Mapping[str, Any]
+    channel_type: str = ""
 
 
 def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | None) -> Gateway:
@@ -77,7 +79,7 @@ def find_gateway(tx: Transaction, channel_type: str, uuid: str, secret: str | No
         raise WrongSecret("The secret of this channel is missing or wrong.")
     assert workspace_id is not None, "gateways are created in a workspace"
     source = Source(channel_id, channel_uuid, workspace_id, address, country)
-    return Gateway(source, schemes[0], open_sealed(tx.dialect, channel.c.config, config) or {})
+    return Gateway(source, schemes[0], open_sealed(tx.dialect, channel.c.config, config) or {}, channel_type)
 
 
 @statement
@@ -96,12 +98,12 @@ MOST_EXTRA = 20
 
 def record_events(
     tx: Transaction, gateway: Gateway, events: Sequence[calls.Event], root: str = "", quota_bytes: int = 0
-) -> str:
+) -> Told:
     """Carries out what a gateway reports; returns what became of it. What cannot be carried out does not keep the rest
     from it. Files get URLs below `root`, that of the service; those that came with messages are dropped beyond the
     quota of the workspace. Raises Refused if all is like that.
     """
-    told, refused = list[str](), list[str]()
+    told, refused = list[Told](), list[str]()
     for event in events:
         try:
             told.append(_record(tx, gateway, event, root, quota_bytes))
@@ -109,22 +111,29 @@ def record_events(
             refused.append(str(error))
     if refused and not told:
         raise Refused(" ".join(refused))
-    return " ".join([*told, *refused]) or "There was nothing to do."
+    text = " ".join([*(each.text for each in told), *refused]) or "There was nothing to do."
+    return Told(text, next((each.message_id for each in told if each.message_id is not None), None))
 
 
-def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str, quota_bytes: int) -> str:
+def find_contact(tx: Transaction, gateway: Gateway, message_id: int) -> int | None:
+    """Whose message this is."""
+    mine = (message.c.workspace_id == gateway.source.workspace_id) & (message.c.id == message_id)
+    return tx.execute(select(message.c.contact_id).where(mine)).scalar_one_or_none()
+
+
+def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str, quota_bytes: int) -> Told:
     match event:
         case calls.Received():
             message_id = receive_message(tx, gateway, event, root, quota_bytes)
             dropped = "The message was dropped: its sender is blocked."
-            return dropped if message_id is None else f"Message {message_id}"
+            return Told(dropped if message_id is None else f"Message {message_id}", message_id)
         case calls.Status():
             return note_status(tx, gateway.source, event)
         case calls.Stopped():
             stop_contact(tx, gateway, event.sender)
-            return "The contact is stopped."
+            return Told("The contact is stopped.")
         case calls.Call():
-            return _record_call(tx, gateway, event)
+            return Told(_record_call(tx, gateway, event))
 
 
 def receive_message(

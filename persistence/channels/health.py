@@ -68,7 +68,8 @@ ALARMS = ListSpec(
 ACCEPTED, REFUSED_CALL, UNANSWERED = "accepted", "refused", "unanswered"
 KEPT_FOR = timedelta(days=7)
 KEPT_CALLS = 1000
-"""Of each channel."""
+"""Of each channel and direction."""
+OUTWARD, INWARD = "out", "in"
 BATTERY, LOST_CONTACT, BACKLOG, IN_CIRCLE = "battery", "lost_contact", "backlog", "circle"
 BATTERY_LEVEL, CHARGED_LEVEL = 25, 50
 DRAINING_STATUSES = ("DIS", "UNK", "NOT")
@@ -122,7 +123,8 @@ def read_connection(tx: Transaction, workspace_id: int, channel_id: int) -> dict
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayCall:
     """One request to a gateway for a part of a message, and its response (`status` and the begin of the body in
-    `answer`) or why there was none (`error`). Secrets are hidden already."""
+    `answer`) or why there was none (`error`). Or one by a gateway (`direction` is `in`), our response, why it was
+    refused, and its `result`. Secrets are hidden already; without a message or contact their ids are 0."""
 
     workspace_id: int
     channel_id: int
@@ -138,6 +140,8 @@ class GatewayCall:
     answer: str | None
     error: str | None
     duration_ms: int
+    direction: str = "out"
+    result: str | None = None
 
 
 NAMES = tuple(each.name for each in fields(GatewayCall))
@@ -148,6 +152,7 @@ def _show(row: Shown) -> Shown:
     request = {name: row.pop(name) for name in ("method", "url", "headers", "body")}
     status, answer = row.pop("status"), row.pop("answer")
     response = None if status is None else {"status": status, "body": answer}
+    row["message"] = row["message"] or None
     return row | {"request": request | {"url": request["url"] or HIDDEN}, "response": response}
 
 
@@ -156,6 +161,7 @@ def _record(*, is_masked: bool) -> Record:
     return Record(
         {
             "id": rows.id,
+            "direction": rows.direction,
             "message": rows.message_id,
             "part": rows.part,
             "outcome": rows.outcome,
@@ -165,7 +171,8 @@ def _record(*, is_masked: bool) -> Record:
             "body": None if is_masked else rows.body,
             "status": rows.status,
             "answer": None if is_masked else rows.answer,
-            "error": rows.error,
+            "error": None if is_masked else rows.error,
+            "result": None if is_masked else rows.result,
             "duration_ms": rows.duration_ms,
             "created_on": rows.created_on,
         },
@@ -178,7 +185,11 @@ GATEWAY_CALLS = ListSpec(
     _record(is_masked=False),
     Order(gateway_call.c.created_on, gateway_call.c.id),
     masked=_record(is_masked=True),
-    filters={"channel": belongs_to(gateway_call.c.channel_id, channel), "outcome": equals(gateway_call.c.outcome)},
+    filters={
+        "channel": belongs_to(gateway_call.c.channel_id, channel),
+        "outcome": equals(gateway_call.c.outcome),
+        "direction": equals(gateway_call.c.direction),
+    },
 )
 
 
@@ -343,8 +354,9 @@ def _find_old(tx: Transaction, channel_id: int, limit: int) -> set[int]:
     rows = gateway_call.c
     its = select(rows.id).where(rows.channel_id == channel_id)
     old = its.where(rows.created_on < tx.now - KEPT_FOR).order_by(rows.created_on, rows.id).limit(limit)
-    surplus = its.order_by(rows.created_on.desc(), rows.id.desc()).offset(KEPT_CALLS).limit(limit)
-    return {each for chosen in (old, surplus) for each in tx.execute(chosen).scalars()}
+    latest = its.order_by(rows.created_on.desc(), rows.id.desc()).offset(KEPT_CALLS).limit(limit)
+    surplus = [latest.where(rows.direction == direction) for direction in (OUTWARD, INWARD)]
+    return {each for chosen in (old, *surplus) for each in tx.execute(chosen).scalars()}
 
 
 def _trim_channel(tx: Transaction, channel_id: int, limit: int) -> int:

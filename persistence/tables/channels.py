@@ -196,6 +196,8 @@ class GatewayCallColumns(OwnedColumns):
     error: Named[str | None] = Column(Text)
     duration_ms: Named[int] = Column(Integer)
     created_on: Named[datetime] = Column(UtcDateTime)
+    direction: Named[str] = Column(String(3), default="out", server_default="out")
+    result: Named[str | None] = Column(Text)
 
 
 gateway_call = numbered_table(
@@ -204,11 +206,13 @@ gateway_call = numbered_table(
     Index("ix_gateway_call_page", "workspace_id", "created_on", "id"),
     Index("ix_gateway_call_channel", "channel_id", "created_on", "id"),
     Index("ix_gateway_call_outcome", "workspace_id", "outcome", "created_on", "id"),
+    Index("ix_gateway_call_direction", "workspace_id", "direction", "created_on", "id"),
     Index("ix_gateway_call_contact", "contact_id"),
     info=policy(TRIMMED, erased="rows", merged="moved", is_carried=False),
 )
-"""The latest calls to gateways, with secrets hidden: a sample if there are many. A call outlives its message for a few
-days, so it has no reference to it."""
+"""The latest calls to gateways and by them, with secrets hidden: a sample if there are many. A call outlives its
+message for a few days, so it has no reference to it; one without a message or contact has 0. `result` is what became of
+a call by a gateway."""
 
 
 class ChannelCheckColumns(OwnedColumns):

@@ -175,7 +175,7 @@ def run_alarms(options: Options) -> None:
 
 
 def run_calls(options: Options) -> None:
-    _print_list(options, GATEWAY_CALLS, ("channel", "outcome"))
+    _print_list(options, GATEWAY_CALLS, ("channel", "outcome", "direction"))
 
 
 def _read_terms(options: Options) -> dict[str, Any]:

@@ -118,10 +118,11 @@ CHANNEL = Noun(
     Action(
         "calls",
         "channels.run_calls",
-        "the newest calls to gateways, with secrets hidden",
+        "the newest calls to gateways and by them, with secrets hidden",
         workspace(),
-        option("--channel", "only those to this channel", metavar="UUID"),
+        option("--channel", "only those of this channel", metavar="UUID"),
         option("--outcome", "only these", choices=CALL_OUTCOMES),
+        option("--direction", "only those to the gateway (out), or by it (in)", choices=("out", "in")),
         limit(),
         examples=(f"{IN} --outcome refused --limit 5",),
     ),

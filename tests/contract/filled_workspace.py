@@ -64,6 +64,7 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("delivery", "status"): "failed",
     ("delivery", "event"): "mo_sms",
     ("webhook_receiver", "signature"): "symmetric",
+    ("gateway_call", "direction"): "out",
     ("gateway_call", "headers"): {},
     ("gateway_call", "outcome"): "refused",
     ("gateway_call", "status"): 401,

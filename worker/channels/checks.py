@@ -10,9 +10,9 @@ from channels.calls import Refused, Request, Response, Sent
 from channels.types import TYPES
 from persistence.channels.checks import CONNECT, Check, CheckOutcome, lease_checks, list_due_checks, record_checks
 from persistence.channels.settings import callback_path
+from persistence.channels.traces import describe_request
 from persistence.database import Transaction
 from worker.callers import Finished
-from worker.channels.sending import describe_request
 from worker.dispatcher import (
     AfterCommit,
     Leased,

@@ -10,6 +10,7 @@ from functools import partial
 from channels.calls import Media, Request, Response, Unread
 from channels.types import TYPES
 from persistence.channels.health import REFUSED_CALL, UNANSWERED, GatewayCall, record_calls
+from persistence.channels.traces import describe_request
 from persistence.database import Transaction
 from persistence.errors import LimitReached
 from persistence.leases import GIVEN_UP
@@ -22,7 +23,6 @@ from persistence.media.incoming import (
     list_fetching_workspaces,
 )
 from persistence.media.store import MediaStore, StoreUnavailable, open_store, place_in_store
-from worker.channels.sending import describe_request
 from worker.fairness import begin_turns
 from worker.http.responses import SendFailed
 from worker.http.safe_http import SafeHttp

@@ -7,6 +7,7 @@ from functools import partial
 from channels.calls import Response, Settings, Unread
 from channels.declaration import ChannelType, FoundTemplate
 from channels.types import TYPES
+from persistence.channels.traces import hide_secrets
 from persistence.templates import (
     MOST_TEMPLATES,
     TemplateReading,
@@ -14,7 +15,6 @@ from persistence.templates import (
     note_failed_reading,
     store_reading,
 )
-from worker.channels.sending import hide_secrets
 from worker.http.responses import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime

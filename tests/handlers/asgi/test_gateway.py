@@ -14,7 +14,7 @@ from persistence.channels.gateway_leases import SendOutcome, lease_sends, record
 from persistence.channels.settings import rotate_gateway_secret
 from persistence.database import Database
 from persistence.messages.outgoing import Draft, create_outgoing
-from persistence.tables.channels import channel
+from persistence.tables.channels import channel, gateway_call
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
@@ -330,3 +330,49 @@ def test_while_the_database_is_busy_gateways_and_phones_are_asked_to_come_again(
     impatient.close()
 
     assert [(each.status_code, each.headers.get("Retry-After")) for each in answers] == [(503, "1")] * 2
+
+
+class TestTraces:
+    """The owner of a channel sees what its gateway said, and what became of it."""
+
+    def calls(self, api: Api, **query: str) -> list[dict[str, Any]]:
+        return api.results("/api/v2/channel_calls.json", **query)
+
+    def test_a_stored_message_is_told_with_the_call_that_brought_it(self, api: Api, gateway: str) -> None:
+        form = {"from": "0788000111", "text": "Muraho"}
+        api.client.post(f"/c/ex/{gateway}/receive", data=form, headers={"Authorization": "Basic dXNlcjpwYXNzd29yZA=="})
+
+        (call,) = self.calls(api, direction="in")
+        (stored,) = api.results("/api/v2/messages.json")
+        assert (call["direction"], call["outcome"], call["message"]) == ("in", "accepted", stored["id"])
+        assert (call["result"], call["response"]["status"]) == (f"Message {stored['id']}", 200)
+        assert call["request"]["body"] == "from=0788000111&text=Muraho"
+        assert (SECRET in str(call), "dXNlcjpw" in str(call)) == (False, False)
+        assert self.calls(api, direction="out") == []
+
+    def test_what_was_refused_leaves_a_trace_with_its_reason_and_nothing_else(self, api: Api, gateway: str) -> None:
+        text = {"Content-Type": "application/x-www-form-urlencoded; charset=iso-8859-1"}
+        api.client.post(f"/c/ex/{gateway}/receive", content="from=12&body=é".encode("latin-1"), headers=text)
+
+        (call,) = self.calls(api)
+        assert (call["outcome"], call["message"], call["result"]) == ("refused", None, None)
+        assert call["error"] == "The parameter text is required; there are body, from."
+        assert (call["request"]["body"], call["response"]["status"]) == ("from=12&body=é", 400)
+        assert api.results("/api/v2/messages.json") == []
+
+    def test_a_status_of_nobody_says_so(self, api: Api, gateway: str) -> None:
+        api.client.post(f"/c/ex/{gateway}/delivered", data={"id": "4711"})
+
+        assert [each["result"] for each in self.calls(api)] == ['No message of this channel has the number "4711".']
+
+    def test_who_does_not_know_the_secret_leaves_none(self, api: Api, gateway: str) -> None:
+        uuid = gateway.partition("/")[0]
+        api.client.post(f"/c/ex/{uuid}/{'x' * 30}/receive", data={"from": "0788000111", "text": "Muraho"})
+
+        assert self.calls(api) == []
+
+    def test_a_call_belongs_to_the_contact_with_whom_it_is_erased(self, api: Api, gateway: str) -> None:
+        api.client.post(f"/c/ex/{gateway}/receive", data={"from": "0788000111", "text": "Muraho"})
+        with api.database.reading() as tx:
+            (contact_id,) = tx.execute(select(gateway_call.c.contact_id)).scalars()
+            assert contact_id == tx.execute(select(contact.c.id)).scalar_one()

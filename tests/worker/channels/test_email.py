@@ -68,7 +68,12 @@ class Channel:
     def calls(self) -> list[tuple[Any, ...]]:
         rows = gateway_call.c
         with self.database.reading() as tx:
-            return [tuple(row) for row in tx.execute(select(rows.outcome, rows.status, rows.error).order_by(rows.id))]
+            return [
+                tuple(row)
+                for row in tx.execute(
+                    select(rows.outcome, rows.status, rows.error).where(rows.direction == "out").order_by(rows.id)
+                )
+            ]
 
     def let_pauses_pass(self) -> None:
         with self.database.writing() as tx:

@@ -85,7 +85,7 @@ def count(api: Api, table: Any) -> int:
 
 def calls_of(api: Api) -> list[Any]:
     with api.database.reading() as tx:
-        return list(tx.execute(select(gateway_call)).all())
+        return list(tx.execute(select(gateway_call).where(gateway_call.c.direction == "out")).all())
 
 
 def test_a_file_has_its_address_before_it_is_fetched_and_is_there_afterwards(

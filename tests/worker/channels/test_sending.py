@@ -20,6 +20,7 @@ from channels.calls import Request
 from channels.types import DEFAULT_GATEWAY, TYPES
 from persistence.channels.gateway_leases import GatewaySend, SendOutcome, begin_sends, lease_sends, record_sends
 from persistence.channels.health import GatewayCall
+from persistence.channels.traces import BURST, PER_SECOND, CallSampler
 from persistence.database import Database, utc_now
 from persistence.sql.due_work import MUCH, Share
 from persistence.stamps import ERRORS
@@ -34,9 +35,6 @@ from tests.conftest import Clock
 from tests.gateways import Parts, holding
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 from worker.channels.sending import (
-    BURST,
-    PER_SECOND,
-    CallSampler,
     begin_sending,
     describe_call,
     hand_over,

@@ -26,11 +26,12 @@ from persistence.channels.gateway_leases import (
 )
 from persistence.channels.health import GatewayCall
 from persistence.channels.threads import find_threads
+from persistence.channels.traces import CallSampler, describe_request
 from persistence.database import Transaction
 from relayboard.base.mail_server import STARTTLS, MailServer
 from worker.callers import Finished
 from worker.channels.email import TYPES
-from worker.channels.sending import CallSampler, describe_request, message_of, outcome_of
+from worker.channels.sending import message_of, outcome_of
 from worker.dispatcher import (
     LEASE_FACTOR,
     AfterCommit,

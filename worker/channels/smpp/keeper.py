@@ -32,12 +32,13 @@ from persistence.channels.gateway_leases import (
     record_sends,
 )
 from persistence.channels.health import GatewayCall
+from persistence.channels.traces import CallSampler
 from persistence.database import Transaction
 from persistence.errors import DatabaseError
 from persistence.sql.columns import new_uuid
 from relayboard.base.tracing import Causes, caused_by
 from worker.callers import Callers, Finished
-from worker.channels.sending import CallSampler, message_of, outcome_of
+from worker.channels.sending import message_of, outcome_of
 from worker.channels.smpp import TYPES
 from worker.channels.smpp.bound import DEFAULT_PORT, Bound
 from worker.channels.smpp.session import Lost, Session, Unwritten
