@@ -18,6 +18,8 @@ from flows.engine import (
     Session,
     SessionStateError,
 )
+from flows.engine.services import Services
+from flows.environment import Environment
 from flows.simulation import CHANNEL, PHONE, SaidAnswers, Simulation, make_contact
 from persistence.contacts.owners import find_contacts
 from persistence.contacts.urns import environment_of
@@ -37,11 +39,13 @@ def simulate(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> 
     people look for in it. Raises InvalidInput.
     """
     _check_form(body)
+    contact = _copy_contact(tx, workspace, body)
     unsaved = _read_unsaved(tx, workspace, body)
     assets = StoredAssets(tx, workspace, [Channel.from_json(CHANNEL)], unsaved)
     services = _read_services(body.get("services") or {}).as_services()
     if body.get("session") is None:
-        return _start(tx, workspace, body, unsaved or _find_flow(assets, body["flow"]), assets, services=services)
+        flow = unsaved or _find_flow(assets, body["flow"])
+        return _start(environment_of(workspace), body, flow, contact, assets, services)
     try:
         session = Session.from_json(body["session"])
     except SessionStateError as error:
@@ -70,10 +74,13 @@ def _check_form(body: Mapping[str, Any]) -> None:
 
 
 def _start(
-    tx: Transaction, workspace: Workspace, body: Mapping[str, Any], flow: Flow, assets: StoredAssets, *, services: Any
+    environment: Environment,
+    body: Mapping[str, Any],
+    flow: Flow,
+    contact: Contact | None,
+    assets: StoredAssets,
+    services: Services,
 ) -> dict[str, Any]:
-    environment = environment_of(workspace)
-    contact = _copy_contact(tx, workspace, body)
     try:
         if contact is None:
             contact = make_contact(body.get("person") or {}, flow, assets, SYSTEM_CLOCK, environment)

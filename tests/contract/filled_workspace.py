@@ -87,7 +87,10 @@ FIXED: Mapping[tuple[str, str], Any] = {
     ("export", "status"): "completed",
     ("export", "type"): "contacts",
     ("flow", "type"): "message",
-    ("flow_revision", "definition"): "{}",
+    ("flow_revision", "definition"): (
+        '{"uuid": "c2a7b6f0-3f19-4d53-9f39-77a0f4a1a111", "name": "Registration", "spec_version": "14.4.2", '
+        '"language": "eng", "type": "messaging", "nodes": []}'
+    ),
     ("flow_run", "results"): {},
     ("flow_run", "status"): "waiting",
     ("flow_session", "session_type"): "message",

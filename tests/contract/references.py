@@ -251,6 +251,7 @@ ONE_OR_THE_OTHER = {
     "label_name": ("label",),
     "label_uuid": ("label",),
     "flow": ("message",),
+    "simulations.contact": ("person",),
 }
 """Fields that stand instead of others."""
 
