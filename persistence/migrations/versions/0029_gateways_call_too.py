@@ -6,8 +6,8 @@ Older programs work with it: they keep only those to gateways.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0028"
-down_revision = "0027"
+revision = "0029"
+down_revision = "0028"
 works_for = "0001"
 branch_labels = None
 depends_on = None
