@@ -175,10 +175,9 @@ def import_definitions(
 ) -> ImportReport:
     """Imports the content of an export file, or one definition, into a workspace. Relative URLs of attachments in old
     flows are resolved against `media_url`. Calls of private networks other than `networks` are told as issues.
-    `user_id` is who imports it. `inspected` is told each flow as it is stored,
-    `events` the UUIDs of a campaign's events here by those in the file.
-    Raises ImportRefused for a file that cannot be imported, LimitReached
-    at a limit of the workspace.
+    `user_id` is who imports it. `inspected` is told each flow as it is stored, `events` the UUIDs of a campaign's
+    events here by those in the file. Raises ImportRefused for a file that cannot be imported, LimitReached at a limit
+    of the workspace.
     """
     hold_workspace(tx, workspace.id)
     _write_text(document)
