@@ -79,6 +79,7 @@ PATTERN_TEXTS = {
     r"^[0-9]{1,19}$": "Expected up to 19 digits.",
     r"^[0-9]+$": "Expected digits only.",
     r"^\+[0-9]+$": "Expected a + and digits, like +250.",
+    r"^[MTWRFSU]*$": "Expected weekdays: letters of MTWRFSU, beginning with Monday.",
     r"^[Hh][Tt][Tt][Pp][Ss]?://[^\s]+$": "Expected a URL that begins with http:// or https:// and has no spaces.",
 }
 """What a pattern of the contract demands, in words; a test demands one for each. Those of UUIDs and of times are known
@@ -92,6 +93,8 @@ LOST_PLUS = re.compile(r"([Tt][0-9:.,]+) ([0-9]{2}:?[0-9]{2})\Z")
 TRUE_WORDS = {"true", "y", "yes", "1"}
 TIME_PARAMETERS = ("before", "after", "modified_after")
 LONGEST_LIST = 100
+DEEPEST_STEPS = 4
+"""A field and the three levels in it of the contract's `FieldProblem`."""
 PLACES = {"cursor": "This cursor is not valid.", "page": "This page does not exist."}
 
 
@@ -224,7 +227,7 @@ class Schema:
         kinds = set()
         for error in self._validator.iter_errors(value):
             for path, text, kind in _explain(error):
-                _place(found, path or ["non_field_errors"], text)
+                _place(found, *_within_depth(path or ["non_field_errors"], text))
                 kinds.add(KIND_CODES.get(kind, ""))
         return found, kinds.pop() if len(kinds) == 1 else ""
 
@@ -258,6 +261,12 @@ def _reach(part: object, schemas: Mapping[str, Any]) -> dict[str, Any]:
                 ahead.append(schemas[name])
             ahead += item.values()
     return reached
+
+
+def _within_depth(path: list[Any], text: str) -> tuple[list[Any], str]:
+    """A path that errors may have; what lies deeper is named in the sentence, as `0.name: A value is required.`"""
+    deeper = ".".join(str(step) for step in path[DEEPEST_STEPS:])
+    return path[:DEEPEST_STEPS], f"{deeper}: {text}" if deeper else text
 
 
 def _place(found: Errors, path: list[Any], text: str) -> None:

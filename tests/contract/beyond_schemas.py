@@ -23,7 +23,7 @@ class Reason:
 
 
 LOOKED_UP = (
-    r"(?:urns|contact|contacts|groups|exclude_groups|channel|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|label"
+    r"(?:urns|contact|contacts|groups|exclude_groups|channel|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|flows|label"
     r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|user|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 OF_QUERIES = (
@@ -161,6 +161,17 @@ REASONS = [
     Reason("the sum of numbers", r"All delays together are at most three days\.", r"POST \S+ retry_delays_seconds"),
     Reason("the state of a record", r"This flow is archived\."),
     Reason(
+        "the state of a record",
+        r"This flow is archived: restore it first\.",
+        r"POST /api/v2/(?:flows|flow_revisions)\.json detail",
+    ),
+    Reason("the state of a record", r"Only a new flow can have this\.", r"POST /api/v2/flows\.json (?:type|copy_of)"),
+    Reason(
+        "a definition of the flow format",
+        r"[^\n:]+: .+",
+        r"POST /api/v2/(?:simulations\.json definition|flow_revisions\.json definition|definitions\.json document)",
+    ),
+    Reason(
         "what a type of triggers needs",
         r"(?:A value is required|Keyword triggers need a keyword, .*|Only schedules have times and contacts"
         r"|A schedule needs (?:groups or contacts|a time)|The type of a trigger cannot be changed|.* is not one word"
@@ -184,7 +195,11 @@ REASONS = [
     Reason("parameters that exclude each other", r"Parameters contact and flow cannot be used together\."),
     Reason("parameters that exclude each other", r"Not allowed together with the parameter urn\.", r"POST \S+ urns"),
     Reason("one of several parameters", r"One of these parameters is required: .*\.", r"DELETE \S+ detail"),
-    Reason("a field that a parameter makes needless", r"A value is required\.", r"POST /api/v2/globals\.json name"),
+    Reason(
+        "a field that a parameter makes needless",
+        r"A value is required\.",
+        r"POST /api/v2/(?:flows|globals)\.json name",
+    ),
     Reason(
         "a field that a parameter makes needless",
         r"A value is required\.",

@@ -196,6 +196,7 @@ FIELDS: Mapping[str, Forms] = {
     "preset": NOTHING,
     "relative_to": FIELD_KEY,
     "relayers.name": NOTHING,
+    "channel_settings.fields": NOTHING,
     "channel_settings.name": NOTHING,
     "channel_checks.channel": (by_uuid("channel"),),
     "channel_checks.kind": NOTHING,

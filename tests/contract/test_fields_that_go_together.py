@@ -23,6 +23,8 @@ CONTACT, MESSAGE, TICKET, FLOW, CAMPAIGN = "{contact}", "{message}", "{ticket}",
 RESTHOOK = "{resthook}"
 NO_UUID = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
 WORDS = {MESSAGE: "id", RESTHOOK: "slug"}
+PARAMETERS = {"flow_revisions": {"uuid": FLOW}}
+"""What a resource needs in the query."""
 BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v1", "broadcasts", {"text": "Hi"}, NOBODY),
     ("v1", "broadcasts", {"text": "Hi", "groups": [], "urns": []}, NOBODY),
@@ -62,6 +64,8 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v2", "flow_actions", {"flows": [FLOW], "action": "label"}, "needs a label."),
     ("v2", "flow_actions", {"flows": [FLOW], "action": "archive", "label": "Health"}, "takes no label."),
     ("v2", "flow_actions", {"flows": [FLOW], "action": "label", "label": 'A "B"'}, "no quotation mark"),
+    ("v2", "flow_revisions", {"based_on": 0, "definition": {}, "restore": 1}, "Send either a definition"),
+    ("v2", "flow_revisions", {"based_on": 0}, "Send either a definition"),
     ("v2", "simulations", {"definition": {}, "flow": FLOW}, "Send either a definition"),
     ("v2", "simulations", {}, "Send either a definition"),
     ("v2", "simulations", {"flow": FLOW, "contact": CONTACT, "person": {}}, "Send either a contact"),
@@ -83,7 +87,7 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
         {"messages": [MESSAGE], "action": "label", "label_name": "a\\b"},
         "no quotation mark",
     ),
-    ("v2", "messages", {"contact": CONTACT, "text": " ", "attachments": []}, "A text or an attachment is required."),
+    ("v2", "messages", {"contact": CONTACT, "text": " ", "attachments": []}, "A text, an attachment or a template is"),
     (
         "v2",
         "resthook_subscribers",
@@ -154,7 +158,8 @@ def test_a_body_that_the_contract_rules_out_is_refused_in_the_words_of_its_rule(
     api: Api, filled: Filled, generation: str, resource: str, body: dict[str, Any], words: str
 ) -> None:
     body = with_records(body, filled)
-    response = api.post(f"/api/{generation}/{resource}.json", body)
+    query = with_records(PARAMETERS.get(resource, {}), filled)
+    response = api.post(f"/api/{generation}/{resource}.json", body, **query)
     assert list(broken_rules(generation, resource, body))
     assert response.status_code == 400 and words in response.text, response.text
 

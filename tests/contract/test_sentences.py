@@ -113,6 +113,14 @@ def test_a_character_that_cannot_be_stored_is_told_with_its_field(api: Api, text
     assert answer.extensions["code"] == "wrong_form"
 
 
+def test_a_problem_deeper_than_errors_go_is_told_at_the_deepest_level(api: Api) -> None:
+    body = {"definition": {}, "services": {"classifiers": [{"name": "Requests", "intents": [{"name": "book"}]}]}}
+
+    said = api.post("/api/v2/simulations.json", body).json()
+
+    assert said["services"] == {"classifiers": {"0": {"intents": ["0.confidence: A value is required."]}}}
+
+
 @pytest.mark.parametrize(
     ("urn", "words"),
     [
