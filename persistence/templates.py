@@ -11,11 +11,10 @@ from typing import Any
 from sqlalchemy import delete, insert, select, update
 
 from channels.declaration import FoundTemplate
-from channels.types import TYPES
 from flows.languages import read_locale_tag
 from persistence.channels.channels import SEEN_REF, join_channels
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, RecordMissing, Refused
+from persistence.errors import InvalidInput
 from persistence.lists import ListSpec, reversible
 from persistence.messages.templated import APPROVED, VARIABLE
 from persistence.records import Record, Related
@@ -135,14 +134,9 @@ class TemplateReading:
     config: dict[str, Any] | None
 
 
-def ask_for_templates(tx: Transaction, workspace_id: int, channel_uuid: str) -> None:
-    """Has a worker read the templates of a channel now. Raises RecordMissing, Refused if its type has none."""
-    mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid) & channel.c.is_active
-    channel_type = tx.execute(select(channel.c.type).where(mine).with_for_update(key_share=True)).scalar_one_or_none()
-    if channel_type is None:
-        raise RecordMissing
-    if TYPES[channel_type].templates is None:
-        raise Refused("Channels of this type have no templates.")
+def ask_for_templates(tx: Transaction, workspace_id: int, channel_id: int) -> None:
+    """Has a worker read the templates of a channel now."""
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == channel_id) & channel.c.is_active
     tx.execute(update(channel).where(mine).values(templates_due_on=tx.now))
     tx.wake(WAKE)
 

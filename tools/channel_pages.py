@@ -147,6 +147,9 @@ def _cell(text: str) -> str:
 
 
 def main() -> None:
+    missing = find_missing()
+    if missing:
+        raise SystemExit(f"write these first: {', '.join(missing)}")
     TARGET.mkdir(exist_ok=True)
     pages = render_pages()
     for path in TARGET.glob("*.md"):

@@ -14,7 +14,7 @@ from openapi.bundle import GENERATIONS, bundle, operations
 from relayboard.usage.parts import Action
 from relayboard.usage.program import build_program
 
-ROOMS = ("flows", "handlers", "persistence", "worker", "relayboard", "openapi", "bench", "tools")
+ROOMS = ("flows", "channels", "handlers", "persistence", "worker", "relayboard", "openapi", "bench", "tools")
 DECORATORS = ("@function", "@action_type", "@compiles", "@event.listens_for")
 """Decorated functions are found by name or type."""
 DECLARATIONS = ("flows/events/*", "persistence/tables/*", "persistence/migrations/versions/*")
@@ -42,6 +42,9 @@ CALLED_BY_OTHERS = {
     "Starlette": ("redirect_slashes",),
     "uvicorn": ("timeout_keep_alive_handler",),
     "http.server": ("do_GET", "do_POST", "log_message", "daemon_threads"),
+    "smtplib": ("source_address",),
+    "smpplib": ("parse_optional_params",),
+    "the SMS centre that tests play": ("write_deliver", "read_submit"),
     "socketserver": ("block_on_close", "request_queue_size", "handle"),
     "requests": ("trust_env", "max_redirects", "pool_classes_by_scheme", "ConnectionCls"),
     "httptools": ("on_message_begin", "on_status", "on_header", "on_body"),

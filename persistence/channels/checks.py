@@ -23,6 +23,7 @@ from persistence.records import Record, Shown, optional
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid
 from persistence.tables.channels import channel, channel_check
+from persistence.templates import ask_for_templates
 
 Kind = Literal["connect", "check"]
 CONNECT: Kind = "connect"
@@ -109,8 +110,8 @@ class CheckOutcome:
 
 
 def ask_provider(tx: Transaction, workspace_id: int, channel_uuid: str, kind: Kind = CHECK) -> int:
-    """Has a worker ask the provider of a channel; returns the id of the row that will say what came of it. Raises
-    RecordMissing, Refused if the type of the channel has nothing to ask."""
+    """Has a worker ask the provider of a channel, also for its templates; returns the id of the row that will say what
+    came of it. Raises RecordMissing, Refused if the type of the channel has nothing to ask."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid.lower()) & channel.c.is_active
     found = tx.execute(select(channel.c.id, channel.c.type).where(mine)).first() if is_uuid(channel_uuid) else None
     if found is None:
@@ -118,6 +119,8 @@ def ask_provider(tx: Transaction, workspace_id: int, channel_uuid: str, kind: Ki
     channel_id, channel_type = found
     if not _has(channel_type, kind):
         raise Refused(f"Channels of the type {channel_type} {NOTHING_TO_ASK[kind]}.")
+    if TYPES[channel_type].templates is not None:
+        ask_for_templates(tx, workspace_id, channel_id)
     return _ask(tx, workspace_id, channel_id, kind)
 
 

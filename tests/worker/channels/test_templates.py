@@ -131,7 +131,7 @@ def test_what_cannot_be_read_takes_nothing_away_and_is_tried_again_later(
     read()
     before = listed(api)
     played(provider).answers["message_templates"] = [answer]
-    api.database.write(lambda tx: ask_for_templates(tx, api.workspace.id, whatsapp.uuid))
+    api.database.write(lambda tx: ask_for_templates(tx, api.workspace.id, whatsapp.id))
 
     assert read()
     assert reason in str(error_of(api, whatsapp))
