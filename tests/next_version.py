@@ -5,7 +5,7 @@ from pathlib import Path
 from persistence.migrations import newest_revision
 from tests.documentation import ROOT
 
-PACKAGES = ("openapi", "handlers", "worker", "flows", "relayboard")
+PACKAGES = ("openapi", "handlers", "worker", "channels", "flows", "relayboard")
 REVISION = "9999"
 FILE = '''"""What the next version adds."""
 

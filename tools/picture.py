@@ -10,7 +10,7 @@ from pathlib import Path
 
 import grimp
 
-PACKAGES = ("relayboard", "handlers", "worker", "persistence", "flows", "openapi")
+PACKAGES = ("relayboard", "handlers", "worker", "persistence", "channels", "flows", "openapi")
 COLORS = ("#fde2c8", "#d9e8fb", "#dff2dc", "#f6e0ee", "#efe6fb", "#eeeeee")
 WIDTH, BOX_WIDTH, BOX_HEIGHT, GAP, FLOOR_GAP = 1180, 128, 36, 10, 34
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from relayboard.doctor.findings import PROBLEM, Finding, Findings
 
-OURS = ("flows", "handlers", "openapi", "persistence", "worker")
+OURS = ("channels", "flows", "handlers", "openapi", "persistence", "worker")
 ROOT = Path(__file__).parents[2]
 
 

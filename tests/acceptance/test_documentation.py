@@ -46,7 +46,7 @@ SENTENCES = [
 SERVICES = ("serve", "worker", "demo", "listen")
 MOST_EXCEPTIONS = 4
 APART_COMMANDS = ("restore", "copy-database")
-FOLDERS = ("bench", "console", "flows", "handlers", "openapi", "persistence", "relayboard", "testbed")
+FOLDERS = ("bench", "channels", "console", "flows", "handlers", "openapi", "persistence", "relayboard", "testbed")
 FOLDERS += ("tests", "tools", "worker")
 
 

@@ -29,7 +29,7 @@ EMPTY = (
     "An API token is required",
 )
 """Sentences that leave people to guess the rule, the field or the record."""
-FOLDERS = ("handlers", "persistence", "worker", "flows", "openapi", "relayboard")
+FOLDERS = ("handlers", "persistence", "worker", "channels", "flows", "openapi", "relayboard")
 WRITING = [
     each
     for each in token_operations()

@@ -16,7 +16,18 @@ from uv import find_uv_bin
 from testbed.patience import PATIENCE_SECONDS
 from tests.deploy.files import ROOT
 
-SOURCE = ("openapi", "handlers", "persistence", "worker", "flows", "relayboard", "console", "docs", "deploy")
+SOURCE = (
+    "openapi",
+    "handlers",
+    "persistence",
+    "worker",
+    "channels",
+    "flows",
+    "relayboard",
+    "console",
+    "docs",
+    "deploy",
+)
 FILES = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "NOTICE")
 
 

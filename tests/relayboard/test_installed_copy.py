@@ -12,7 +12,7 @@ from tests.console_script import PATIENCE_SECONDS, make_environment, started
 from tests.relayboard.test_starting import LISTENING, TRAPS, check_calm, wait_until_ready
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("openapi", "handlers", "persistence", "worker", "flows", "relayboard")
+PACKAGES = ("openapi", "handlers", "persistence", "worker", "channels", "flows", "relayboard")
 BUILD = "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])"
 RUN = "import sys; from relayboard.cli import main; sys.exit(main())"
 
