@@ -16,6 +16,7 @@ from persistence.archives import writing
 from persistence.broadcasts import expansion as broadcasts
 from persistence.campaigns import fires, firing
 from persistence.channels import gateway_leases as gateways
+from persistence.channels.connections import CONNECTIONS
 from persistence.contacts import leases as contacts
 from persistence.data_jobs import LEASE, Performer, give_back, take_next
 from persistence.database import Database, Transaction
@@ -25,6 +26,7 @@ from persistence.deliveries.outbox import record_channel_event
 from persistence.flow_starts import batches, expansion
 from persistence.groups import smart_groups
 from persistence.leases import MOST_ATTEMPTS, Leases
+from persistence.media import incoming
 from persistence.tables.complete import metadata
 from persistence.tables.data_jobs import contact_import, data_request, export
 from persistence.tables.deliveries import DELIVERED, delivery
@@ -47,7 +49,7 @@ NEXT: dict[Leases, dict[str, Any]] = {
     **{each: {"status": "pending"} for each in data_jobs.LEASES.values()},
 }
 """Those of which the next row that is due is taken, with what makes one due; of the others, rows by id."""
-ALL = (*NEXT, firing.LEASES, contacts.LEASES, deliveries.LEASES, gateways.LEASES)
+ALL = (*NEXT, firing.LEASES, contacts.LEASES, deliveries.LEASES, gateways.LEASES, CONNECTIONS, incoming.LEASES)
 NAMED: dict[str, Any] = {"ids": lambda each: f"{each.table.name}.{each.until}", "indirect": True}
 of_all = pytest.mark.parametrize("leases", ALL, **NAMED)
 PERSON = "0197a6e4-9a01-7c2f-a1d1-2f4c5b6a7081"
