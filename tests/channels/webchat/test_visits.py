@@ -1,6 +1,7 @@
 """Visitors of a site with a chat, over HTTP with a worker: what they write and read, and what strangers do not."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    with forked_service(database_url, tmp_path, VISITOR_LIMIT="4/minute", BASE_URL="") as running:
+    given = {"VISITOR_LIMIT": "4/minute", "MAX_WORKSPACE_VISITORS": "2", "BASE_URL": ""}
+    with forked_service(database_url, tmp_path, **given) as running:
         yield running
 
 
@@ -173,6 +175,21 @@ def test_a_visitor_who_writes_too_much_has_to_wait_and_others_do_not(service: Ru
     Browser(service, chat).begin()
     Browser(service, chat).begin()
     assert Browser(service, chat).call("POST", "/visits", json={}).status_code == 429
+
+
+def test_of_many_visitors_some_ask_for_news_instead_of_following(service: RunningService, chat: str) -> None:
+    first, second, third = (Browser(service, chat) for _ in range(3))
+    for each in (first, second, third):
+        each.begin()
+    with ExitStack() as held:
+        for each in (first, second):
+            followed = held.enter_context(each.call("GET", "/stream", stream=True))
+            assert followed.status_code == 200, followed.text
+            assert next(followed.iter_lines(chunk_size=1))
+
+        refused = third.call("GET", "/stream")
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "30")
+        assert third.messages()["results"] == []
 
 
 def test_a_visitor_sends_a_file_once(service: RunningService, chat: str) -> None:

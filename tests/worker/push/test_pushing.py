@@ -18,6 +18,7 @@ from persistence.tables.contacts import contact
 from relayboard.phone.phone import Phone
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import wait_until
+from testbed.set_by_name import by_name
 from tests.api import Api
 from tests.conftest import Clock
 from tests.phones import count_rows, new_phone
@@ -108,7 +109,7 @@ def send_texts_to(api: Api, phone: Phone, *texts: str) -> None:
 
 @pytest.fixture
 def office(api: Api, clock: Clock, runtime: Runtime, providers: Providers) -> Office:
-    made = with_settings(runtime, fcm_account=providers.account(), fcm_url=providers.url)
+    made = with_settings(runtime, **by_name(FCM_ACCOUNT=providers.account(), FCM_URL=providers.url))
     office = Office(api, clock, providers, PushQueue(made))
     api.post("/api/v2/contacts.json", {"name": "Amina", "urns": ["tel:+250788000111"]})
     return office
@@ -448,7 +449,7 @@ class TestUnifiedPush:
 
 def test_a_service_without_push_calls_nobody_and_forgets_what_was_due(office: Office, runtime: Runtime) -> None:
     phones = [office.phone(), office.phone(office.providers.endpoint("upA1"), number="+250788123124")]
-    office.queue = PushQueue(with_settings(runtime, unified_push=False))
+    office.queue = PushQueue(with_settings(runtime, **by_name(UNIFIED_PUSH="off")))
     before = len(office.providers.receiver.received)
     for phone in phones:
         office.queue_message(phone)
