@@ -11,6 +11,7 @@ from sqlalchemy import Row, Table, delete, select, update
 
 from flows.typed import plain
 from flows.words import tokens
+from persistence.channels.channels import SEEN_UUID
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.records import SURVEY, VOICE
@@ -25,6 +26,7 @@ from persistence.triggers.records import (
     INCOMING_CALL,
     KEYWORD,
     SCHEDULE,
+    SOURCE,
     NewTrigger,
     check_room_for_trigger,
     create_trigger,
@@ -140,7 +142,7 @@ def _change_trigger(tx: Transaction, workspace: Workspace, uuid: str, given: Map
     if given.keys() == {"archived"} and given["archived"]:
         set_archived(tx, workspace.id, [trigger_id], is_archived=True)
         return trigger_id
-    stored = tx.execute(select(trigger, *_TOLD).select_from(_SOURCE).where(_is_mine(workspace.id, trigger_id))).one()
+    stored = tx.execute(select(trigger, *_TOLD).select_from(SOURCE).where(_is_mine(workspace.id, trigger_id))).one()
     former = _describe(tx, trigger_id, stored)
     usual = TriggerForm(former.type, former.flow)
     asked = {name: getattr(usual, name) if value is None else value for name, value in given.items()}
@@ -160,8 +162,7 @@ def _change_trigger(tx: Transaction, workspace: Workspace, uuid: str, given: Map
     return trigger_id
 
 
-_SOURCE = trigger.join(flow, flow.c.id == trigger.c.flow_id).outerjoin(channel, channel.c.id == trigger.c.channel_id)
-_TOLD = (flow.c.uuid.label("flow_uuid"), channel.c.uuid.label("channel_uuid"))
+_TOLD = (flow.c.uuid.label("flow_uuid"), SEEN_UUID.label("channel_uuid"))
 
 
 def _is_mine(workspace_id: int, trigger_id: int) -> Any:
