@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
+from posixpath import dirname, join, normpath
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -59,7 +60,7 @@ BEST = 9
 INDEX = "index"
 EXAMPLES = ("clinic.json",)
 INSTALLED = Path(sys.prefix) / "share" / "relayboard" / "docs"
-GUIDE_LINK = re.compile(r"(?:docs/)?([a-z_-]+)\.md(#[a-z0-9-]+)?\Z")
+GUIDE_LINK = re.compile(r"(?:docs/)?((?:\.\./|channels/)?[a-z0-9_-]+)\.md(#[a-z0-9-]+)?\Z")
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 """Notes for who writes the guides. HTML in guides is shown as text, so that comments would be, too."""
 MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -202,8 +203,9 @@ def explorer_document(document: Document) -> Document:
 
 @cache
 def guide_names() -> list[str]:
-    """The files of the guides without their suffix, in alphabetical order."""
-    return sorted(path.stem for path in guides_folder().glob("*.md"))
+    """The files of the guides without their suffix, in alphabetical order; those of channels are in a folder."""
+    found = (*guides_folder().glob("*.md"), *guides_folder().glob("channels/*.md"))
+    return sorted(path.relative_to(guides_folder()).with_suffix("").as_posix() for path in found)
 
 
 def render_guide(name: str) -> tuple[str, str]:
@@ -213,7 +215,7 @@ def render_guide(name: str) -> tuple[str, str]:
     for token in tokens:
         for part in token.children or ():
             if part.type == "link_open":
-                part.attrs["href"] = _page_of(str(part.attrs["href"]))
+                part.attrs["href"] = _page_of(name, str(part.attrs["href"]))
             elif part.type == "image":
                 part.type, part.children = "text", None
     return html.escape(_title(tokens)), MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})
@@ -228,8 +230,9 @@ def render_list() -> str:
 
 
 def _guide(title: str, content: str, name: str) -> PlainResponse:
-    texts = {"title": title, "navigation": navigation("guides", "../"), "content": content}
-    return _html_page("guide.html", "../api/v2/docs/", texts)
+    top = "../" * (1 + name.count("/"))
+    texts = {"title": title, "navigation": navigation("guides", top), "content": content}
+    return _html_page("guide.html", f"{top}api/v2/docs/", texts)
 
 
 def _html_page(template: str, assets: str, texts: Mapping[str, str]) -> PlainResponse:
@@ -322,8 +325,9 @@ def _title(tokens: list[Token]) -> str:
     return next(after.content for token, after in pairwise(tokens) if token.tag == "h1")
 
 
-def _page_of(target: str) -> str:
+def _page_of(name: str, target: str) -> str:
+    """Where a link of a guide leads: to the page of another guide, named from the place of this one."""
     found = GUIDE_LINK.match(target)
-    if found is None or found[1] not in guide_names():
+    if found is None or normpath(join(dirname(name), found[1])) not in guide_names():
         return target
     return found[1] + (found[2] or "")

@@ -204,7 +204,7 @@ class TestGuides:
         for name in ("", *guide_names()):
             page = exchange(explorer, "GET", f"/guides/{name}")
             assert page.status == 200 and "default-src 'none'" in page.headers["content-security-policy"]
-            for address in addresses(page.body.decode(), "/guides/"):
+            for address in addresses(page.body.decode(), f"/guides/{name}"):
                 assert exchange(explorer, "GET", address).status == 200, f"{name}: {address}"
 
     def test_every_file_of_the_documentation_is_listed(self, explorer):
