@@ -45,7 +45,7 @@ def read_definitions(
     return ok(found)
 
 
-def import_definitions(request: Request) -> Answer:
+def write_definitions(request: Request) -> Answer:
     body = request.body
     is_dry = body.get("dry_run", False)
     checked = check_import(

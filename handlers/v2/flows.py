@@ -70,7 +70,7 @@ def read_flow_revisions(request: Request, *, uuid: str, number: int | None = Non
     return as_json(200, {"revisions": revisions, "definition": definition})
 
 
-def save_flow_revision(request: Request, *, uuid: str) -> Answer:
+def write_flow_revision(request: Request, *, uuid: str) -> Answer:
     saved = save_from_form(
         request.tx,
         request.workspace,
@@ -89,7 +89,7 @@ def check_flow(request: Request) -> Answer:
     return as_json(200, {"issues": [each.to_json() for each in found]})
 
 
-def simulate_flow(request: Request) -> Answer:
+def run_simulation(request: Request) -> Answer:
     return as_json(200, simulate(request.tx, request.workspace, request.body))
 
 

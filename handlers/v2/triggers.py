@@ -29,7 +29,7 @@ def delete_trigger(request: Request, *, uuid: str) -> Answer:
     return no_content()
 
 
-def match_triggers(
+def find_triggers(
     request: Request, *, text: str = "", contact: str | None = None, urn: str | None = None, channel: str | None = None
 ) -> Answer:
     tx, workspace = request.tx, request.workspace

@@ -36,16 +36,16 @@ MAY = {
         "administrator editor viewer": (
             "list_broadcasts list_campaign_events list_campaigns list_channel_alarms list_channel_events "
             "list_channels list_classifiers list_flow_starts list_globals list_labels list_messages list_optins "
-            "list_runs list_templates list_ticketers list_triggers match_triggers read_broadcast_progress "
+            "list_runs list_templates list_ticketers list_triggers find_triggers read_broadcast_progress "
             "read_calendar read_channel_health read_channel_types read_flow_figures read_flow_revisions "
             "read_workspace_figures"
         ),
         "administrator editor": (
             "act_on_broadcasts act_on_contact_import act_on_deliveries act_on_messages check_channel create_broadcast "
-            "act_on_flows check_flow save_flow_revision simulate_flow write_flow "
+            "act_on_flows check_flow write_flow_revision run_simulation write_flow "
             "create_export create_flow_start create_optin create_resthook_subscriber delete_campaign_event "
             "delete_contact delete_field delete_global delete_group delete_label delete_resthook_subscriber "
-            "import_definitions list_archives list_channel_calls list_channel_checks list_contact_doubles "
+            "write_definitions list_archives list_channel_calls list_channel_checks list_contact_doubles "
             "list_contact_imports "
             "list_deliveries "
             "list_exports list_resthook_events list_resthook_subscribers list_resthooks list_webhook_receivers "
