@@ -63,6 +63,8 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     ("act_on_user", "change_role"): [],
     ("act_on_user", "remove"): [],
     ("act_on_broadcasts", "stop"): [],
+    ("act_on_flows", "archive"): ["write_trigger"],
+    **{("act_on_flows", action): [] for action in ("restore", "label", "unlabel")},
     ("act_on_conversations", "read"): ["list_conversations"],
 }
 """The deeds of each action for which there is an operation of its own."""
