@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handlers.asgi.console import FOLDER, IMMUTABLE, Console, contents, tree_version
+from handlers.asgi.console import FIRST, FOLDER, IMMUTABLE, Console, contents, imported, tree_version
 from tests.handlers.exchange import Echo, exchange
 
 IMPORT = re.compile(r'(?:from|import)\s*\(?\s*"(\.[^"]+)"')
@@ -108,12 +108,14 @@ def test_no_module_of_ours_has_more_than_400_lines():
     assert {name for name in long if not name.startswith(("vendor/", "messages/", "styles/"))} == set()
 
 
-def test_the_first_page_is_less_than_200_kilobytes_over_the_wire():
-    later = ("vendor/uplot.", "messages/")
-    first = [body for name, body in contents().items() if not name.startswith(later)]
-    first.append(max((body for name, body in contents().items() if name.startswith("messages/")), key=len))
+def test_the_files_of_the_first_page_are_less_than_120_kilobytes_over_the_wire(app):
+    page = ask(app, "/").body
+    named = {name for name in contents() if f'/{name}"'.encode() in page}
+    sizes = {name: len(gzip.compress(contents()[name], 9)) for name in contents()}
+    texts = max(size for name, size in sizes.items() if name.startswith("messages/"))
 
-    assert sum(len(gzip.compress(body, 9)) for body in first) < 200_000
+    assert set(imported(*FIRST)) < named
+    assert len(gzip.compress(page, 9)) + sum(sizes[name] for name in named) + texts < 120_000
 
 
 def test_the_vendored_libraries_are_those_of_the_manifest():
