@@ -34,7 +34,7 @@ export function Calls({ channel }) {
             <thead><tr><th scope="col">${t("calls.time")}</th><th scope="col">${t("calls.direction")}</th><th scope="col">${t("calls.outcome")}</th><th scope="col">${t("calls.answer")}</th><th scope="col" class="number">${t("calls.took")}</th></tr></thead>
             <tbody>${list.items.map((call) => html`<tr key=${call.id}>
               <td><button type="button" class="link call" onClick=${() => setShown(call)}><${Time} time=${call.created_on} /></button></td>
-              <td>${t(`calls.direction_${call.direction}`)}</td>
+              <td>${call.direction === "in" ? t("calls.direction_in") : t("calls.direction_out")}</td>
               <td><${Badge} tone=${TONES[call.outcome]}>${word("call_outcome", call.outcome)}<//></td>
               <td>${call.response ? call.response.status : html`<span dir="auto">${call.error}</span>`}</td>
               <td class="number">${t("deliveries.took", { time: number(call.duration_ms) })}</td>
