@@ -257,7 +257,7 @@ def test_a_phone_that_moved_tells_neither_workspace_of_the_other(sides: Sides, r
     for path, text in theirs.items():
         assert phone.name not in text and phone.address not in text, path
     present = {"v1/relayers.json", "v2/channels.json", "v2/channel_settings.json", "v2/audit_events.json"}
-    present |= {"v2/webhook_receivers.json", "v2/channel_alarms.json", "v2/deletions.json"}
+    present |= {"v2/webhook_receivers.json", "v2/channel_alarms.json", "v2/deletions.json", "v2/triggers.json"}
     assert {path for path, text in after.items() if text != before[path]} == present
 
 
