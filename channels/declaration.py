@@ -79,26 +79,19 @@ class Carries:
     window_hours: int | None = None
 
 
+TemplateStatus = Literal["approved", "pending", "rejected", "unsupported"]
+
+
 @dataclass(frozen=True, slots=True)
 class FoundTemplate:
     """A template that the provider lists: `status` in its own words, `text` with `{{1}}` for each variable."""
 
     name: str
     language: str
-    status: Literal["approved", "pending", "rejected", "unsupported"]
+    status: TemplateStatus
     text: str
     variables: int = 0
     external_id: str = ""
-
-
-def nothing_to_send(message: Message, settings: Settings) -> Sequence[Request]:
-    """Of types whose messages are not sent by HTTP."""
-    raise NotImplementedError
-
-
-def success(response: Response, settings: Settings) -> Outcome:
-    """Of types whose messages are not sent by HTTP."""
-    raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +126,8 @@ class ChannelType:
     carries: Carries = Carries()
     transport: str = "http"
     rate: float | None = None
-    requests: Callable[[Message, Settings], Sequence[Request]] = nothing_to_send
-    accepted: Callable[[Response, Settings], Outcome] = success
+    requests: Callable[[Message, Settings], Sequence[Request]] | None = None
+    accepted: Callable[[Response, Settings], Outcome] | None = None
     events: Callable[[Callback, Settings], Heard] | None = None
     check: Callable[[Settings], Request] | None = None
     connect: Callable[[Settings, str, str], Sequence[Request]] | None = None

@@ -22,7 +22,7 @@ from channels.calls import (
     Template,
     Unread,
 )
-from channels.declaration import Carries, ChannelType, FoundTemplate, Setting
+from channels.declaration import Carries, ChannelType, FoundTemplate, Setting, TemplateStatus
 from channels.parts import split_text
 from channels.reading import mapping, mappings, path_of, word
 from channels.signatures import hmac_hex, is_same
@@ -44,7 +44,7 @@ KINDS = {
     **dict.fromkeys(("video", "video/mp4", "video/3gp", "video/3gpp"), "video"),
 }
 """What people see or hear in the conversation; everything else is a document to open."""
-STATES = {"APPROVED": "approved", "PENDING": "pending", "IN_APPEAL": "pending"}
+STATES: dict[str, TemplateStatus] = {"APPROVED": "approved", "PENDING": "pending", "IN_APPEAL": "pending"}
 VARIABLE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 
 Part = dict[str, Any]
@@ -252,7 +252,7 @@ def _found(given: dict[str, Any]) -> FoundTemplate:
     return FoundTemplate(
         name=word(given.get("name")),
         language=word(given.get("language")),
-        status=status if is_whole else "unsupported",  # type: ignore[arg-type]
+        status=status if is_whole else "unsupported",
         text=VARIABLE.sub(r"{{\1}}", body),
         variables=len(names),
         external_id=word(given.get("id")),

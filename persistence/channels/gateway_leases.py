@@ -25,7 +25,6 @@ from sqlalchemy import (
 )
 
 from channels.calls import Later, Outcome, Refused, Sent
-from channels.declaration import nothing_to_send
 from channels.types import GATEWAYS, TYPES
 from persistence.changes import change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
@@ -66,7 +65,7 @@ GATEWAY_FAILED = "gateway_failed"
 SENDING_FAILED = "sending_failed"
 LEASES = Leases(gateway_send, until="due_on", is_prepared=False)
 UNSENT = (QUEUED, ERRORED)
-BY_REQUESTS = tuple(name for name in GATEWAYS if TYPES[name].requests is not nothing_to_send)
+BY_REQUESTS = tuple(name for name in GATEWAYS if TYPES[name].requests is not None)
 """Types whose messages are requests, or need none; other transports look for their own."""
 _IS_UNSENT = message.c.status.in_([literal_column(f"'{status}'") for status in UNSENT])
 _IS_UNCONFIRMED = message.c.status.in_([literal_column(f"'{status}'") for status in (*UNSENT, WIRED)])

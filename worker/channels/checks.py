@@ -76,6 +76,7 @@ class CheckQueue(LeasedQueue[Check, CheckOutcome]):
         if check.kind == CONNECT and not self._root:
             return CheckOutcome(check, NO_URL, is_final=True), True
         kind = TYPES[check.channel_type]
+        assert kind.accepted is not None, "only providers that speak HTTP are asked"
         for request in self._list_requests(check):
             try:
                 got = self._http.send(request.method, request.url, headers=request.headers, body=request.body)

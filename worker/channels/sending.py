@@ -158,11 +158,12 @@ def hand_over(
     if send.is_uncertain:
         logger.warning("the worker that sent part %s of message %s died", max(send.part - 1, 1), send.message_id)
     kind = TYPES[send.channel_type]
+    assert kind.requests is not None, "only parts of such types are leased"
     requests = kind.requests(message_of(send, root), send.config)
     if send.part > len(requests):  # the lease of the last part belonged to a worker that died
         return SendOutcome(send, Sent()), True
-    request = requests[send.part - 1]
-    leased = send
+    assert kind.accepted is not None, "a type with requests judges the responses"
+    request, leased = requests[send.part - 1], send
 
     async def begin() -> LastLook:
         nonlocal send

@@ -145,8 +145,8 @@ class FcmAccount:
             return str(self._credentials.token)
 
     def _open(self) -> "Credentials":
-        from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415
-        from google.oauth2.service_account import Credentials  # noqa: PLC0415
+        from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415  # see above
+        from google.oauth2.service_account import Credentials  # noqa: PLC0415  # see above
 
         try:
             return Credentials.from_service_account_info(self._account, scopes=SCOPES)  # type: ignore[no-untyped-call, no-any-return]
