@@ -15,6 +15,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select, true, update
 
 from channels.calls import Event, Media, Received
+from channels.types import DEFAULT_GATEWAY
 from persistence.database import Transaction
 from persistence.errors import LimitReached, LostRace
 from persistence.leases import Leases, is_free
@@ -210,13 +211,15 @@ def lease_file(tx: Transaction, workspace_id: int) -> LeasedFile | None:
     file_id = LEASES.take_next(tx, workspace_id)
     if file_id is None:
         return None
-    config, its = channel.c.config, channel.c.id == _rows.channel_id
+    config = channel.c.config
+    its = (channel.c.id == _rows.channel_id) & (channel.c.workspace_id == _rows.workspace_id)
     found = select(*(_rows[name] for name in NAMES), channel.c.type, channel.c.is_active, sealed_text(config))
     mine = (_rows.workspace_id == workspace_id) & (_rows.id == file_id)
-    row = tx.execute(found.select_from(incoming_file.join(channel, its)).where(mine)).one()
+    row = tx.execute(found.select_from(incoming_file.outerjoin(channel, its)).where(mine)).one()
     kind, is_active, sealed = row[-3:]
     opened = open_or_none(tx.dialect, config, sealed) if is_active else None
-    return LeasedFile(**dict(zip(NAMES, row, strict=False)), channel_type=kind, config=opened)
+    # A channel that another workspace took over is none of this one: without its settings nobody is asked.
+    return LeasedFile(**dict(zip(NAMES, row, strict=False)), channel_type=kind or DEFAULT_GATEWAY, config=opened)
 
 
 def keep_file(tx: Transaction, leased: LeasedFile, content_type: str, size: int, quota_bytes: int) -> bool:

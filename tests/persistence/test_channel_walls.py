@@ -14,7 +14,7 @@ SOURCES = sorted(
 )
 
 
-COLUMN = re.compile(r"(\.c|^rows|^columns|^left)\.channel_id$")
+COLUMN = re.compile(r"(\.c|^_?rows|^columns|^left)\.channel_id$")
 """How a record's column is written, unlike a value that was looked up before."""
 
 

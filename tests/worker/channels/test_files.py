@@ -267,10 +267,13 @@ def test_a_file_of_a_message_that_is_deleted_meanwhile_is_not_kept(
     assert list(FolderStore(runtime.settings.media_url).list_names()) == []
 
 
-def test_a_file_of_a_channel_that_was_removed_is_given_up(api: Api, telegram: Channel, fetch: Step) -> None:
+@pytest.mark.parametrize("gone", [{"is_active": False}, {"workspace_id": None}], ids=["released", "moved"])
+def test_a_file_of_a_channel_that_is_gone_is_given_up(
+    api: Api, telegram: Channel, fetch: Step, gone: dict[str, Any]
+) -> None:
     receive(api, telegram)
     with api.database.writing() as tx:
-        tx.execute(update(channel).where(channel.c.id == telegram.id).values(is_active=False))
+        tx.execute(update(channel).where(channel.c.id == telegram.id).values(**gone))
 
     fetch()
 
