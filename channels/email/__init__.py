@@ -79,6 +79,7 @@ TYPE = ChannelType(
     "email",
     schemes=("mailto",),
     title="E-mail",
+    help="mails to an address of your own, by its mail server",
     transport="smtp",
     settings=(
         Setting("host", "host name of the mail server that takes messages", is_required=True),

@@ -60,7 +60,7 @@ export function Catalogue({ place }) {
 /** The initials of a title on a tile of one of eight colors; a phone is drawn. @param {{entry: Pick<Entry, "title" | "type">}} props */
 export function Mark({ entry: { title, type } }) {
   const hue = [...title].reduce((sum, sign) => (sum * 31 + sign.charCodeAt(0)) % HUES, 0);
-  const [one = "", other = ""] = title.split(/\s+/);
+  const [one = "", other = ""] = title.replace(/[^\p{L}\p{N}\s]/gu, "").split(/\s+/);
   const letters = sentence(one.slice(0, other ? 1 : 2)) + other.charAt(0).toUpperCase();
   return html`<span class=${`avatar mark hue-${hue}`} aria-hidden="true">${type.is_phone ? html`<${Icon} name="channel" size=${20} />` : letters}</span>`;
 }
