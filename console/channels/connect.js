@@ -20,6 +20,7 @@ import { useTypes } from "./types.js";
 /**
  * @typedef {import("../shared/contract.js").Listed<"channel_settings">} Settings
  * @typedef {import("../shared/contract.js").Listed<"messages">} Message
+ * @typedef {import("../shared/contract.js").Listed<"channel_calls">} Call
  * @typedef {import("./types.js").Type} Type
  */
 
@@ -102,15 +103,40 @@ export const CallbackUrls = ({ settings, actions }) => html`
 /** The first call, and the test. @param {{settings: Settings, type: Type}} props */
 function Tried({ settings, type }) {
   const first = useFirstMessage(settings.uuid);
+  const call = useLastCall(settings.uuid, type.callback !== "none" && may("list_channel_calls"));
   const help = settings.embed ? t("connect.hear_embed") : t("connect.hear_help", { address: settings.address ?? "" });
   return html`
     <${Step} title=${t("connect.hear")} help=${help} isDone=${!!first}>
       <p class="light-line" role="status"><span class=${first ? "light on" : "light"} aria-hidden="true"></span>
         ${first ? html`<span>${t("connect.heard", { name: displayName(first.contact.name, first.urn), time: listTime(first.created_on) })}
           ${" "}<a href=${link(["inbox", first.contact.uuid])}>${t("connect.open")}</a></span>` : html`<span>${t("connect.waiting")}</span>`}</p>
+      ${call && (call.outcome === "refused" || !first) && html`<${LastCall} call=${call} />`}
     <//>
     ${may("send_channel_test") && html`<${Tested} settings=${settings} first=${first} />`}
   `;
+}
+
+/** What the provider said last, and whether it was taken. @param {{call: Call}} props */
+function LastCall({ call: { outcome, error, result, created_on } }) {
+  const isTaken = outcome === "accepted";
+  const said = isTaken ? result : error;
+  return html`
+    <p class="light-line" role="status"><span class=${isTaken ? "light on" : "light bad"} aria-hidden="true"></span>
+      <span>${t(isTaken ? "connect.called" : "connect.refused", { time: listTime(created_on) })}${said && html` <bdi>${said}</bdi>`}</span></p>
+  `;
+}
+
+/** The last call of the provider, also one that was refused; the stream has none, so that is asked for. @param {string} uuid @param {boolean} isCalled @returns {Call | null} */
+function useLastCall(uuid, isCalled) {
+  const [last, setLast] = useState(/** @type {Call | null} */ (null));
+  const load = useInTurn(() => get("channel_calls", { channel: uuid, direction: "in" }).then(({ results }) => setLast(results[0] ?? null), () => {}));
+  useEffect(() => {
+    if (!isCalled) return;
+    void load();
+    const again = setInterval(load, ASK_MS);
+    return () => clearInterval(again);
+  }, [uuid, isCalled]);
+  return last;
 }
 
 /** The last message that came in by a channel, as soon as there is one. @param {string} uuid @returns {Message | null} */

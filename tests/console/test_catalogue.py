@@ -68,8 +68,16 @@ def test_a_telegram_bot_is_found_by_its_name_added_and_tested(somebody: BrowserC
         signed = {"X-Telegram-Bot-Api-Secret-Token": hmac_hex(told["secret"], b"telegram")}
         written = {"message_id": 3, "date": int(time.time()), "chat": CHAT, "from": WRITER, "text": "Hello"}
         update = {"update_id": 7, "message": written}
+        unsigned = {"X-Telegram-Bot-Api-Secret-Token": "guessed"}
+        assert requests.post(told["callback_url"], json=update, headers=unsigned, timeout=30).status_code == 403
+        refused = page.locator(".step", has_text="The first message").locator(
+            ".light-line", has=page.locator(".light.bad")
+        )
+        expect(refused).to_contain_text("and was refused: ")
+        expect(light(page, "The first message")).to_have_count(0)
         assert requests.post(told["callback_url"], json=update, headers=signed, timeout=30).status_code == 200
         expect(light(page, "The first message")).to_be_visible()
+        expect(refused).to_have_count(0)
         expect(page.get_by_text("Amina wrote")).to_be_visible()
 
         expect(page.get_by_label("Your own address")).to_have_value("501")
@@ -159,4 +167,4 @@ def test_an_editor_is_offered_phones_only(somebody: BrowserContext, clinic: Clin
     expect(page.get_by_role("dialog").get_by_label("Claim code")).to_be_focused()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    assert page.url.endswith("#/channels/add")
+    expect(page).to_have_url(re.compile(r"#/channels/add$"))
