@@ -11,7 +11,7 @@ from pathlib import Path
 import grimp
 
 PACKAGES = ("relayboard", "handlers", "worker", "persistence", "channels", "flows", "openapi")
-COLORS = ("#fde2c8", "#d9e8fb", "#dff2dc", "#f6e0ee", "#efe6fb", "#eeeeee")
+COLORS = ("#fde2c8", "#d9e8fb", "#dff2dc", "#f6e0ee", "#efe6fb", "#fbf6d0", "#eeeeee")
 WIDTH, BOX_WIDTH, BOX_HEIGHT, GAP, FLOOR_GAP = 1180, 128, 36, 10, 34
 
 

@@ -97,6 +97,7 @@ def declared() -> dict[str, set[str]]:
     rare = (
         of_worker.attempts,
         of_worker.letters,
+        of_worker.pushes,
         of_worker.switched_off,
         of_worker.failures,
         of_api.requests,

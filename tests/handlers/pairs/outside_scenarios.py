@@ -83,6 +83,7 @@ GATEWAYS = Scenario(
         "end former secret": post(f"{V2}/channel_settings.json", {"end_former_secret": True}, uuid="{uuid}"),
         "receive": report("receive", sender=PHONE, text="Muraho"),
         "test": post(f"{V2}/channel_tests.json", {"urn": f"tel:{PHONE}", "text": "A test"}, uuid="{uuid}"),
+        "check": post(f"{V2}/channel_checks.json", {"channel": "{uuid}"}),
         "release": delete(f"{V2}/channel_settings.json", uuid="{uuid}"),
         "release by command": command(release_gateway),
     },

@@ -3,13 +3,14 @@
 from typing import Any
 
 from persistence.errors import RuleBroken
-from persistence.flows.records import add_flow_label, archive_flow, find_flow, remove_flow_label
+from persistence.flows.records import archive_flow, find_flow
 from persistence.resthooks import ensure_resthook
 from persistence.tokens import create_token, public_part
 from persistence.triggers.records import KEYWORD, NewTrigger, create_trigger
 from persistence.users import add_member, find_member
 from tests.api import Api
 from tests.campaign_rows import make_campaign, make_flow, make_group
+from tests.definition_files import make_definition, make_file, say
 from tests.factories import make_contact, make_field, make_messages
 from tests.handlers.pairs.scenario import V1, V2, Names, Scenario, Write, command, delete, post, uuid_of_new
 
@@ -180,35 +181,59 @@ CAMPAIGNS = Scenario(
 )
 
 
-def begin_triggers(api: Api) -> Names:
-    flow = make_flow(api.database, api.workspace, "Survey")
-    names: Names = {"flow": flow}
+def begin_flows(api: Api) -> Names:
+    """A flow of two revisions with a label, which a keyword starts."""
+    first = make_definition(say("Good morning"), name="Survey")
+    second = {**make_definition(say("Good evening"), name="Survey"), "uuid": first["uuid"]}
+    assert api.post(f"{V2}/definitions.json", {"document": make_file(first)}).status_code == 200
+    saved = api.post(f"{V2}/flow_revisions.json", {"based_on": 1, "definition": second}, uuid=first["uuid"])
+    assert saved.status_code == 201, saved.text
+    flow = first["uuid"]
+    act = {"flows": [flow], "action": "label", "label": "Old"}
+    assert api.post(f"{V2}/flow_actions.json", act).status_code == 204
+    wanted = {"type": "keyword", "flow": flow, "keywords": ["leave"]}
+    names = {"flow": flow, "trigger": uuid_of_new(api, f"{V2}/triggers.json", wanted)}
+    third = {**second, "nodes": make_definition(say("Good night"))["nodes"]}
+    return names | {
+        "other": uuid_of_new(api, f"{V2}/flows.json", {"name": "Other"}),
+        "third": third,
+        "file": make_file(third),
+    }
 
-    def make(tx: Any) -> None:
-        create_trigger(tx, api.workspace.id, NewTrigger(KEYWORD, flow_id_of(api, names, tx), ("leave",)))
-        add_flow_label(tx, api.workspace.id, flow_id_of(api, names, tx), "Old")
 
-    api.database.write(make)
-    return names
+def act_on_flow(action: str, **more: str) -> Write:
+    return post(f"{V2}/flow_actions.json", {"flows": ["{flow}"], "action": action, **more})
+
+
+def join_by(**more: Any) -> Write:
+    body = {"type": "keyword", "flow": "{flow}", "keywords": ["join"]}
+    return post(f"{V2}/triggers.json", body, **more)
 
 
 FLOWS = Scenario(
-    begin_triggers,
+    begin_flows,
     {
-        "trigger": command(
+        "trigger": join_by(),
+        "change trigger": join_by(uuid="{trigger}"),
+        "trigger by command": command(
             lambda api, names, tx: create_trigger(
                 tx, api.workspace.id, NewTrigger(KEYWORD, flow_id_of(api, names, tx), ("join",))
             )
         ),
-        "label": command(
-            lambda api, names, tx: add_flow_label(tx, api.workspace.id, flow_id_of(api, names, tx), "New")
-        ),
-        "unlabel": command(
-            lambda api, names, tx: remove_flow_label(tx, api.workspace.id, flow_id_of(api, names, tx), "Old")
-        ),
-        "archive": archive_a_flow,
+        "archive trigger": delete(f"{V2}/triggers.json", uuid="{trigger}"),
+        "create": post(f"{V2}/flows.json", {"name": "Registration"}),
+        "change": post(f"{V2}/flows.json", {"name": "Registration"}, uuid="{flow}"),
+        "copy": post(f"{V2}/flows.json", {"name": "Registration", "copy_of": "{flow}"}),
+        "save": post(f"{V2}/flow_revisions.json", {"based_on": 2, "definition": "{third}"}, uuid="{flow}"),
+        "restore revision": post(f"{V2}/flow_revisions.json", {"based_on": 2, "restore": 1}, uuid="{flow}"),
+        "import": post(f"{V2}/definitions.json", {"document": "{file}"}),
+        "label": act_on_flow("label", label="New"),
+        "unlabel": act_on_flow("unlabel", label="Old"),
+        "archive": act_on_flow("archive"),
+        "archive by command": archive_a_flow,
     },
-    (f"{V2}/flows.json",),
+    (f"{V2}/flows.json", f"{V2}/triggers.json"),
+    lambda api, names: len(api.get(f"{V2}/flow_revisions.json", uuid=names["flow"]).json()["revisions"]),
 )
 
 

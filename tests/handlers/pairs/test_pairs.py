@@ -31,6 +31,7 @@ NEAR = 2
 """A write meets itself and the next ones; of those that stand further away every second one."""
 UPLOADS = {("post", "/api/v2/media.json"), ("post", "/api/v2/contact_imports.json")}
 """A pair of these is made of bytes rather than of JSON."""
+STORES_NOTHING = {("post", "/api/v2/flow_issues.json"), ("post", "/api/v2/simulations.json")}
 
 
 class Clients:
@@ -188,4 +189,4 @@ def test_every_write_of_both_generations_takes_part_in_pairs() -> None:
         if operation.root in ("v1/openapi.yaml", "v2/openapi.yaml") and operation.method != "get"
     }
 
-    assert written == OPERATIONS | UPLOADS
+    assert written - STORES_NOTHING == OPERATIONS | UPLOADS
