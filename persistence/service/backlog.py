@@ -21,7 +21,7 @@ from persistence.sql.columns import UtcDateTime
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
 from persistence.tables.accounts import account_mail
 from persistence.tables.campaigns import IS_UNFIRED, campaign_fire, trigger
-from persistence.tables.channels import channel, channel_event
+from persistence.tables.channels import channel, channel_check, channel_event, phone_push
 from persistence.tables.contacts import READY, contact, group
 from persistence.tables.deliveries import PENDING, delivery
 from persistence.tables.flows import (
@@ -173,6 +173,14 @@ _QUEUES = (
         (incoming_file.c.leased_until,),
         incoming_file.c.leased_until,
     ),
+    _Queue(
+        "pushes",
+        phone_push.c.workspace_id,
+        phone_push.c.due_on,
+        phone_push.c.due_on.is_not(None),
+        (phone_push.c.via, phone_push.c.due_on),
+        phone_push.c.due_on,
+    ),
     _Queue("webhooks", delivery.c.workspace_id, delivery.c.created_on, _IS_PENDING_DELIVERY, _BY_RECEIVER[1:]),
 )
 
@@ -215,6 +223,9 @@ def _read_small_kinds(tx: Transaction) -> dict[str, Waiting]:
         "groups": select(group.c.modified_on).where(_IS_UNREADY).order_by(group.c.status),
         "counts": select(flow.c.counted_on).where(flow.c.counted_on.is_not(None)).order_by(flow.c.counted_on),
         "data": select(jobs.c.created_on).order_by(jobs.c.created_on),
+        "checks": select(channel_check.c.due_on)
+        .where(channel_check.c.due_on.is_not(None), channel_check.c.due_on <= tx.now)
+        .order_by(channel_check.c.due_on),
         "mail": select(account_mail.c.created_on)
         .where(account_mail.c.expires_on > tx.now, account_mail.c.failed_on.is_(None))
         .order_by(account_mail.c.created_on),

@@ -12,7 +12,7 @@ from persistence.channels.channels import LOST_AFTER
 from persistence.deliveries.outbox import record_channel_event
 from persistence.service.backlog import Waiting, read_backlog
 from persistence.tables.campaigns import campaign_fire, trigger
-from persistence.tables.channels import channel, channel_event
+from persistence.tables.channels import channel, channel_check, channel_event, phone_push
 from persistence.tables.contacts import contact, group
 from persistence.tables.deliveries import delivery
 from persistence.tables.flows import flow, flow_start_batch, parked_sprint
@@ -286,6 +286,21 @@ def test_a_channel_that_was_released_has_no_queue(database, workspace, clock):
     change(database, channel, is_active=False)
 
     assert read(database).channels == []
+
+
+def test_what_is_asked_of_providers_waits_from_when_it_is_due(database, workspace, clock):
+    phone = add_channel(database, workspace)
+    gateway = add_channel(database, workspace, type="external", address="8181")
+    with database.writing() as tx:
+        first = {"workspace_id": workspace.id, "asked_on": tx.now, "state": "waiting", "asks": 1, "attempts": 0}
+        for kind, due_on in (("connect", tx.now - MINUTE), ("check", tx.now + MINUTE)):
+            tx.execute(insert(channel_check).values(first | {"channel_id": gateway, "kind": kind, "due_on": due_on}))
+        row = {"workspace_id": workspace.id, "channel_id": phone, "via": "fcm", "due_on": tx.now - 2 * MINUTE}
+        tx.execute(insert(phone_push).values(row | {"reason": "queue", "pushes": 0}))
+
+    kinds = read(database).kinds
+
+    assert (rounded(kinds["checks"]), rounded(kinds["pushes"])) == ((1, 60), (1, 120))
 
 
 def test_every_job_that_works_off_rows_tells_what_waits(database):
