@@ -12,6 +12,7 @@ from uuid import UUID
 from sqlalchemy import Engine, MetaData, Table, inspect, select, text
 
 from persistence.migrations import FOLDER
+from persistence.migrations.word_index import WORD_TABLE
 from persistence.sql.columns import time_text
 
 RELEASED = Path(__file__).parent / "released"
@@ -37,10 +38,13 @@ def write_release(revision: str, rows: Rows) -> None:
 
 
 def read_rows(engine: Engine) -> Rows:
-    """All rows of a database by table, in the order of their keys; what the schema itself notes is left out."""
+    """All rows of a database by table, in the order of their keys, without what the schema itself notes and what is
+    made of other tables."""
     found: Rows = {}
     with engine.connect() as connection:
         for name in sorted(set(inspect(engine).get_table_names()) - {"alembic_version", "schema_note"}):
+            if name.startswith(WORD_TABLE):
+                continue
             table = Table(name, MetaData(), autoload_with=connection)
             key = sorted(each.name for each in table.primary_key)
             rows = connection.execute(select(table)).mappings()
