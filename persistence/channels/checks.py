@@ -15,13 +15,14 @@ from sqlalchemy import and_, case, delete, select, update
 from channels.types import GATEWAYS, TYPES
 from persistence.channels.channels import SEEN_ID, SEEN_NAME, SEEN_UUID, join_channels
 from persistence.database import Transaction
-from persistence.errors import RecordMissing, Refused
+from persistence.errors import Refused
 from persistence.leases import Leases
 from persistence.lists import ListSpec, belongs_to
 from persistence.pages import Order, Selection, read_all
 from persistence.records import Record, Shown, optional
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid
+from persistence.sql.names import must_exist
 from persistence.tables.channels import channel, channel_check
 from persistence.templates import ask_for_templates
 
@@ -111,12 +112,10 @@ class CheckOutcome:
 
 def ask_provider(tx: Transaction, workspace_id: int, channel_uuid: str, kind: Kind = CHECK) -> int:
     """Has a worker ask the provider of a channel, also for its templates; returns the id of the row that will say what
-    came of it. Raises RecordMissing, Refused if the type of the channel has nothing to ask."""
+    came of it. Raises InvalidInput, Refused if the type of the channel has nothing to ask."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid.lower()) & channel.c.is_active
     found = tx.execute(select(channel.c.id, channel.c.type).where(mine)).first() if is_uuid(channel_uuid) else None
-    if found is None:
-        raise RecordMissing
-    channel_id, channel_type = found
+    channel_id, channel_type = must_exist(found, "channel", channel_uuid)
     if not _has(channel_type, kind):
         raise Refused(f"Channels of the type {channel_type} {NOTHING_TO_ASK[kind]}.")
     if TYPES[channel_type].templates is not None:

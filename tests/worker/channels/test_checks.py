@@ -134,7 +134,7 @@ def test_what_has_nothing_to_ask_says_so(api: Api, office: Office) -> None:
 
     assert (plain["connection"], refused.status_code) == (None, 400)
     assert "cannot be checked" in refused.json()["detail"]
-    assert api.post(CHECKS, {"channel": "3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411"}).status_code in (400, 404)
+    assert "channel" in api.post(CHECKS, {"channel": "3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411"}).json()
 
 
 def test_a_provider_that_fails_is_asked_five_times_with_growing_pauses(office: Office, clock: Clock) -> None:
