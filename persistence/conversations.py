@@ -58,7 +58,7 @@ def _record(*, masked: bool = False) -> Record:
             "unread_count": conversation.c.unread_count,
             "has_open_ticket": contact.c.open_ticket_count > 0,
             "flow": optional(current_flow.c.id, {"uuid": current_flow.c.uuid, "name": current_flow.c.name}),
-            "last_message": Record(shown | {"urn": None} if masked else shown),
+            "last_message": Record(shown | {"urn": None, "failed_detail": None} if masked else shown),
             "last_on": conversation.c.last_on,
         }
     )

@@ -70,7 +70,7 @@ CALLBACKS = (
     Advanced("status_id_field", "the field with the gateway's id of a sent message"),
     Advanced("status_message_field", "the field with the id that the request had; default: id"),
     Advanced("status_date_field", "the field with the time of a status; default: date, time"),
-    Advanced("status_reason_field", "the field that says why a message failed"),
+    Advanced("status_reason_field", "the field that says why a message failed; default: reason"),
 )
 CHECKS = (
     Advanced("callback_check", "how callbacks prove their origin", choices=("hmac", "secret", "basic", "jwt")),

@@ -208,7 +208,7 @@ class _Report:
         given = self._value("status_id_field") or ""
         if not number and not given:
             raise Unread(f"The parameter id is required; it is the id of a message; {self._told()}.")
-        reason = (self._value("status_reason_field") or "") if state == "failed" else ""
+        reason = (self._value("status_reason_field", "reason") or "") if state == "failed" else ""
         return Status(state, given, number, self._moment("status_date_field"), reason)
 
     def _value(self, setting: str, *usual: str) -> str | None:

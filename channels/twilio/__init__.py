@@ -51,6 +51,21 @@ TRY_LATER = {
     "63018": "WhatsApp takes no more messages of this sender at the moment.",
 }
 WRONG_SETTINGS = ("20003", "20005")
+WORDS = {
+    "30001": "Too many messages of this sender wait.",
+    "30002": "The account is suspended.",
+    "30003": "The phone cannot be reached: it is off, or not on this network.",
+    "30004": "The person or the network does not accept the message.",
+    "30005": "The number does not exist, or is not in use any more.",
+    "30006": "The number is a landline, or its network takes no SMS.",
+    "30007": "The network takes the message for unwanted.",
+    "30008": "The network does not say why.",
+    "30034": "The sender is not registered for the USA.",
+    "63003": "The person has no WhatsApp.",
+    "63016": "More than 24 hours have passed since the person last wrote: only a template may be sent.",
+    "63024": "The person cannot be written to by WhatsApp.",
+}
+"""For statuses, which mostly have the code alone."""
 STATES: dict[str, State] = {
     "sent": "sent",
     "delivered": "delivered",
@@ -151,7 +166,7 @@ def _statuses(values: dict[str, str], sid: str, word: str) -> Iterator[Event]:
     if state is None:  # queued, sending and the like
         return
     code = values.get("ErrorCode", "")
-    reason = values.get("ErrorMessage") or values.get("ChannelStatusMessage") or ""
+    reason = values.get("ErrorMessage") or values.get("ChannelStatusMessage") or WORDS.get(code, "")
     reason = " ".join(part for part in (reason, f"(Twilio's error {code})" if code else "") if part)
     yield Status(state, sid, reason=(reason or f"Twilio says {word}.") if state == "failed" else "")
     if code == HAS_STOPPED and values.get("To"):

@@ -186,6 +186,7 @@ function Tested({ settings, first }) {
       </form>
       <p class="light-line" role="status">${sent && html`<span class=${isFine ? "light on" : sent.status === "failed" ? "light bad" : "light"} aria-hidden="true"></span>
         <span>${t("connect.state", { state: word("state", sent.status) })}${sent.failed_reason && `: ${word("failed", sent.failed_reason)}`}
+          ${sent.failed_detail && html`<bdi>${sent.failed_detail}</bdi>`}
           ${" "}<a href=${link(["inbox", sent.contact.uuid])}>${t("connect.open")}</a></span>`}</p>
     <//>
   `;

@@ -39,6 +39,7 @@ export function Bubble({ message, reason, refresh }) {
         ${isOut &&
         html`<span class=${`state ${message.status}`}>
           <${Icon} name=${MARKS[message.status]} size=${14} /> ${word("state", message.status)}${(message.status === "failed" || message.failed_reason) && `: ${word("failed", message.failed_reason ?? reason ?? "unknown")}`}
+          ${message.failed_detail && html` <bdi class="detail" title=${t("message.failed_detail")}>${message.failed_detail}</bdi>`}
         </span>`}
         ${message.status === "queued" && message.due_on && html`<span class="state queued">${t("message.due", { time: fullTime(message.due_on), reason: word("due", message.due_reason ?? "") })}</span>`}
         ${message.fallback && html`<span class="tag">${t("message.fallback", { channel: message.channel?.name ?? "" })}</span>`}

@@ -28,11 +28,12 @@ from channels.calls import Later, Outcome, Refused, Sent
 from channels.types import GATEWAYS, TYPES
 from persistence.changes import change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, Pace, charge_pace, lock_paces
-from persistence.channels.gateway_parts import SentPart, apply_statuses, keep_parts
+from persistence.channels.gateway_parts import SentPart, apply_statuses, detail_of, keep_parts
 from persistence.channels.gateway_reports import stop
 from persistence.channels.health import GatewayCall, record_calls
 from persistence.channels.outages import note_answers
 from persistence.channels.threads import Thread
+from persistence.channels.traces import hide_secrets
 from persistence.database import Transaction
 from persistence.leases import Leases, is_free
 from persistence.messages.outgoing import give_up, may_go_out
@@ -131,6 +132,13 @@ class SendOutcome:
     @property
     def is_accepted(self) -> bool:
         return isinstance(self.result, Sent)
+
+    @property
+    def detail(self) -> str:
+        """Why it was not accepted, without secrets, as it is told with the message."""
+        if isinstance(self.result, Sent):
+            return ""
+        return detail_of(hide_secrets(self.send.channel_type, self.send.config or {}, self.result.reason)) or ""
 
     @property
     def is_limited(self) -> bool:
@@ -422,7 +430,7 @@ def record_sends(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     _refuse(tx, [outcome for outcome in mine if isinstance(outcome.result, Refused)])
     _put_off(tx, [outcome for outcome in mine if outcome.is_limited], held)
     failed = [each for each in mine if isinstance(each.result, Later) and not each.is_limited]
-    _note_errors(tx, [outcome.send for outcome in failed])
+    _note_errors(tx, failed)
     record_calls(tx, [outcome.call for outcome in outcomes if outcome.call is not None])
 
 
@@ -452,11 +460,8 @@ def _keep_ids(tx: Transaction, outcomes: Sequence[SendOutcome], finished: Sequen
 
 def _refuse(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
     """These are never taken: their messages fail, and contacts that stopped are stopped."""
-    sends = [outcome.send for outcome in outcomes]
-    _count_errors(tx, sends)
-    for workspace_id, message_ids in _by_workspace(sends):
-        give_up(tx, workspace_id, message_ids, GATEWAY_FAILED)
-    _leave(tx, [send.id for send in sends])
+    _count_errors(tx, [outcome.send for outcome in outcomes])
+    _give_up(tx, outcomes)
     for outcome in outcomes:
         if isinstance(outcome.result, Refused) and outcome.result.has_stopped:
             send = outcome.send
@@ -465,11 +470,9 @@ def _refuse(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
 
 def _put_off(tx: Transaction, outcomes: Sequence[SendOutcome], held: Mapping[int, datetime]) -> None:
     """These wait as long as the gateway says, and with them its whole queue if it takes nothing at all before."""
-    over = [each.send for each in outcomes if held[each.send.id] < tx.now - LIMITED_FOR]
-    _count_errors(tx, over)
-    for workspace_id, message_ids in _by_workspace(over):
-        give_up(tx, workspace_id, message_ids, GATEWAY_FAILED)
-    _leave(tx, [send.id for send in over])
+    over = [each for each in outcomes if held[each.send.id] < tx.now - LIMITED_FOR]
+    _count_errors(tx, [each.send for each in over])
+    _give_up(tx, over)
     rows, pauses = gateway_send.c, dict[int, datetime]()
     for outcome in outcomes:
         due_on, send = tx.now + outcome.wait, outcome.send
@@ -479,6 +482,14 @@ def _put_off(tx: Transaction, outcomes: Sequence[SendOutcome], held: Mapping[int
             pauses[send.channel_id] = max(due_on, pauses.get(send.channel_id, due_on))
     for channel_id, until in sorted(pauses.items()):
         tx.execute(update(channel).where(channel.c.id == channel_id).values(paused_until=until))
+
+
+def _give_up(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
+    """The messages of these fail, with what their gateways said last."""
+    details = {each.send.message_id: each.detail for each in outcomes}
+    for workspace_id, message_ids in _by_workspace(each.send for each in outcomes):
+        give_up(tx, workspace_id, message_ids, GATEWAY_FAILED, details)
+    _leave(tx, [each.send.id for each in outcomes])
 
 
 def _give_back(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
@@ -521,21 +532,19 @@ def _count_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
         changes_of(tx, workspace_id).errors[channel_id] += number
 
 
-def _note_errors(tx: Transaction, sends: Sequence[GatewaySend]) -> None:
-    by_count: dict[int, list[GatewaySend]] = {}
-    _count_errors(tx, sends)
-    for send in sends:
-        by_count.setdefault(send.error_count + 1, []).append(send)
+def _note_errors(tx: Transaction, outcomes: Sequence[SendOutcome]) -> None:
+    by_count: dict[int, list[SendOutcome]] = {}
+    _count_errors(tx, [outcome.send for outcome in outcomes])
+    for outcome in outcomes:
+        by_count.setdefault(outcome.send.error_count + 1, []).append(outcome)
     for errors, failed in by_count.items():
-        ids = [send.id for send in failed]
         state = {"status": ERRORED, "error_count": errors, "sent_on": None}
-        for workspace_id, theirs in _by_workspace(failed):
+        for workspace_id, theirs in _by_workspace(each.send for each in failed):
             change_messages(tx, workspace_id, theirs, state, only=_IS_UNSENT)
         if errors >= MOST_ERRORS:
-            for workspace_id, theirs in _by_workspace(failed):
-                give_up(tx, workspace_id, theirs, GATEWAY_FAILED)
-            _leave(tx, ids)
+            _give_up(tx, failed)
             continue
+        ids = [each.send.id for each in failed]
         again = {"error_count": errors, "due_on": tx.now + errors * RETRY_STEP, "attempts": 0}
         begun = {"parts_begun": gateway_send.c.parts_accepted}
         tx.execute(update(gateway_send).where(gateway_send.c.id.in_(ids)).values(**again, **begun))

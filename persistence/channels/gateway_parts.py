@@ -14,10 +14,10 @@ from channels.calls import State, Status
 from flows.words import told
 from persistence.channels.channels import Source
 from persistence.database import Transaction
-from persistence.relayers.commands import LARGEST_ID, DeliveryReport
+from persistence.relayers.commands import LARGEST_ID, DeliveryReport, clean_text
 from persistence.relayers.reports import record_delivery_reports
 from persistence.tables.channels import channel, gateway_part
-from persistence.tables.messages import gateway_send
+from persistence.tables.messages import DETAIL_LENGTH, gateway_send
 
 KEPT_FOR = timedelta(days=30)
 KEY_LENGTH = 255
@@ -89,11 +89,12 @@ def apply_statuses(tx: Transaction, workspace_id: int, message_ids: Collection[i
 
 def note_status(tx: Transaction, source: Source, status: Status) -> Told:
     """Records what a provider says of a part or of a message of this channel; returns what became of it."""
+    reason = detail_of(status.reason) if status.state == "failed" else None
     if not status.id:
-        return _note_of_message(tx, source, status)
+        return _note_of_message(tx, source, status, reason)
     rank, key = RANKS[status.state], _key(status.id)
     values = {"workspace_id": source.workspace_id, "channel_id": source.id, "external_id": key}
-    news: dict[str, Any] = {"state": rank, "state_on": status.on}
+    news: dict[str, Any] = {"state": rank, "state_on": status.on, "reason": reason}
     statement = tx.upsert(gateway_part).values({**values, **news, "part": 0, "created_on": tx.now})
     is_news = _rows.state < rank
     changed = {name: case((is_news, statement.excluded[name]), else_=_rows[name]) for name in news}
@@ -111,10 +112,15 @@ def trim_parts(tx: Transaction, limit: int) -> int:
     return tx.execute(delete(gateway_part).where(_rows.id.in_(old.scalar_subquery()))).rowcount
 
 
-def _note_of_message(tx: Transaction, source: Source, status: Status) -> Told:
+def detail_of(reason: str) -> str | None:
+    """What a provider said of a failure, as it is stored with a message; None if it said nothing."""
+    return " ".join(clean_text(reason).split())[:DETAIL_LENGTH] or None
+
+
+def _note_of_message(tx: Transaction, source: Source, status: Status, reason: str | None) -> Told:
     text = status.message
     number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len(str(LARGEST_ID)) else 0
-    report = DeliveryReport(REPORTS[status.state], number, status.on)
+    report = DeliveryReport(REPORTS[status.state], number, status.on, reason)
     if number > LARGEST_ID or not record_delivery_reports(tx, source, [report]):
         return Told(f"No message of this channel has the number {told(text)}.")
     return Told(f"Message {number} is {status.state}.", number)
@@ -123,14 +129,16 @@ def _note_of_message(tx: Transaction, source: Source, status: Status) -> Told:
 def _apply(tx: Transaction, source: Source, message_id: int) -> str:
     """Gives a message the status that its parts have together; while some wait to be sent, it can only fail."""
     its = (_rows.workspace_id == source.workspace_id) & (_rows.message_id == message_id)
-    found = tx.execute(select(_rows.state, _rows.state_on).where(its, _rows.channel_id == source.id)).all()
-    states = [state for state, _ in found]
+    statement = select(_rows.state, _rows.state_on, _rows.reason).where(its, _rows.channel_id == source.id)
+    found = tx.execute(statement.order_by(_rows.part)).all()
+    states = [state for state, *_ in found]
     rank = FAILED if FAILED in states else min(states)
     waits = and_(gateway_send.c.workspace_id == source.workspace_id, gateway_send.c.message_id == message_id)
     if rank == 0 or (rank != FAILED and tx.execute(select(gateway_send.c.id).where(waits)).first() is not None):
         return f"A part of message {message_id} is {STATES[max(states)]}."
-    moments = [moment for state, moment in found if state == rank and moment is not None]
-    report = DeliveryReport(REPORTS[STATES[rank]], message_id, max(moments, default=None))
+    moments = [moment for state, moment, _ in found if state == rank and moment is not None]
+    reason = next((reason for state, _, reason in found if state == rank and reason), None)
+    report = DeliveryReport(REPORTS[STATES[rank]], message_id, max(moments, default=None), reason)
     record_delivery_reports(tx, source, [report])
     return f"Message {message_id} is {STATES[rank]}."
 

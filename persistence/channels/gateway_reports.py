@@ -19,6 +19,7 @@ from persistence.channels.channels import Source
 from persistence.channels.gateway_parts import Told, note_status
 from persistence.channels.settings import OVERLAP, is_one_of
 from persistence.channels.threads import note_thread
+from persistence.channels.traces import hide_secrets
 from persistence.contacts.bulk import interrupt_contacts
 from persistence.contacts.owners import UrnOwner
 from persistence.contacts.urns import ensure_owners
@@ -128,7 +129,8 @@ def _record(tx: Transaction, gateway: Gateway, event: calls.Event, root: str, qu
             dropped = "The message was dropped: its sender is blocked."
             return Told(dropped if message_id is None else f"Message {message_id}", message_id)
         case calls.Status():
-            return note_status(tx, gateway.source, event)
+            reason = hide_secrets(gateway.channel_type, gateway.config, event.reason) if event.reason else ""
+            return note_status(tx, gateway.source, replace(event, reason=reason))
         case calls.Stopped():
             stop_contact(tx, gateway, event.sender)
             return Told("The contact is stopped.")

@@ -77,7 +77,7 @@ def empty_messages(tx: Transaction, workspace_id: int, theirs: ColumnElement[boo
     hold_messages(tx, theirs)
     note_former_owners(tx, workspace_id, theirs)
     emptied: dict[str, Any] = {"text": "", "attachments": [], "quick_replies": [], "urn": None, "visibility": DELETED}
-    emptied["template"] = None
+    emptied |= {"template": None, "failed_detail": None}
     # Queued messages fail in the same statement: a second change of a row would make PostgreSQL lock its channel, in
     # the wrong order.
     failed = {name: case((WAITS, value), else_=message.c[name]) for name, value in INACTIVE.items()}

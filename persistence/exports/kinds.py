@@ -115,6 +115,7 @@ def _contacts(tx: Transaction, workspace: Workspace, _filters: Mapping[str, Any]
 def _messages(_tx: Transaction, _workspace: Workspace, _filters: Mapping[str, Any]) -> Columns:
     header = ["Created On", "Message UUID", "Contact UUID", "Contact Name", "URN", "Direction", "Type", "Text"]
     header += ["Attachments", "Status", "Visibility", "Channel", "Flow", "Labels", "Sent On"]
+    header += ["Failed Reason", "Failed Detail"]
 
     def row_of(record: Record) -> Cells:
         attachments = SEVERAL.join(str(each["url"]) for each in record["attachments"])
@@ -135,6 +136,8 @@ def _messages(_tx: Transaction, _workspace: Workspace, _filters: Mapping[str, An
             _name(record["flow"]),
             labels,
             record["sent_on"],
+            record["failed_reason"],
+            record["failed_detail"],
         ]
 
     return Columns(header, row_of)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -18,7 +19,7 @@ from sqlalchemy import (
 )
 
 from flows.urns import parse
-from persistence.changes import change_messages
+from persistence.changes import change_each_message, change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, queue_sends
 from persistence.channels.health import open_circle_alarms
 from persistence.channels.terms import USUAL, Terms, load_terms, plan
@@ -99,6 +100,7 @@ def may_go_out() -> ColumnElement[bool]:
 
 
 WAITS = IS_UNSENT & message.c.status.in_((QUEUED, ERRORED))
+NO_DETAILS: Mapping[int, str] = MappingProxyType({})
 INACTIVE = {"status": FAILED, "failed_reason": CONTACT_INACTIVE, "sent_on": None}
 """The new values of queued messages to contacts that are no longer active."""
 
@@ -108,9 +110,17 @@ def fail_waiting(tx: Transaction, workspace_id: int, contact_ids: Sequence[int])
     change_messages(tx, workspace_id, message.c.contact_id.in_(contact_ids) & WAITS, INACTIVE)
 
 
-def give_up(tx: Transaction, workspace_id: int, message_ids: Collection[int], reason: str) -> None:
-    """Fail those of these messages that are still to be sent."""
-    change_messages(tx, workspace_id, message_ids, {**INACTIVE, "failed_reason": reason}, only=WAITS)
+def give_up(
+    tx: Transaction,
+    workspace_id: int,
+    message_ids: Collection[int],
+    reason: str,
+    details: Mapping[int, str] = NO_DETAILS,
+) -> None:
+    """Fail those of these messages that are still to be sent; `details` are what their providers said."""
+    failed = change_messages(tx, workspace_id, message_ids, {**INACTIVE, "failed_reason": reason}, only=WAITS)
+    told = {each: {"failed_detail": details[each]} for each in failed if details.get(each)}
+    change_each_message(tx, workspace_id, told)
 
 
 def note_fallbacks(tx: Transaction, workspace_id: int, drafts: Sequence[Draft]) -> list[Draft]:

@@ -91,6 +91,7 @@ MESSAGE_FIELDS: dict[str, Any] = {
     "type": message.c.type,
     "status": message.c.status,
     "failed_reason": message.c.failed_reason,
+    "failed_detail": message.c.failed_detail,
     "visibility": message.c.visibility,
     "archived": (message.c.visibility == ARCHIVED),
     "text": message.c.text,
@@ -114,8 +115,8 @@ MESSAGE_FIELDS: dict[str, Any] = {
 """`archived`, `media`, `broadcast` and `id` are older properties that published clients and bulk actions use."""
 
 MESSAGE_RECORD = Record(MESSAGE_FIELDS)
-MASKED_MESSAGE_RECORD = Record({**MESSAGE_FIELDS, "urn": null()})
-"""The record in an anonymous workspace, which shows no URN."""
+MASKED_MESSAGE_RECORD = Record({**MESSAGE_FIELDS, "urn": null(), "failed_detail": null()})
+"""The record in an anonymous workspace, which shows no URN, and nothing that may name one."""
 
 SOURCE = join_channels(message.join(contact, contact.c.id == message.c.contact_id), message).outerjoin(
     flow, flow.c.id == message.c.flow_id

@@ -44,11 +44,13 @@ class CallReport:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryReport:
-    """`mt_sent`, `mt_dlvd`, `mt_fail` or `mt_error`: the status of an outgoing message; of gateways also `mt_read`."""
+    """`mt_sent`, `mt_dlvd`, `mt_fail` or `mt_error`: the status of an outgoing message; of gateways also `mt_read`, and
+    `detail`: why it failed, as the provider says it."""
 
     kind: str
     message_id: int
     moment: datetime | None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

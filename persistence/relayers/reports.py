@@ -195,6 +195,7 @@ class MessageState:
     reported_on: datetime | None
     failed_reason: str | None
     error_count: int
+    failed_detail: str | None = None
     moves: list[tuple[str, datetime]] = field(default_factory=list)
 
     def apply(self, report: DeliveryReport, now: datetime) -> None:
@@ -219,6 +220,7 @@ class MessageState:
             self._move(READ, moment, self.sent_on)
         elif report.kind == "mt_fail" and (self.status in UNSENT or (self.status == SENT and not is_before)):
             self._move(FAILED, moment, None)
+            self.failed_detail = report.detail if self.contact.urn else None  # one whose content is gone has no URN
         elif report.kind == "mt_error" and self.status in UNSENT and (self.reported_on is None or is_news):
             self.error_count += 1
             self._move(ERRORED if self.error_count < MOST_ERRORS else FAILED, moment, None)
@@ -228,6 +230,7 @@ class MessageState:
         self.sent_on = sent_on
         self.reported_on = moment
         self.failed_reason = PHONE_FAILED if status == FAILED else None
+        self.failed_detail = None
         self.moves.append((status, moment))
 
 
@@ -242,7 +245,7 @@ def record_delivery_reports(tx: Transaction, source: Source, reports: Sequence[D
     moved = {key: state for key, state in sorted(states.items()) if state.moves}
     if not moved:
         return states.keys()
-    names = ("status", "sent_on", "reported_on", "failed_reason", "error_count")
+    names = ("status", "sent_on", "reported_on", "failed_reason", "failed_detail", "error_count")
     changes = {key: {name: getattr(state, name) for name in names} for key, state in moved.items()}
     change_each_message(tx, source.workspace_id, changes)
     failures = [status for state in moved.values() for status, _ in state.moves if status in (ERRORED, FAILED)]

@@ -248,6 +248,7 @@ class GatewayPartColumns(OwnedColumns):
     part: Named[int] = Column(Integer, default=0)
     state: Named[int] = Column(Integer, default=0)
     state_on: Named[datetime | None] = Column(UtcDateTime)
+    reason: Named[str | None] = Column(Text)
     created_on: Named[datetime] = Column(UtcDateTime)
 
 
@@ -260,8 +261,8 @@ gateway_part = numbered_table(
     Index("ix_gateway_part_age", "created_on", "id"),
     info=policy(TRIMMED, erased="rows", merged="moved", is_carried=False),
 )
-"""The parts of messages by the ids that providers gave them, with what the statuses said last (`gateway_parts.py`). A
-status that came before its part was recorded has no message yet."""
+"""The parts of messages by the ids that providers gave them, with what the statuses said last (`gateway_parts.py`), and
+the `reason` of one that failed. A status that came before its part was recorded has no message yet."""
 
 
 class ChannelConnectionColumns(OwnedColumns):

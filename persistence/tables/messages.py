@@ -65,6 +65,7 @@ TEMPLATE_NAME_LENGTH = 512
 INCOMING, OUTGOING = "in", "out"
 QUEUED, HANDLED, WIRED, SENT = "queued", "handled", "wired", "sent"
 DELIVERED, READ, ERRORED, FAILED = "delivered", "read", "errored", "failed"
+DETAIL_LENGTH = 500
 UNCERTAIN, RESENT, CIRCLE = "uncertain", "resent", "circle"
 """Reasons of messages: nobody knows whether the gateway has it, because the worker that sent it died; a person has sent
 it again as another message; it and others were automatic answers in a circle."""
@@ -292,6 +293,7 @@ class MessageColumns(RecordColumns):
     template: Named[Any] = Column(Json, nullable=True)
     external_id: Named[str | None] = Column(String(255))
     failed_reason: Named[str | None] = Column(String(16))
+    failed_detail: Named[str | None] = Column(String(DETAIL_LENGTH))
     error_count: Named[int] = Column(Integer, default=0)
     automatic: Named[int | None] = Column(Integer)
     segments: Named[int | None] = Column(Integer)
@@ -369,14 +371,13 @@ message = numbered_table(
     ),
 )
 """`external_id` is the sender's own key for a message (for a phone: a hash of number, time and text), unique per
-channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message
-failed, or that it is `uncertain` whether a wired one was sent. `automatic` says what made it by itself
-(`persistence.messages.incoming`), null if a person did. `segments` is the number of SMS, null for what is no SMS and
-for messages from before they were counted. `is_fallback` ones go by a channel because another has failed for long.
-`due_on` is when it may be sent if it had to wait, for the `hours` or the `budget` of its channel (`due_reason`).
-`stored_on` is our time of storing if `created_on` is the
-channel's time, otherwise null. `offered_on` is when a phone was first asked to send it, `reported_on` the phone's
-time of its last report about it."""
+channel and direction, so that a repeated report creates no second message. `failed_reason` says why a message failed,
+or that it is `uncertain` whether a wired one was sent; `failed_detail` is what its provider said of that. `automatic`
+says what made it by itself (`persistence.messages.incoming`), null if a person did. `segments` is the number of SMS,
+null for what is no SMS and for messages from before they were counted. `is_fallback` ones go by a channel because
+another has failed for long. `due_on` is when it may be sent if it had to wait, for the `hours` or the `budget` of its
+channel (`due_reason`). `stored_on` is our time of storing if `created_on` is the channel's time, otherwise null.
+`offered_on` is when a phone was first asked to send it, `reported_on` the phone's time of its last report about it."""
 
 
 class SavedReplyColumns(NamedRecordColumns):

@@ -187,6 +187,13 @@ class World:
 
         wait_until(are_recorded, f"attempt {number}")
 
+    def details(self, sent: Mapping[str, int]) -> dict[str, str | None]:
+        """What the providers said of these messages."""
+        rows = message.c
+        with self.service.database.reading() as tx:
+            known = dict(tx.execute(select(rows.id, rows.failed_detail).where(rows.id.in_(sent.values()))).tuples())
+        return {name: known[number] for name, number in sent.items()}
+
     def let_pauses_pass(self) -> None:
         """What waits for its next attempt is due, and no channel is left alone any more."""
         waits, rows = gateway_send.c.due_on > gateway_send.c.created_on, channel.c
@@ -265,6 +272,18 @@ def test_a_status_names_the_message_by_the_id_of_the_provider(world: World) -> N
     assert states == {each.name: each.play.get("becomes", "delivered") for each in accounts}
 
 
+def test_a_message_that_failed_says_what_its_provider_says(world: World) -> None:
+    accounts = world.open(have("fails"))
+    sent = {each.name: each.send("Good morning") for each in accounts}
+    world.wait_for(sent, ("wired", None))
+
+    for account in accounts:
+        account.call("fails", id=f"{account.key}-1", message=sent[account.name])
+
+    assert {name: state for name, (state, _) in world.states(sent).items()} == dict.fromkeys(sent, "failed")
+    assert world.details(sent) == {each.name: each.play["detail"] for each in accounts}
+
+
 def test_a_status_of_a_message_of_nobody_changes_nothing(world: World) -> None:
     accounts = world.open(have("status"))
     sent = {each.name: each.send("Good morning") for each in accounts}
@@ -317,6 +336,7 @@ def test_a_provider_that_is_down_is_asked_again_and_then_the_message_fails_with_
         world.wait_for(sent, ("errored", None) if attempt < ATTEMPTS else ("failed", "gateway_failed"))
         world.let_pauses_pass()
 
+    assert [name for name, said in world.details(sent).items() if "503" not in (said or "")] == []
     rows = gateway_call.c
     with world.service.database.reading() as tx:
         for account in accounts:
@@ -355,6 +375,7 @@ def test_a_refusal_is_final(world: World) -> None:
     )
 
     assert {each.name: len(each.received) for each in accounts} == {each.name: 1 for each in accounts}
+    assert [name for name, said in world.details(sent).items() if not said] == []
 
 
 def test_a_limit_holds_back_all_messages_of_the_channel_until_it_ends(world: World) -> None:
