@@ -70,7 +70,7 @@ def describe_request(
         "body": None if request.body is None else hide_in_text(hide(_read(request.body)))[:BODY_LENGTH],
         "status": None if said is None else said[0],
         "answer": None if said is None else told[:ANSWER_LENGTH],
-        "error": None if error is None else hide(error),
+        "error": None if error is None else hide(error).replace("\x00", "\ufffd"),
     }
 
 

@@ -191,7 +191,9 @@ class World:
         """What the providers said of these messages."""
         rows = message.c
         with self.service.database.reading() as tx:
-            known = dict(tx.execute(select(rows.id, rows.failed_detail).where(rows.id.in_(sent.values()))).tuples())
+            known = dict(
+                tx.execute(select(rows.id, rows.failed_detail).where(rows.id.in_(sent.values()))).tuples().all()
+            )
         return {name: known[number] for name, number in sent.items()}
 
     def let_pauses_pass(self) -> None:

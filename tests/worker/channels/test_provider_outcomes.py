@@ -29,6 +29,7 @@ from channels.calls import (
 from channels.signatures import hmac_hex, is_same
 from channels.types import DEFAULT_GATEWAY, TYPES
 from persistence.database import Database
+from persistence.tables.accounts import workspace as workspace_table
 from persistence.tables.channels import channel, channel_event, gateway_call, gateway_part
 from persistence.tables.contacts import contact
 from persistence.tables.messages import gateway_send, message
@@ -181,6 +182,97 @@ class TestRefusals:
         wait_for(api.database, ids, "failed")
         assert [each["status"] for each in api.results("/api/v2/contacts.json")] == ["stopped"]
         assert [each["type"] for each in api.results("/api/v2/channel_events.json")] == ["stop-contact"]
+
+
+class TestReasonsOfFailures:
+    """What a provider says of a failure stands on the message (`failed_detail`)."""
+
+    FAILED = {"state": "failed", "id": "SM-1", "reason": "Absent subscriber (27)"}  # noqa: RUF012
+
+    def wired(self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver) -> None:
+        says(receiver, sent={"id": "SM-1"})
+        ids = queue_messages(api.database, api.workspace, gateway)
+        begin_sending(runtime)
+        wait_for(api.database, ids, "wired")
+
+    def told(self, api: Api) -> list[tuple[str, str | None]]:
+        return [(each["status"], each["failed_detail"]) for each in api.results("/api/v2/messages.json")]
+
+    def test_it_stands_there_until_the_message_arrives_after_all(
+        self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver, clock: Clock
+    ) -> None:
+        self.wired(runtime, api, gateway, receiver)
+        before = self.told(api)
+        call(api, gateway, {"status": self.FAILED})
+        failed = self.told(api)
+        clock.advance(seconds=5)
+        call(api, gateway, {"status": {"state": "delivered", "id": "SM-1"}})
+
+        assert [*before, *failed, *self.told(api)] == [
+            ("wired", None),
+            ("failed", "Absent subscriber (27)"),
+            ("delivered", None),
+        ]
+
+    def test_that_of_a_status_before_its_message_is_recorded_is_kept(
+        self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver
+    ) -> None:
+        call(api, gateway, {"status": self.FAILED})
+        says(receiver, sent={"id": "SM-1"})
+        ids = queue_messages(api.database, api.workspace, gateway)
+        begin_sending(runtime)
+
+        wait_for(api.database, ids, "failed")
+        assert self.told(api) == [("failed", "Absent subscriber (27)")]
+
+    @pytest.mark.parametrize("is_at_once", [True, False], ids=["refused", "by a status"])
+    def test_it_is_short_one_line_and_without_secrets(
+        self, runtime: Runtime, api: Api, receiver: Receiver, *, is_at_once: bool
+    ) -> None:
+        gateway = add_gateway(api.database, api.workspace, receiver.url, password="secret/of/ours")
+        reason = "No\x00 such\nnumber for secret/of/ours: " + "x" * 600
+        if is_at_once:
+            says(receiver, refused={"reason": reason})
+            wait_for(api.database, self.sent(runtime, api, gateway), "failed")
+        else:
+            self.wired(runtime, api, gateway, receiver)
+            call(api, gateway, {"status": self.FAILED | {"reason": reason}})
+
+        ((_, detail),) = self.told(api)
+        assert detail is not None
+        assert (len(detail), detail.startswith("No such number for ***: xxx")) == (500, True)
+
+    def sent(self, runtime: Runtime, api: Api, gateway: int) -> list[int]:
+        ids = queue_messages(api.database, api.workspace, gateway)
+        begin_sending(runtime)
+        return ids
+
+    def test_an_anonymous_workspace_does_not_show_it(
+        self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver
+    ) -> None:
+        self.wired(runtime, api, gateway, receiver)
+        call(api, gateway, {"status": self.FAILED})
+        with api.database.writing() as tx:
+            tx.execute(workspace_table.update().values(is_anonymous=True))
+
+        (conversation,) = api.results("/api/v2/conversations.json")
+        assert (self.told(api), conversation["last_message"]["failed_detail"]) == ([("failed", None)], None)
+
+    @pytest.mark.parametrize("is_early", [True, False], ids=["before", "after"])
+    def test_it_goes_with_its_contact(
+        self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver, *, is_early: bool
+    ) -> None:
+        self.wired(runtime, api, gateway, receiver)
+        (person,) = api.results("/api/v2/contacts.json")
+        deeds = [
+            lambda: call(api, gateway, {"status": self.FAILED}),
+            lambda: api.delete("/api/v2/contacts.json", uuid=person["uuid"]),
+        ]
+        for deed in deeds if is_early else reversed(deeds):
+            deed()
+
+        with api.database.reading() as tx:
+            assert tx.execute(select(message.c.status, message.c.failed_detail)).tuples().all() == [("failed", None)]
 
 
 class TestWaits:
