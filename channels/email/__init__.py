@@ -1,5 +1,5 @@
-"""E-mail: messages out by SMTP, in as whole mails that a provider posts. What goes over the wire is computed here;
-`worker/channels/email/` speaks SMTP, `reading.py` reads what comes in.
+"""E-mail: messages out by SMTP, in as whole mails that a provider posts or that are fetched by IMAP. What goes over the
+wire is computed here; `worker/channels/email/` speaks SMTP and IMAP, `reading.py` reads what comes in.
 """
 
 from datetime import datetime
@@ -7,6 +7,7 @@ from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
+from functools import partial
 
 from channels.calls import Callback, Heard, Later, Message, Outcome, Refused, Sent, Settings, Unread
 from channels.declaration import Carries, ChannelType, Setting
@@ -69,11 +70,25 @@ def hear(callback: Callback, settings: Settings) -> Heard:
     return Heard(read_mail(callback.body, str(settings["from_address"])))
 
 
+def check_line(text: str) -> None:
+    """Raises ValueError for what would end a command of IMAP."""
+    if not text.isprintable():
+        raise ValueError("expected one line without control characters")
+
+
+def check_folder(text: str) -> None:
+    """Raises ValueError."""
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("expected the name of a folder in ASCII, as the server lists it")
+
+
 def check_address(text: str) -> None:
     """Raises ValueError."""
     if Address(addr_spec=text).addr_spec != text or "." not in text.rpartition("@")[2] or not text.isascii():
         raise ValueError("expected an e-mail address such as clinic@example.org")
 
+
+_imap = partial(Setting, is_advanced=True)
 
 TYPE = ChannelType(
     "email",
@@ -97,6 +112,24 @@ TYPE = ChannelType(
         ),
         Setting("from_name", "name beside that address", "text"),
         Setting("subject", "of messages that answer no mail; default: the name or the address", "text"),
+        Setting("imap_host", "host name of the mail server that has what came in; without it, mails are posted"),
+        _imap("imap_port", "its port; default: 993", "number", default=993, bounds=(1, 65535)),
+        _imap(
+            "imap_security",
+            "TLS from the start, after a greeting in clear (STARTTLS), or none; default: tls",
+            choices=("tls", "starttls", "none"),
+            default="tls",
+        ),
+        _imap("imap_user", "user name there; default: the one for messages", check=check_line),
+        _imap("imap_password", "its password; default: the one for messages", "secret", "--imap-password-file"),
+        _imap("imap_folder", "folder that is read; default: INBOX", default="INBOX", check=check_folder),
+        _imap(
+            "imap_seconds",
+            "seconds between two looks into it; default: 60",
+            "number",
+            default=60,
+            bounds=(15, 3600),
+        ),
     ),
     carries=Carries(length=65_536),
     rate=5.0,

@@ -23,7 +23,7 @@ from persistence.records import Record, Shown, optional
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import must_exist
-from persistence.tables.channels import channel, channel_check
+from persistence.tables.channels import channel, channel_check, channel_connection
 from persistence.templates import ask_for_templates
 
 Kind = Literal["connect", "check"]
@@ -39,7 +39,7 @@ NOTHING_TO_ASK: Mapping[Kind, str] = {
     CHECK: "cannot be checked: send a test message",
 }
 LISTED_AT_ONCE = 500
-WAKE = "checks"
+WAKE, SENDING = "checks", "sending"
 
 LEASES = Leases(channel_check, until="due_on")
 _rows = channel_check.c
@@ -124,11 +124,17 @@ def ask_provider(tx: Transaction, workspace_id: int, channel_uuid: str, kind: Ki
 
 
 def connect_channel(tx: Transaction, workspace_id: int, channel_uuid: str) -> None:
-    """The URL, the secret or the settings of a channel are new: its provider is told, if it is one that is."""
+    """The URL, the secret or the settings of a channel are new: its provider is told, if it is one that is, and a
+    connection that rests is made now."""
     mine = (channel.c.workspace_id == workspace_id) & (channel.c.uuid == channel_uuid.lower())
     channel_id, channel_type = tx.execute(select(channel.c.id, channel.c.type).where(mine)).one()
     if _has(channel_type, CONNECT):
         _ask(tx, workspace_id, channel_id, CONNECT)
+    if TYPES[channel_type].transport != "http":
+        rows = channel_connection.c
+        rests = (rows.workspace_id == workspace_id) & (rows.channel_id == channel_id) & rows.holder.is_(None)
+        tx.execute(update(channel_connection).where(rests).values(leased_until=None))
+        tx.wake(SENDING)
 
 
 def _has(channel_type: str, kind: Kind) -> bool:

@@ -1,5 +1,5 @@
-"""Connections of channels that are kept open, such as those to SMS centres: which worker has which, its state, and
-parts of incoming messages until the others are there.
+"""Connections of channels that are kept open, such as those to SMS centres, or made again and again, such as those to
+mailboxes: which worker has which, its state, and parts of incoming messages until the others are there.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -7,22 +7,25 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, case, delete, func, select, update
 
 from channels.calls import Received
 from channels.parts import Piece, join
 from persistence.channels.channels import Source
 from persistence.channels.gateway_reports import Gateway
-from persistence.channels.health import CONNECTION_ENDED
+from persistence.channels.health import CONNECTION_ENDED, CONNECTION_UNUSED
 from persistence.database import Transaction
-from persistence.leases import Leases
+from persistence.leases import Leases, is_free
 from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
+from persistence.sql.columns import new_uuid
 from persistence.tables.channels import channel, channel_connection, message_piece
 
 LEASE = timedelta(seconds=30)
 """When another worker has the connection of one that died."""
 CONNECTING, BOUND, FAILED, ENDED = "connecting", "bound", "failed", CONNECTION_ENDED
+UNUSED = CONNECTION_UNUSED
+LISTED_AT_ONCE = 500
 REASON_LENGTH = 500
 PIECES_WAIT = timedelta(minutes=10)
 PIECES_KEPT_FOR = timedelta(days=1)
@@ -39,12 +42,14 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The connection of a channel that a worker has until a time. `gateway` is None if the settings cannot be read."""
+    """The connection of a channel, made on a day, that a worker has until a time. `gateway` is None if the settings
+    cannot be read."""
 
     id: int
     workspace_id: int
     channel_id: int
     channel_type: str
+    made_on: datetime
     holder: str
     held_until: datetime
     gateway: Gateway | None
@@ -61,7 +66,7 @@ def take_connections(tx: Transaction, types: Collection[str], holder: str, mine:
     of channels of these types that no worker has. Returns all that it has now; others must be ended.
     """
     rows, until = channel_connection.c, tx.now + LEASE
-    _add_missing(tx, types)
+    _add_missing(tx, _of_types(types))
     here = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
     found = tx.execute(
         select(rows.id, rows.workspace_id).join(channel, here).where(*_of_types(types)).order_by(rows.id)
@@ -77,6 +82,37 @@ def take_connections(tx: Transaction, types: Collection[str], holder: str, mine:
     if taken:
         tx.execute(update(channel_connection).where(rows.id.in_(taken)).values(holder=holder))
     return _read(tx, sorted(kept | taken.keys()), holder, until)
+
+
+def list_resting(tx: Transaction, types: Collection[str]) -> list[tuple[int, int]]:
+    """Workspaces and channels of these types whose connection has rested, longest first; new ones before them."""
+    rows = channel_connection.c
+    here = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id)
+    found = select(channel.c.workspace_id, channel.c.id).outerjoin(channel_connection, here)
+    due = found.where(*_of_types(types), is_free(rows.leased_until, tx.now))
+    order = (func.coalesce(rows.leased_until, channel.c.created_on), channel.c.id)
+    return [(int(owner or 0), number) for owner, number in tx.execute(due.order_by(*order).limit(LISTED_AT_ONCE))]
+
+
+def take_rested(tx: Transaction, channel_ids: Collection[int], lasts: timedelta) -> list[Held]:
+    """Takes the connections of these channels that nobody has, each for so long."""
+    rows, until, holder = channel_connection.c, tx.now + lasts, new_uuid()
+    wanted = sorted(channel_ids)
+    _add_missing(tx, [channel.c.id.in_(wanted), channel.c.workspace_id.is_not(None)])
+    ids = tx.execute(select(rows.id).where(rows.channel_id.in_(wanted))).scalars().all()
+    taken = sorted(CONNECTIONS.take_free(tx, ids, until))
+    if taken:
+        tx.execute(update(channel_connection).where(rows.id.in_(taken)).values(holder=holder))
+    return _read(tx, taken, holder, until)
+
+
+def rest(tx: Transaction, held: Held, pause: timedelta, state: str, reason: str | None, **news: Any) -> None:
+    """Nobody has this connection for so long; then it is due. `news` are remembered. Raises LeaseLost."""
+    rows, told = channel_connection.c, None if reason is None else reason[:REASON_LENGTH]
+    is_same = (rows.state == state) & rows.reason.is_not_distinct_from(told)
+    said = {"state": state, "reason": told, "changed_on": case((is_same, rows.changed_on), else_=tx.now)}
+    ended = {"leased_until": tx.now + pause, "holder": None, "remembered": remembered_of(tx, held) | news}
+    tx.execute(update(channel_connection).where(_is_held(tx, held)).values(**said, **ended))
 
 
 def give_back(tx: Transaction, held: Sequence[Held]) -> None:
@@ -152,10 +188,10 @@ def _of_types(types: Collection[str]) -> tuple[Any, ...]:
     return (rows.type.in_(sorted(types)), rows.is_active, rows.workspace_id.is_not(None))
 
 
-def _add_missing(tx: Transaction, types: Collection[str]) -> None:
+def _add_missing(tx: Transaction, which: Sequence[ColumnElement[bool]]) -> None:
     rows = channel_connection.c
     has_row = select(rows.id).where(rows.channel_id == channel.c.id, rows.workspace_id == channel.c.workspace_id)
-    missing = select(channel.c.id, channel.c.workspace_id).where(*_of_types(types), ~has_row.exists())
+    missing = select(channel.c.id, channel.c.workspace_id).where(*which, ~has_row.exists())
     new: list[dict[str, Any]] = [
         {
             "channel_id": channel_id,
@@ -172,15 +208,17 @@ def _add_missing(tx: Transaction, types: Collection[str]) -> None:
 
 def _read(tx: Transaction, ids: Sequence[int], holder: str, until: datetime) -> list[Held]:
     rows, its = channel_connection.c, channel.c
-    columns = (rows.id, rows.workspace_id, rows.remembered, its.id, its.uuid, its.type, its.address, its.country)
+    columns = (rows.id, rows.workspace_id, rows.remembered, its.id, its.uuid, its.type, its.created_on)
     here = (rows.channel_id == its.id) & (rows.workspace_id == its.workspace_id)
-    found = select(*columns, its.schemes, sealed_text(its.config)).join(channel, here).where(rows.id.in_(ids))
+    more = (its.address, its.country, its.schemes, sealed_text(its.config))
+    found = select(*columns, *more).join(channel, here).where(rows.id.in_(ids))
     made = []
-    for row_id, owner, remembered, number, uuid, kind, address, country, schemes, sealed in tx.execute(found):
+    for row_id, owner, remembered, number, uuid, kind, made_on, *rest in tx.execute(found):
+        address, country, schemes, sealed = rest
         config = open_or_none(tx.dialect, its.config, sealed)
         source = Source(number, uuid, owner, address, country)
-        gateway = None if config is None else Gateway(source, schemes[0], config)
-        made.append(Held(row_id, owner, number, kind, holder, until, gateway, remembered or {}))
+        gateway = None if config is None else Gateway(source, schemes[0], config, kind)
+        made.append(Held(row_id, owner, number, kind, made_on, holder, until, gateway, remembered or {}))
     return made
 
 

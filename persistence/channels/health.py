@@ -43,7 +43,9 @@ from persistence.tables.messages import (
     message,
 )
 
-CONNECTION_ENDED = "ended"
+CONNECTION_ENDED, CONNECTION_UNUSED = "ended", "unused"
+RESTED_FOR = timedelta(seconds=15)
+"""So long after its time a connection that is made again and again may wait for its turn."""
 TOLD_FOR = timedelta(days=7)
 LOOKED_BACK_DAYS = 30
 """For so long it is known when a channel sent and received last."""
@@ -110,14 +112,23 @@ def read_health(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, Any]
 def read_connection(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any] | None:
     """The state of a channel's connection, since when, and why; None if it keeps none. A state that no worker holds any
     more has ended."""
+    return find_connections(tx, channel_connection.c.channel_id == channel_id, workspace_id).get(channel_id)
+
+
+def find_connections(
+    tx: Transaction, which: ColumnElement[bool], workspace_id: int | None = None
+) -> dict[int, dict[str, Any]]:
+    """The same of several channels, by their ids; of all workspaces if none is given."""
     rows = channel_connection.c
-    mine = (rows.workspace_id == workspace_id) & (rows.channel_id == channel_id)
-    row = tx.execute(select(rows.state, rows.reason, rows.changed_on, rows.leased_until).where(mine)).first()
-    if row is None:
-        return None
-    is_held = row.leased_until is not None and row.leased_until > tx.now
-    state = row.state if is_held else CONNECTION_ENDED
-    return {"state": state, "reason": row.reason, "changed_on": time_text(row.changed_on)}
+    mine = true() if workspace_id is None else rows.workspace_id == workspace_id
+    found = select(rows.channel_id, rows.state, rows.reason, rows.changed_on, rows.leased_until, rows.holder)
+    told = {}
+    for row in tx.execute(found.where(mine, which, rows.state != CONNECTION_UNUSED)):
+        since = tx.now - (RESTED_FOR if row.holder is None else timedelta())
+        is_held = row.leased_until is not None and row.leased_until > since
+        state = row.state if is_held else CONNECTION_ENDED
+        told[row.channel_id] = {"state": state, "reason": row.reason, "changed_on": time_text(row.changed_on)}
+    return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,12 @@ for it.
 
 import time
 from collections.abc import Callable, Collection
+from socket import socket
 
 from persistence.channels.connections import has_kept
+from worker.http.connections import dial
+from worker.http.responses import SendFailed
+from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 
 FIRST_LOOK_SECONDS = 5.0
@@ -33,3 +37,10 @@ def begin_when_used(
         return False
 
     return step
+
+
+def dial_allowed(http: SafeHttp, host: str, port: int, seconds: float) -> socket:
+    """A connected socket, only to where this service may call by HTTP. Raises SendFailed."""
+    if http.allowed_ports and port not in http.allowed_ports:
+        raise SendFailed("address", f"Port {port} is not one that this service may call.")
+    return dial(host, port, allowed_networks=http.allowed_networks, timeout_seconds=seconds)

@@ -112,21 +112,33 @@ def test_an_answer_stands_under_the_last_mail_of_the_person(
     assert (mail["In-Reply-To"], mail["Subject"]) == ("<m2@example.com>", "Re: Visit 2")
 
 
-def test_a_mailbox_that_does_not_exist_fails_the_message_with_the_words_of_the_server(
-    runtime: Runtime, workspace: Workspace, mailbox: Mailbox
+@pytest.mark.parametrize(
+    ("says", "state"),
+    [("550 no such mailbox", FAILED), ("552 mailbox full", FAILED), ("452 mailbox full", QUEUED)],
+)
+def test_what_the_server_says_of_a_mailbox_counts(
+    runtime: Runtime, workspace: Workspace, mailbox: Mailbox, says: str, state: tuple[str, str | None]
 ) -> None:
     mailbox.refused.add(PERSON)
+    mailbox.refuses_with = says
     made = Channel(runtime.database, workspace, mailbox.port)
-    sent = made.send()
+    sent, step = made.send(), begin_email(runtime)
 
-    begin_email(runtime)()
+    step()
 
-    made.wait_for(sent, FAILED)
-    assert made.calls() == [("refused", 550, "The mail server says 550: no such mailbox")]
+    wait_until(lambda: bool(made.calls()), "the server to be asked")
+    made.wait_for(sent, state)
+    assert made.calls() == [("refused", int(says[:3]), f"The mail server says {says[:3]}: {says[4:]}")]
+    if state == QUEUED:
+        mailbox.refused.clear()
+        made.let_pauses_pass()
+        step()
+        made.wait_for(sent, WIRED)
 
 
 @pytest.mark.parametrize(
-    ("says", "pauses_channel"), [("451 come again", False), ("421 closing", True), ("554 spam", None)]
+    ("says", "pauses_channel"),
+    [("451 come again", False), ("421 closing", True), ("554 spam", None), ("552 too large", None)],
 )
 def test_what_the_server_says_to_the_text_counts(
     runtime: Runtime, workspace: Workspace, mailbox: Mailbox, says: str, pauses_channel: bool | None

@@ -1,7 +1,9 @@
 """A real mail server that keeps what it gets."""
 
+import asyncio
 import contextlib
 import socket
+import threading
 from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -15,14 +17,19 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword
 
 class Mailbox:
     """Envelopes as they came and with which version of TLS, and who logged in; addresses in `refused` are refused.
-    `says` has the reply to each whole mail: one that is empty ends the connection instead."""
+    `says` has the reply to each whole mail: one that is empty ends the connection instead. The answer to the command
+    `held` waits until it is `released`, `waiting` says that one does.
+    """
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
         self.tls_versions: list[str | None] = []
         self.logins: list[str] = []
         self.refused: set[str] = set()
+        self.refuses_with = "550 no such mailbox"
         self.says = "250 OK"
+        self.held = ""
+        self.waiting, self.released = threading.Event(), threading.Event()
         self.port = 0
 
     def url(self, user: str = "", scheme: str = "smtp", tls: str = "&tls=none") -> str:
@@ -36,8 +43,9 @@ class Mailbox:
         return read
 
     async def handle_RCPT(self, _server: Any, _session: Any, envelope: Envelope, address: str, _options: Any) -> str:
+        await self._hold("RCPT")
         if address in self.refused:
-            return "550 no such mailbox"
+            return self.refuses_with
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
@@ -45,9 +53,15 @@ class Mailbox:
         self.envelopes.append(envelope)
         secure = None if server.transport is None else server.transport.get_extra_info("ssl_object")
         self.tls_versions.append(None if secure is None else secure.version())
+        await self._hold("DATA")
         if not self.says and server.transport is not None:
             server.transport.close()
         return self.says or "250 OK"
+
+    async def _hold(self, command: str) -> None:
+        if self.held == command:
+            self.waiting.set()
+            await asyncio.to_thread(self.released.wait)
 
 
 @contextlib.contextmanager

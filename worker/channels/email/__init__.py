@@ -1,4 +1,4 @@
-"""Channels that send e-mail. A worker loads what speaks SMTP when there is one."""
+"""Channels of e-mail. A worker loads what speaks SMTP and IMAP when there is one."""
 
 from collections.abc import Callable
 
@@ -9,11 +9,18 @@ TYPES = ("email",)
 
 
 def begin_email(runtime: Runtime) -> Callable[[], bool]:
-    """The step that looks for messages to send now."""
+    """The step that looks for messages to send, and mailboxes to read, now."""
     return begin_when_used(runtime, TYPES, _begin)
 
 
-def _begin(runtime: Runtime) -> Callable[[], bool]:
-    from worker.channels.email.sending import begin_handing_in  # noqa: PLC0415  # most workers have no such channel
+def _begin(runtime: Runtime) -> Callable[[], None]:
+    from worker.channels.email.fetching import begin_fetching  # noqa: PLC0415  # most workers have no such channel
+    from worker.channels.email.sending import begin_handing_in  # noqa: PLC0415  # as above
 
-    return begin_handing_in(runtime)
+    hand_in, fetch = begin_handing_in(runtime), begin_fetching(runtime)
+
+    def wake() -> None:
+        hand_in()
+        fetch()
+
+    return wake

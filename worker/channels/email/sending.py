@@ -32,6 +32,7 @@ from relayboard.base.mail_server import STARTTLS, MailServer
 from worker.callers import Finished
 from worker.channels.email import TYPES
 from worker.channels.sending import message_of, outcome_of
+from worker.channels.transports import dial_allowed
 from worker.dispatcher import (
     LEASE_FACTOR,
     AfterCommit,
@@ -41,7 +42,7 @@ from worker.dispatcher import (
     begin_dispatching,
     do_nothing,
 )
-from worker.http.connections import Deadline, dial
+from worker.http.connections import Deadline
 from worker.http.responses import SendFailed
 from worker.runtime import Runtime
 from worker.smtp import explain, sign_in, time_limit
@@ -163,10 +164,7 @@ class MailQueue(LeasedQueue[GatewaySend, SendOutcome]):
 
     def _dial(self, host: str, port: int, seconds: float) -> socket:
         """Only where this service may call. Raises SendFailed."""
-        if self._http.allowed_ports and port not in self._http.allowed_ports:
-            raise SendFailed("address", f"Port {port} is not one that this service may call.")
-        limit = min(seconds, CONNECT_SECONDS)
-        sock = dial(host, port, allowed_networks=self._http.allowed_networks, timeout_seconds=limit)
+        sock = dial_allowed(self._http, host, port, min(seconds, CONNECT_SECONDS))
         sock.settimeout(seconds)
         return sock
 

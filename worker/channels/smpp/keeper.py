@@ -42,9 +42,9 @@ from worker.channels.sending import message_of, outcome_of
 from worker.channels.smpp import TYPES
 from worker.channels.smpp.bound import DEFAULT_PORT, Bound
 from worker.channels.smpp.session import Lost, Session, Unwritten
+from worker.channels.transports import dial_allowed
 from worker.dispatcher import LEASE_FACTOR, AfterCommit, CalledQueue, Dispatcher, Leased, ReceiverSlots, do_nothing
-from worker.http.connections import LoopThread, dial
-from worker.http.responses import SendFailed
+from worker.http.connections import LoopThread
 from worker.runtime import Runtime
 
 logger = logging.getLogger("relayboard.smpp")
@@ -109,10 +109,7 @@ class Keeper:
 
     async def dial(self, host: str, port: int) -> socket:
         """Raises SendFailed."""
-        http = self._runtime.http
-        if http.allowed_ports and port not in http.allowed_ports:
-            raise SendFailed("address", f"Port {port} is not one that this service may call.")
-        call = partial(dial, host, port, allowed_networks=http.allowed_networks, timeout_seconds=CONNECT_SECONDS)
+        call = partial(dial_allowed, self._runtime.http, host, port, CONNECT_SECONDS)
         return await asyncio.get_running_loop().run_in_executor(self._dialers, call)
 
     async def write(self, work: Callable[[Transaction], Result]) -> Result:
