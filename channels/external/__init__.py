@@ -7,7 +7,7 @@ from functools import partial
 from channels.declaration import Carries, ChannelType, Setting, read_headers
 from channels.external.hearing import EVENTS, STATUSES, read_callback
 from channels.external.names import check_table
-from channels.external.sending import MEANINGS, PART_LENGTH, judge, make_requests
+from channels.external.sending import LENGTH, MEANINGS, PART_LENGTH, SEGMENTS, judge, make_requests
 from flows.urn_schemes import SCHEMES
 
 Advanced = partial(Setting, is_advanced=True)
@@ -18,6 +18,12 @@ REQUESTS = (
     Setting("content_type", "urlencoded, json, xml, or a media type", default="urlencoded", is_header=True),
     Setting("body", "template of a request; default: a form with all variables", "text"),
     Setting("max_length", "of one message; default: 160", "number", default=PART_LENGTH, bounds=(60, 6400)),
+    Advanced(
+        "split",
+        "how long texts are divided: by max_length, or so that each request is one SMS; default: length",
+        choices=(LENGTH, SEGMENTS),
+        default=LENGTH,
+    ),
     Setting(
         "send_authorization", "the value of the Authorization header", "secret", "--authorization-file", is_header=True
     ),

@@ -1,5 +1,5 @@
-"""Reads what gateways report: forms, queries or JSON, under the names that a gateway's settings give or the usual ones
-(relayer protocol, section 22.2).
+"""Reads what gateways report: forms, queries, JSON or XML, under the names that a gateway's settings give or the usual
+ones (relayer protocol, section 22.2).
 """
 
 import base64
@@ -24,6 +24,7 @@ from channels.calls import (
     Stopped,
     Unread,
 )
+from channels.external.elements import is_xml, read_xml
 from channels.external.names import MOST_ITEMS, find, find_text, list_names, mean, read_table
 from channels.reading import moment
 from channels.signatures import Digest, hmac_base64, hmac_hex, is_same, read_jwt
@@ -41,6 +42,7 @@ PREFIXED = re.compile(r"(?:sha\d+|hmac-sha\d+|v\d)=(?=.)", re.IGNORECASE)
 """Before a signature, as in `sha256=9f86d0...`."""
 PLACE = re.compile(r"\{\{\s*(body|timestamp|url)\s*\}\}")
 SHOWN_NAMES = 20
+XML_TYPES = ("/xml", "+xml")
 
 
 def read_callback(callback: Callback, settings: Settings) -> Heard:
@@ -50,7 +52,7 @@ def read_callback(callback: Callback, settings: Settings) -> Heard:
     content = _content(callback)
     check_callback(callback, content, settings)
     whole = find([content], names) if (names := list_names(settings.get("mo_list_field"))) else content
-    items = whole if isinstance(whole, list) else [content]
+    items = whole if isinstance(whole, list) else [whole if names and isinstance(whole, dict) else content]
     if len(items) > MOST_ITEMS:
         raise Unread(f"There are {len(items)} messages in one callback; at most {MOST_ITEMS} are read.")
     read = [_Report(callback, (item, content, callback.query), settings).event() for item in items]
@@ -106,11 +108,14 @@ def _decode(text: str) -> str:
 
 
 def _content(callback: Callback) -> Any:
-    """The JSON of a callback, or the fields of its form and query."""
+    """The JSON or XML of a callback, or the fields of its form and query."""
     if callback.content_type == JSON_TYPE or callback.content_type.endswith("+json"):
         return callback.json()
     if callback.body[:1] in (b"{", b"[") and not callback.content_type.endswith("form-urlencoded"):
         return callback.json()
+    is_form = callback.content_type.endswith("/x-www-form-urlencoded")
+    if callback.content_type.endswith(XML_TYPES) or (is_xml(callback.body) and not is_form):
+        return read_xml(callback.body, callback.charset)
     return callback.values()
 
 

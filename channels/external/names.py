@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from channels.external.elements import TEXT
+
 MOST_ITEMS = 100
 """So many messages at most are read from one callback."""
 ANY = "*"
@@ -29,8 +31,10 @@ def find(places: Sequence[Any], names: Sequence[str]) -> Any:
 
 
 def find_text(places: Sequence[Any], names: Sequence[str]) -> str | None:
-    """The same as text: lists and objects are no text."""
+    """The same as text: lists and objects are no text, but an element of XML may have its own."""
     found = find(places, names)
+    if isinstance(found, dict):
+        found = found.get(TEXT)
     if found is None or isinstance(found, dict | list):
         return None
     return str(found).lower() if isinstance(found, bool) else str(found)

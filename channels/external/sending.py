@@ -4,17 +4,20 @@ import base64
 import json
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote_plus
 from xml.sax.saxutils import escape
 
-from channels.calls import FORM_TYPE, Later, Message, Outcome, Refused, Request, Response, Sent, Settings
+from channels.calls import FORM_TYPE, Later, Message, Outcome, Refused, Request, Response, Sent, Settings, Unread
 from channels.declaration import read_headers
+from channels.external.elements import is_xml, read_xml
 from channels.external.names import find_text, list_names, mean, read_table
 from channels.parts import split_text, with_links
-from channels.sms import is_short
+from channels.sms import cut, is_short
 
 PART_LENGTH = 160
+LENGTH, SEGMENTS = "length", "segments"
 CONTENT_TYPES = {
     "urlencoded": FORM_TYPE,
     "json": "application/json",
@@ -35,12 +38,13 @@ WORD_EDGES = "\"'`:,;()[]<>"
 
 
 def make_requests(message: Message, settings: Settings) -> list[Request]:
-    """One request for each part of the text, cut to the gateway's length, all with the message's id. The header
-    `Idempotency-Key` identifies the part: it is the same each time that part is sent, so that a gateway can recognize a
-    repeat.
+    """One request for each part of the text, cut to the gateway's length or into single SMS, all with the message's id.
+    The header `Idempotency-Key` identifies the part: it is the same each time that part is sent, so that a gateway can
+    recognize a repeat.
     """
     text = with_links(message.text, [each.url for each in message.attachments])
-    parts = split_text(text, int(settings.get("max_length", PART_LENGTH)))
+    is_by_segments = settings.get("split") == SEGMENTS
+    parts = cut(text) if is_by_segments else split_text(text, int(settings.get("max_length", PART_LENGTH)))
     return [_make(message, settings, part, number, len(parts)) for number, part in enumerate(parts, start=1)]
 
 
@@ -49,9 +53,9 @@ def judge(response: Response, settings: Settings) -> Outcome:
     if it contains the check text."""
     if response.status == TOO_MANY_REQUESTS:
         return Later(_reason(response, settings), response.retry_after, is_for_all=True)
-    content = _content(response)
+    places = _places(response)
     names = list_names(settings.get("mt_status_field"))
-    word = (find_text([content], names) or "") if names else str(response.status)
+    word = (find_text(places, names) or "") if names else str(response.status)
     meaning = mean(read_table(settings.get("mt_status_words")), word)
     if meaning in ("refused", "stopped"):
         return Refused(_reason(response, settings), has_stopped=meaning == "stopped")
@@ -60,17 +64,24 @@ def judge(response: Response, settings: Settings) -> Outcome:
     wanted = str(settings.get("mt_response_check") or "")
     if wanted.encode() not in response.body:
         return Later(f"The response does not contain {wanted!r}.")
-    return Sent(find_text([content], list_names(settings.get("mt_id_field"))) or "")
+    return Sent(find_text(places, list_names(settings.get("mt_id_field"))) or "")
 
 
-def _content(response: Response) -> Any:
-    """The JSON of a response; of one in words, the list of them, so that they have the names 0, 1 and so on."""
+def _places(response: Response) -> list[Any]:
+    """The JSON of a response, or its XML; otherwise the list of its words, so that they have the names 0, 1 and so
+    on."""
     content = response.json()
-    return content if isinstance(content, dict | list) else [each.strip(WORD_EDGES) for each in response.text.split()]
+    if isinstance(content, dict | list):
+        return [content]
+    places: list[Any] = [[each.strip(WORD_EDGES) for each in response.text.split()]]
+    if is_xml(response.body):
+        with suppress(Unread):
+            places.insert(0, read_xml(response.body))
+    return places
 
 
 def _reason(response: Response, settings: Settings) -> str:
-    told = find_text([_content(response)], list_names(settings.get("mt_reason_field"))) or response.text
+    told = find_text(_places(response), list_names(settings.get("mt_reason_field"))) or response.text
     said = " ".join(told.split())[:REASON_LENGTH]
     return f"The gateway responded with status {response.status}" + (f": {said}" if said else ".")
 
