@@ -51,6 +51,8 @@ export function BroadcastPage({ uuid }) {
       <div class="two equal">
         <section class="card" aria-labelledby="what"><h2 id="what">${t("broadcasts.message")}</h2>
           ${Object.entries(broadcast.text).map(([language, text]) => html`<h3 key=${language}>${languageName(language)}</h3><p class="text" dir="auto">${text}</p>`)}
+          ${broadcast.template && html`<h3>${t("resource.templates")}</h3><p>${broadcast.template.name}</p>
+            ${broadcast.template.variables.length > 0 && html`<ol class="template-values">${broadcast.template.variables.map((value, at) => html`<li key=${at}><bdi>${value}</bdi></li>`)}</ol>`}`}
           <${Files} attachments=${broadcast.attachments} />
           <h2>${t("broadcasts.recipients")}</h2>
           <p class="tags">

@@ -6,28 +6,31 @@ import { Field } from "../parts/small.js";
 import { newKey, post } from "../shared/api.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { explain } from "../shared/explain.js";
+import { useAll } from "../shared/lists.js";
 import { go, link } from "../shared/router.js";
 import { countSegments } from "../shared/segments.js";
-import { workspace } from "../shared/session.js";
+import { may, workspace } from "../shared/session.js";
 import { languageName, number, t, zone } from "../shared/texts.js";
-import { html, useRef, useState } from "../shared/ui.js";
+import { html, useMemo, useRef, useState } from "../shared/ui.js";
 import { toLocal, toMoment } from "../shared/zone_time.js";
 import { Attachments } from "./attachments.js";
 import { DRAFT, NOTHING } from "./draft.js";
 import { Preview } from "./preview.js";
+import { TemplateFields, isFilled } from "../parts/template_fields.js";
 import { Recipients } from "./recipients.js";
 
 /** @typedef {import("./draft.js").Named} Named */
 /** @typedef {import("./draft.js").Draft} Draft */
 
 /** The request that creates what is written. @param {Draft} draft @param {string} base */
-export function toBody({ texts, groups, contacts, query, files }, base) {
+export function toBody({ texts, groups, contacts, query, files, made }, base) {
   return {
     text: Object.fromEntries(Object.entries(texts).filter(([, written]) => written.trim())),
     base_language: base,
     groups,
     contacts: contacts.map(({ uuid }) => uuid),
     ...(query.trim() ? { query: query.trim() } : {}),
+    ...(made.template ? { template: made.template, template_variables: made.variables.map((value) => value.trim()) } : {}),
     ...(files.length ? { attachments: { [base]: files.map(({ uuid }) => uuid) } } : {}),
   };
 }
@@ -44,7 +47,11 @@ export function BroadcastForm() {
       keepDraft(DRAFT, changed);
       return changed;
     });
-  const isReady = !!draft.texts[languages[0]]?.trim() && (draft.groups.length > 0 || draft.contacts.length > 0 || !!draft.query.trim());
+  const found = useAll(may("list_templates") ? "templates" : null);
+  const templates = useMemo(() => approved(found, languages[0]), [found]);
+  const template = templates.find(({ uuid }) => uuid === draft.made.template);
+  const isMade = !draft.made.template || (!!template && isFilled(template, draft.made.variables));
+  const isReady = isMade && !!draft.texts[languages[0]]?.trim() && (draft.groups.length > 0 || draft.contacts.length > 0 || !!draft.query.trim());
   const send = async (/** @type {Event} */ event) => {
     event.preventDefault();
     setBusy(true);
@@ -69,6 +76,8 @@ export function BroadcastForm() {
           <${Recipients} draft=${draft} onChange=${change} />
           ${languages.map((language, at) => html`<${Text} key=${language} language=${language} isFirst=${at === 0} text=${draft.texts[language] ?? ""}
             onWrite=${(/** @type {string} */ text) => change({ texts: { ...draft.texts, [language]: text } })} />`)}
+          ${templates.length > 0 && html`<${TemplateFields} id="template" label=${t("resource.templates")} help=${t("broadcasts.template_help")} none=${t("gateway.not_chosen")}
+            templates=${templates} chosen=${draft.made} onChange=${(/** @type {Draft["made"]} */ made) => change({ made })} />`}
           <${Attachments} files=${draft.files} onChange=${(/** @type {Named[]} */ files) => change({ files })} />
           <${Field} label=${t("broadcasts.when")} id="when" help=${t("broadcasts.when_help", { zone: zone.value })}>
             <input id="when" type="datetime-local" value=${draft.when} min=${toLocal(Date.now())} aria-describedby="when-help"
@@ -82,6 +91,16 @@ export function BroadcastForm() {
     </main>
   `;
 }
+
+/** The templates that can be sent, each in the first language if it is approved there. @param {import("../shared/contract.js").Listed<"templates">[]} found @param {string} language */
+const approved = (found, language) =>
+  found
+    .flatMap(({ uuid, name, translations }) => {
+      const sendable = translations.filter(({ status }) => status === "approved");
+      const shown = sendable.find((each) => each.language === language) ?? sendable[0];
+      return shown ? [{ uuid, name, content: shown.content, variable_count: shown.variable_count }] : [];
+    })
+    .sort((one, other) => one.name.localeCompare(other.name));
 
 /** @param {{language: string, isFirst: boolean, text: string, onWrite: (text: string) => void}} props */
 function Text({ language, isFirst, text, onWrite }) {

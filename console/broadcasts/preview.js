@@ -4,7 +4,7 @@ import { ContactPicker } from "../parts/contact_picker.js";
 import { Icon } from "../parts/icons.js";
 import { post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
-import { number, t } from "../shared/texts.js";
+import { number, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Written<"broadcast_previews">} Previewed */
@@ -47,6 +47,8 @@ export function Preview({ body }) {
           ${message.attachments.length > 0 && html`<p class="under"><${Icon} name="attach" size=${16} /> ${t("broadcasts.files", { count: number(message.attachments.length) })}</p>`}
           <p class="text">${message.text}</p>
         </div>
+        ${message.failed_reason && html`<p class="problem" role="alert">${t("broadcasts.would_fail", { reason: word("failed", message.failed_reason) })}</p>`}
+        ${message.template && html`<p class="help">${t("broadcasts.as_template", { name: message.template.name })}</p>`}
         <p class="help">${t("reply.count", { characters: number(message.characters), segments: number(message.segments) })}</p>`}
     </section>
   `;

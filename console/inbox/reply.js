@@ -6,12 +6,13 @@ import { attempt } from "../parts/notices.js";
 import { newKey, upload } from "../shared/api.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { countSegments } from "../shared/segments.js";
-import { number, t } from "../shared/texts.js";
+import { listTime, number, t } from "../shared/texts.js";
 import { html, useEffect, useRef, useState } from "../shared/ui.js";
 import { useKeys } from "./keys.js";
 import { follow, send } from "./outbox.js";
 import { QuickReplies } from "./quick_replies.js";
 import { useSavedReplies } from "./saved_replies.js";
+import { TemplateReply, useRoute } from "./template_reply.js";
 
 /** What the API takes; characters are counted as it does. */
 const MOST = 4096;
@@ -32,6 +33,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
   const [uploading, setUploading] = useState(false);
   const area = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const picker = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const route = useRoute(contact, newest);
   useKeys({ reply: () => area.current?.focus(), search: () => document.getElementById("inbox-search")?.focus() });
   useEffect(() => follow(contact, onSent), [contact]);
   useEffect(() => fit(area.current), [text]);
@@ -69,6 +71,7 @@ export function Reply({ contact, status, urn, newest, onSent }) {
     else if (event.key === "Escape") area.current?.blur();
   };
   if (status && status !== "active") return html`<p class="reply-closed">${t("reply.closed")}</p>`;
+  if (route?.channel && !route.takes_text) return html`<${TemplateReply} contact=${contact} route=${route} newest=${newest} />`;
   const { characters, segments } = countSegments(text);
   const isSms = !urn || urn.startsWith("tel:");
   return html`
@@ -96,7 +99,8 @@ export function Reply({ contact, status, urn, newest, onSent }) {
         <${Menu} label=${t("reply.saved")} icon="bookmark" up items=${saved} />
         <span class="reply-count" id="reply-count">
           ${isTooLong && html`<span class="state failed" role="status">${t("reply.too_long", { characters: number(length), most: number(MOST) })}</span>`}
-          ${isTooLong ? "" : uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) }) : ""}
+          ${isTooLong ? "" : uploading ? t("reply.uploading") : isSms && text ? t("reply.count", { characters: number(characters), segments: number(segments) })
+            : !isSms && route?.takes_text_until ? t("reply.window_until", { time: listTime(route.takes_text_until) }) : ""}
         </span>
         <button type="submit" class="primary" disabled=${isEmpty || isTooLong || uploading}>${t("act.send")} <${Icon} name="send" size=${16} /></button>
       </div>

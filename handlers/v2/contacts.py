@@ -1,4 +1,5 @@
-"""`/api/v2/contacts.json`, and what begins with `contact_`: actions, imports, merges, notes, queries, the timeline."""
+"""`/api/v2/contacts.json`, and what begins with `contact_`: actions, imports, merges, notes, queries, routes, the
+timeline."""
 
 import re
 from collections.abc import Mapping
@@ -41,7 +42,9 @@ from persistence.groups.groups import find_manual_groups, hold_contacts
 from persistence.lists import read_record
 from persistence.media.store import place_of_import
 from persistence.messages.incoming import answer_again
+from persistence.messages.outgoing import describe_route
 from persistence.pages import InvalidCursor, Order, decode_cursor, encode_cursor
+from persistence.sql.columns import time_text
 from persistence.tables.contacts import contact
 
 list_contacts = ListAnswer(CONTACTS)
@@ -235,6 +238,15 @@ def read_timeline(
     following = None if page.next is None else _next_url(request, encode_cursor(page.next, ORDER, request.workspace.id))
     body = orjson.dumps({"next": following, "previous": None, "results": page.items})
     return Answer(200, body, is_list=True)
+
+
+def read_contact_route(request: Request, *, contact: str) -> Answer:
+    contact_id = find_contact(request.tx, request.workspace.id, contact)
+    if contact_id is None:
+        raise RecordMissing
+    found = describe_route(request.tx, request.workspace.id, contact_id)
+    until = found["takes_text_until"]
+    return as_json(200, found | {"takes_text_until": until and time_text(until)})
 
 
 def _find(request: Request, uuid: str | None, urn: Urn | None) -> int | None:

@@ -27,7 +27,7 @@ from persistence.flows.assets import load_contact_assets
 from persistence.leases import GIVEN_UP, GOT_ON, Leases
 from persistence.media.store import MediaFile, find_media
 from persistence.messages.incoming import ANEW, NEUTRAL
-from persistence.messages.outgoing import Draft, add_outgoing, read_quick_replies
+from persistence.messages.outgoing import Draft, add_outgoing, foresee, read_quick_replies
 from persistence.messages.templated import TemplateWish, find_wish
 from persistence.sessions.replies import CONTACT_COLUMNS, ContactRow, complete_contacts
 from persistence.sql.due_work import list_due_workspaces, list_workspaces
@@ -233,7 +233,8 @@ def read_wording(tx: Transaction, workspace: Workspace, body: Mapping[str, Any])
     """The content of a request, to be written for a contact. Raises InvalidInput."""
     content = _read_content(tx, workspace, body)
     files = {language: [file.attachment for file in found] for language, found in content.files.items()}
-    return Wording(content.text, content.base_language, files, content.quick_replies)
+    wish = find_wish(tx, workspace.id, body)
+    return Wording(content.text, content.base_language, files, content.quick_replies, template=wish)
 
 
 def check_query(tx: Transaction, workspace: Workspace, text: str) -> ColumnElement[bool]:
@@ -265,16 +266,22 @@ def preview(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> d
         row = ContactRow(*tx.execute(select(*CONTACT_COLUMNS).where(mine)).one())
         drafts = Writer(tx, workspace, wording, [row]).write()
         if drafts:
-            length = measure(drafts[0].text)
-            found["message"] = {
-                "text": drafts[0].text,
-                "attachments": [dict(each) for each in drafts[0].attachments],
-                "quick_replies": [dict(each) for each in drafts[0].quick_replies],
-                "encoding": length.encoding,
-                "characters": length.characters,
-                "segments": length.segments,
-            }
+            found["message"] = _preview_message(*foresee(tx, workspace.id, drafts[0]))
     return found
+
+
+def _preview_message(draft: Draft, failed_reason: str | None) -> dict[str, Any]:
+    length, filled = measure(draft.text), draft.filled
+    return {
+        "text": draft.text,
+        "attachments": [dict(each) for each in draft.attachments],
+        "quick_replies": [dict(each) for each in draft.quick_replies],
+        "template": filled and filled.stored,
+        "failed_reason": failed_reason,
+        "encoding": length.encoding,
+        "characters": length.characters,
+        "segments": length.segments,
+    }
 
 
 def _hold_contacts(tx: Transaction, workspace_id: int, ids: Sequence[int]) -> list[ContactRow]:

@@ -47,6 +47,7 @@ _FIELDS: dict[str, Any] = {
     "attachments": broadcast.c.attachments,
     "quick_replies": broadcast.c.quick_replies,
     "base_language": broadcast.c.base_language,
+    "template": broadcast.c.template,
     "created_on": broadcast.c.created_on,
     "scheduled_on": broadcast.c.scheduled_on,
     "error": broadcast.c.error,
@@ -167,7 +168,7 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
         "attachments": dict.fromkeys(new.text, ()) | dict(new.attachments),
         "files": dict(new.files),
         "quick_replies": dict.fromkeys(new.text, ()) | dict(new.quick_replies),
-        "template": new.template and {"uuid": new.template.uuid, "variables": list(new.template.variables)},
+        "template": _stored(new.template),
         "base_language": new.base_language,
         "channel_id": new.channel_id,
         "is_evaluated": new.is_evaluated,
@@ -181,6 +182,10 @@ def create_broadcast(tx: Transaction, workspace_id: int, new: NewBroadcast) -> i
     save_audience(tx, workspace_id, OF_BROADCAST, broadcast_id, new.audience)
     tx.wake(WAKE)
     return broadcast_id
+
+
+def _stored(wish: TemplateWish | None) -> dict[str, Any] | None:
+    return wish and {"uuid": wish.uuid, "name": wish.name, "variables": list(wish.variables)}
 
 
 def stop_broadcasts(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> None:

@@ -18,6 +18,7 @@ from sqlalchemy import (
     update,
 )
 
+from channels.types import TYPES
 from flows.urns import parse
 from persistence.changes import change_each_message, change_messages
 from persistence.channels.gateway_pace import BULK, CONVERSATION, queue_sends
@@ -27,7 +28,14 @@ from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.messages.incoming import ANSWERS, GOING_ON, channels_in_circle, find_circles, insert_outgoing
-from persistence.messages.routes import CONTACT_INACTIVE, Route, find_routes, mark_fallbacks, push_phones
+from persistence.messages.routes import (
+    CONTACT_INACTIVE,
+    Route,
+    find_routes,
+    foresee_route,
+    mark_fallbacks,
+    push_phones,
+)
 from persistence.messages.templated import (
     NO_TEMPLATE,
     WINDOW_CLOSED,
@@ -36,10 +44,13 @@ from persistence.messages.templated import (
     TemplateWish,
     fill_templates,
     find_closed,
+    list_sendable,
+    read_window,
 )
 from persistence.sql.columns import new_uuid
 from persistence.sql.due_work import beside_index
 from persistence.statements import among, statement
+from persistence.tables.channels import channel
 from persistence.tables.contacts import ACTIVE, BLOCKED, OPEN, contact, ticket
 from persistence.tables.messages import (
     CIRCLE,
@@ -246,6 +257,33 @@ def route_one(tx: Transaction, workspace_id: int, draft: Draft) -> Draft:
             "template", "It is not approved for the channel of the contact, or has more variables than values."
         )
     return draft._replace(route=route)
+
+
+def describe_route(tx: Transaction, workspace_id: int, contact_id: int) -> dict[str, Any]:
+    """By which channel a message to a contact would go now, until when a text goes, and the templates that go always.
+    Nothing is held: the channel may be another one for the message. At most six statements."""
+    route = foresee_route(tx, workspace_id, contact_id)
+    if route.channel_id is None:
+        nothing: dict[str, Any] = {"takes_text": False, "takes_text_until": None, "templates": []}
+        return {"channel": None, "failed_reason": route.failed_reason, **nothing}
+    window = read_window(tx, workspace_id, contact_id, route.channel_id, route.channel_type)
+    has_templates = TYPES[route.channel_type].carries.templates
+    mine = (channel.c.workspace_id == workspace_id) & (channel.c.id == route.channel_id)
+    its = tx.execute(select(channel.c.uuid, channel.c.name).where(mine)).mappings().one()
+    return {
+        "channel": dict(its),
+        "failed_reason": None,
+        "takes_text": window.is_open,
+        "takes_text_until": window.until,
+        "templates": list_sendable(tx, workspace_id, contact_id, route.channel_id) if has_templates else [],
+    }
+
+
+def foresee(tx: Transaction, workspace_id: int, draft: Draft) -> tuple[Draft, str | None]:
+    """A message as it would be made now, and why it would fail; holds and stores nothing."""
+    route = foresee_route(tx, workspace_id, draft.contact_id)
+    ((fitted, decided),) = _fit(tx, workspace_id, [(draft, route)])
+    return fitted, None if decided is None else decided.failed_reason
 
 
 def note_replies(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:

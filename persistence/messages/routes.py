@@ -103,13 +103,27 @@ def find_routes(
     senders = _hold_senders(tx, workspace_id)
     if channel_id is not None:
         senders = [sender for sender in senders if sender.id == channel_id]
+    candidates = _gather(_lock_addresses.rows(tx, workspace_id, contact_ids))
+    is_chosen = channel_id is not None
+    return {contact_id: _choose(found, senders, is_chosen=is_chosen) for contact_id, found in candidates.items()}
+
+
+def foresee_route(tx: Transaction, workspace_id: int, contact_id: int) -> Route:
+    """The route that `find_routes` would find now; holds nothing, so that no message may be created with it. Two
+    statements."""
+    senders = [_Sender(*row) for row in tx.execute(_select_senders(workspace_id))]
+    candidates = _gather(_read_addresses.rows(tx, workspace_id, [contact_id]))
+    found = candidates.get(contact_id)
+    return Route(failed_reason=CONTACT_INACTIVE) if found is None else _choose(found, senders, is_chosen=False)
+
+
+def _gather(rows: Iterable[Sequence[Any]]) -> dict[int, _Candidates]:
     candidates: dict[int, _Candidates] = {}
-    for contact_id, status, scheme, path, own_channel_id in _lock_addresses.rows(tx, workspace_id, contact_ids):
+    for contact_id, status, scheme, path, own_channel_id in rows:
         found = candidates.setdefault(contact_id, _Candidates(status))
         if scheme is not None:
             found.urns.append((Urn(scheme, path), own_channel_id))
-    is_chosen = channel_id is not None
-    return {contact_id: _choose(found, senders, is_chosen=is_chosen) for contact_id, found in candidates.items()}
+    return candidates
 
 
 def _hold_senders(tx: Transaction, workspace_id: int) -> list[_Sender]:
@@ -156,6 +170,15 @@ def _select_senders(workspace_id: int) -> Select[Any]:
 @statement
 def _lock_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
     # Locked until the messages are stored, so that deleting a contact deletes them too.
+    return _select_addresses(workspace_id, contact_ids).with_for_update(read=True, of=contact)
+
+
+@statement
+def _read_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Executable:
+    return _select_addresses(workspace_id, contact_ids)
+
+
+def _select_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Select[int, str, str, str, int | None]:
     rows = contact_urn.c
     mine = (beside_index(contact.c.workspace_id) == workspace_id) & among(contact.c.id, contact_ids)
     return (
@@ -163,7 +186,6 @@ def _lock_addresses(workspace_id: int, contact_ids: Sequence[int]) -> Executable
         .outerjoin(contact_urn, rows.contact_id == contact.c.id)
         .where(mine, ~contact.c.is_deleted)
         .order_by(contact.c.id, rows.priority, rows.id)
-        .with_for_update(read=True, of=contact)
     )
 
 

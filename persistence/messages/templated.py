@@ -5,9 +5,10 @@ the hours after a person's message in which anything else may be sent (`window_h
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Executable, func, select
+from sqlalchemy import Executable, Select, func, select
 
 from channels.types import TYPES
 from persistence.database import Transaction
@@ -21,17 +22,20 @@ NO_TEMPLATE, WINDOW_CLOSED = "no_template", "window_closed"
 """Why messages fail: the template is not approved for the channel; the person has not written for too long."""
 VARIABLE = re.compile(r"\{\{\s*(\d+)\s*\}\}")
 APPROVED = "approved"
+MOST_SENDABLE = 250
 WINDOWS = {
     name: timedelta(hours=each.carries.window_hours) for name, each in TYPES.items() if each.carries.window_hours
 }
 
 
 class TemplateWish(NamedTuple):
-    """A template with the values of its variables; `locale` if a flow has chosen its translation already."""
+    """A template with the values of its variables; `locale` if a flow has chosen its translation already, `name` if
+    somebody sees it."""
 
     uuid: str
     variables: tuple[str, ...] = ()
     locale: str = ""
+    name: str = ""
 
 
 class FilledTemplate(NamedTuple):
@@ -78,8 +82,9 @@ def find_wish(tx: Transaction, workspace_id: int, body: Mapping[str, Any]) -> Te
         return None
     which = template.c.uuid == reference if is_uuid(reference) else template.c.name_key == name_key(reference)
     mine = (template.c.workspace_id == workspace_id) & which
-    uuid = must_exist(tx.execute(select(template.c.uuid).where(mine)).scalar_one_or_none(), "template", reference)
-    return TemplateWish(uuid, tuple(body.get("template_variables") or ()))
+    found = tx.execute(select(template.c.uuid, template.c.name).where(mine)).first()
+    uuid, name = must_exist(found, "template", reference)
+    return TemplateWish(uuid, tuple(body.get("template_variables") or ()), name=name)
 
 
 def fill_templates(tx: Transaction, workspace_id: int, asked: Sequence[Asked]) -> list[FilledTemplate | None]:
@@ -112,17 +117,61 @@ def find_closed(tx: Transaction, workspace_id: int, wanted: Mapping[tuple[int, i
     return {key for key, window in bounded.items() if key not in last or last[key] <= tx.now - window}
 
 
-def _fill(wish: TemplateWish, translations: Sequence[_Translation], language: str) -> FilledTemplate | None:
-    chosen = next(
-        (
-            each
-            for wanted in (wish.locale, language)
-            for each in translations
-            if wanted and (each.locale == wanted or each.locale.partition("-")[0] == wanted)
-        ),
-        translations[0] if translations else None,
+class WindowState(NamedTuple):
+    """Whether a contact takes a text that is no template by a channel now, and until when if nothing more is written;
+    None if that does not end, or has."""
+
+    is_open: bool
+    until: datetime | None = None
+
+
+def read_window(tx: Transaction, workspace_id: int, contact_id: int, channel_id: int, kind: str) -> WindowState:
+    """The window of a contact by a channel of this type; one statement, none if the type has no window."""
+    if kind not in WINDOWS:
+        return WindowState(True)
+    rows = _select_last.rows(tx, workspace_id, [contact_id], tx.now - WINDOWS[kind])
+    last = {channel_id: moment for _, channel_id, moment in rows}.get(channel_id)
+    is_open = last is not None and last > tx.now - WINDOWS[kind]
+    return WindowState(is_open, last + WINDOWS[kind] if last is not None and is_open else None)
+
+
+def list_sendable(tx: Transaction, workspace_id: int, contact_id: int, channel_id: int) -> list[dict[str, Any]]:
+    """The templates that may go to a contact by a channel now, each in the translation that `fill_templates` takes, by
+    name; up to `MOST_SENDABLE`. Two statements."""
+    found: dict[str, list[_Translation]] = {}
+    for row in _select_sendable.rows(tx, workspace_id, channel_id):
+        known = _Translation(*row)
+        found.setdefault(known.template_uuid, []).append(known)
+    language = dict(_select_languages.rows(tx, workspace_id, [contact_id])).get(contact_id)
+    chosen = (_choose(each, (language or "",)) for each in islice(found.values(), MOST_SENDABLE))
+    return [
+        {
+            "uuid": each.template_uuid,
+            "name": each.name,
+            "locale": each.locale,
+            "content": each.content,
+            "variable_count": each.variable_count,
+        }
+        for each in chosen
+    ]
+
+
+def _choose(translations: Sequence[_Translation], wishes: Sequence[str]) -> _Translation:
+    """The translation in the first of these locales or languages that there is, otherwise the first one."""
+    fitting = (
+        each
+        for wanted in wishes
+        for each in translations
+        if wanted and (each.locale == wanted or each.locale.partition("-")[0] == wanted)
     )
-    if chosen is None or chosen.variable_count > len(wish.variables):
+    return next(fitting, translations[0])
+
+
+def _fill(wish: TemplateWish, translations: Sequence[_Translation], language: str) -> FilledTemplate | None:
+    if not translations:
+        return None
+    chosen = _choose(translations, (wish.locale, language))
+    if chosen.variable_count > len(wish.variables):
         return None
     values = wish.variables[: chosen.variable_count]
     numbers = {str(number): value for number, value in enumerate(values, start=1)}
@@ -133,13 +182,23 @@ def _fill(wish: TemplateWish, translations: Sequence[_Translation], language: st
 @statement
 def _select_translations(workspace_id: int, uuids: Sequence[str], channel_ids: Sequence[int]) -> Executable:
     rows = template_translation.c
+    chosen = among(template.c.uuid, uuids, "UUID") & among(rows.channel_id, channel_ids)
+    return _select_approved(workspace_id).where(chosen).order_by(rows.id)
+
+
+@statement
+def _select_sendable(workspace_id: int, channel_id: int) -> Executable:
+    rows = template_translation.c
+    ordered = _select_approved(workspace_id).where(rows.channel_id == channel_id)
+    return ordered.order_by(template.c.name_key, rows.id)
+
+
+def _select_approved(workspace_id: int) -> Select[str, int, str, str, str, int, str]:
+    rows = template_translation.c
     columns = (rows.channel_id, template.c.name, rows.locale, rows.content, rows.variable_count, rows.gateway_language)
     joined = template.join(template_translation, rows.template_id == template.c.id)
     mine = (template.c.workspace_id == workspace_id) & (rows.workspace_id == workspace_id)
-    chosen = mine & among(template.c.uuid, uuids, "UUID") & among(rows.channel_id, channel_ids)
-    return (
-        select(template.c.uuid, *columns).select_from(joined).where(chosen, rows.status == APPROVED).order_by(rows.id)
-    )
+    return select(template.c.uuid, *columns).select_from(joined).where(mine, rows.status == APPROVED)
 
 
 @statement

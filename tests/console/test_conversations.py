@@ -1,21 +1,29 @@
 """People work on conversations in a real browser: with all that the inbox offers."""
 
 import re
+import time
 import wave
+from collections.abc import Iterator
 from io import BytesIO
 from struct import pack
 from typing import Literal
 from zlib import compress, crc32
 
+import pytest
 import requests
 from playwright.sync_api import BrowserContext, FilePayload, Locator, Page, Route, expect
 from sqlalchemy import update
 
+from flows.urns import Urn
+from persistence.contacts.urns import ensure_owners
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
+from persistence.templates import Translation, set_translation
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
-from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+from tests.providers import Channel, Provider, add_whatsapp, root_of, whatsapp_change
+from tests.worker.receivers import receiving
 
 CONTACTS, MESSAGES, TICKETS = "/api/v2/contacts.json", "/api/v2/messages.json", "/api/v2/tickets.json"
 
@@ -356,3 +364,65 @@ def test_what_was_perhaps_sent_is_sent_again_and_stopped_answers_go_on(
     expect(page.locator(".message.out")).to_have_count(2)
     expect(page.locator(".state").first).to_have_text("wired: it was sent again")
     expect(page.get_by_role("button", name="Send again")).to_have_count(0)
+
+
+@pytest.fixture
+def whatsapp(clinic: Clinic) -> Iterator[Channel]:
+    """A number with a template, and Zubeda, who has never written to it."""
+    played = Provider()
+    with receiving(played) as provider:
+        played.root = root_of(provider)
+        made = add_whatsapp(clinic.service.database, clinic.service.workspace, provider)
+        with clinic.service.database.writing() as tx:
+            text = Translation(made.uuid, "eng-US", "Hi {{1}}, come at {{2}}")
+            set_translation(tx, clinic.service.workspace.id, "reminder", text)
+            (owner,) = ensure_owners(tx, clinic.service.workspace.id, [Urn("whatsapp", "250788123123")]).values()
+            tx.execute(update(contact).where(contact.c.id == owner.contact_id).values(name="Zubeda"))
+        yield made
+
+
+def test_a_template_is_sent_while_a_channel_takes_nothing_else_and_previewed_to_many(
+    somebody: BrowserContext, clinic: Clinic, whatsapp: Channel
+) -> None:
+    (zubeda,) = clinic.service.get(CONTACTS, urn="whatsapp:250788123123")["results"]
+    page = sign_in(somebody, clinic, "editor", place=f"inbox/{zubeda['uuid']}")
+    reply = page.locator("form.reply")
+    expect(reply).to_contain_text("Whatsapp takes only approved templates now")
+    expect(page.get_by_label("Write an answer")).to_have_count(0)
+    reply.get_by_label("Template", exact=True).select_option(label="reminder")
+    send = reply.get_by_role("button", name="Send")
+    expect(send).to_be_disabled()
+    reply.get_by_label("Variable 1").fill("Ann")
+    expect(reply.locator(".preview-bubble")).to_have_text("Hi Ann, come at {{2}}")
+    reply.get_by_label("Variable 2").fill("9")
+    assert findings(page, "a reply by a template") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "a reply by a template on a phone") == []
+    page.set_viewport_size(WIDE)
+    send.press("Enter")
+    expect(page.locator(".message.out .text", has_text="Hi Ann, come at 9")).to_have_count(1)
+    expect(page.locator(".message.out .state", has_text=re.compile("wired|sent"))).to_be_visible()
+
+    about = {"from": "250788123123", "id": "wamid.1", "timestamp": str(int(time.time())), "type": "text"}
+    body, headers = whatsapp_change(messages=[about | {"text": {"body": "I shall come"}}])
+    url = clinic.service.url + whatsapp.path
+    assert requests.post(url, data=body, headers=headers, timeout=30).status_code == 200
+    expect(page.get_by_label("Write an answer")).to_be_visible()
+    expect(page.locator(".reply-count")).to_contain_text("A text of your own can be sent until")
+
+    open_page(page, clinic, "broadcasts")
+    page.get_by_role("link", name="Write to many").click()
+    page.get_by_label("Also to contacts that match a query").fill("whatsapp = 250788123123")
+    page.locator("textarea").first.fill("Come at 8")
+    page.get_by_label("Template", exact=True).select_option(label="reminder")
+    page.get_by_label("Variable 1").fill("@contact.urn")
+    page.get_by_label("Variable 2").fill("8")
+    page.get_by_label("As this contact will see it").fill("Zubeda")
+    page.get_by_role("radio").click()
+    preview = page.locator(".preview-card")
+    expect(preview.locator(".text")).to_have_text("Hi whatsapp:250788123123, come at 8")
+    expect(preview).to_contain_text("Sent as the template reminder.")
+    assert findings(page, "a template to many") == []
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.locator(".template-values li")).to_have_text(["@contact.urn", "8"])
+    assert findings(page, "a broadcast of a template") == []

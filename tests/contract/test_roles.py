@@ -56,7 +56,8 @@ MAY = {
         ),
         "administrator editor agent": (
             "act_on_contacts act_on_conversations act_on_tickets create_contact_note create_message "
-            "create_ticket delete_contact_note delete_saved_reply upload_media write_contact write_saved_reply"
+            "create_ticket delete_contact_note delete_saved_reply read_contact_route upload_media write_contact "
+            "write_saved_reply"
         ),
         "administrator editor viewer surveyor": ("list_flows read_definitions"),
     },

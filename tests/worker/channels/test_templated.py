@@ -8,6 +8,7 @@ import pytest
 
 from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
+from persistence.sql.columns import time_text
 from persistence.tables.messages import message
 from testbed.flow_rows import definition, node, say, store_flow
 from testbed.running import wait_until
@@ -26,6 +27,7 @@ HI = {"type": "BODY", "text": "Hi {{1}}, at {{2}}"}
 REMINDER = {"id": "1", "name": "reminder", "language": "en_US", "status": "APPROVED", "components": [HI]}
 RAPPEL = REMINDER | {"id": "2", "language": "fr", "components": [{"type": "BODY", "text": "Bonjour {{1}}, à {{2}}"}]}
 ANN = "whatsapp:250788123123"
+PREVIEWS = "/api/v2/broadcast_previews.json"
 Send = Callable[[int], list[Any]]
 
 
@@ -68,6 +70,15 @@ def write(api: Api, whatsapp: Channel, clock: Clock) -> None:
         tx.execute(message.update().values(created_on=clock.moment))
 
 
+def route(api: Api) -> dict[str, Any]:
+    """How a message to Ann would go."""
+    contact = api.results("/api/v2/contacts.json", urn=ANN)[0]["uuid"]
+    response = api.get("/api/v2/contact_routes.json", contact=contact)
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
 def values_of(body: dict[str, Any]) -> list[str]:
     return [each["text"] for part in body["template"]["components"] for each in part["parameters"]]
 
@@ -84,8 +95,12 @@ def test_a_template_goes_to_who_never_wrote(api: Api, whatsapp: Channel, sent: S
 
 
 def test_a_template_has_the_language_of_the_contact(api: Api, whatsapp: Channel, sent: Send) -> None:
+    (english,) = route(api)["templates"]
     api.post("/api/v2/contacts.json", {"language": "fra"}, urn=ANN)
-    uuid = api.results("/api/v2/templates.json")[0]["uuid"]
+    (french,) = route(api)["templates"]
+    uuid = english.pop("uuid")
+    assert english == {"name": "reminder", "locale": "eng-US", "content": "Hi {{1}}, at {{2}}", "variable_count": 2}
+    assert french["content"] == "Bonjour {{1}}, à {{2}}"
 
     api.post("/api/v2/messages.json", {"contact": ANN, "template": uuid, "template_variables": ["Ann", "9"]})
 
@@ -114,10 +129,15 @@ def test_a_text_to_who_has_not_written_for_a_day_is_refused_before_it_is_sent(
     api: Api, whatsapp: Channel, sent: Send, clock: Clock
 ) -> None:
     never = api.post("/api/v2/messages.json", {"contact": ANN, "text": "Are you well?"})
+    closed = route(api)
     write(api, whatsapp, clock)
+    end = clock.moment + timedelta(days=1)
     clock.moment += timedelta(hours=23, minutes=59)
+    opened = route(api)
     soon = api.post("/api/v2/messages.json", {"contact": ANN, "text": "Are you well?"})
     clock.moment += timedelta(minutes=1)
+    assert (route(api), closed["takes_text"], closed["takes_text_until"]) == (closed, False, None)
+    assert opened == closed | {"takes_text": True, "takes_text_until": time_text(end)}
     late = api.post("/api/v2/messages.json", {"contact": ANN, "text": "Are you well?"})
 
     assert [each.status_code for each in (never, soon, late)] == [400, 201, 400]
@@ -129,8 +149,19 @@ def test_a_broadcast_goes_as_template_where_there_is_one_and_otherwise_as_text(
     api: Api, whatsapp: Channel, sent: Send, runtime: Runtime
 ) -> None:
     wish = {"template": "reminder", "template_variables": ["@contact.urn", "9"]}
+    ann = api.results("/api/v2/contacts.json", urn=ANN)[0]["uuid"]
+    made, text = (
+        api.post(PREVIEWS, {"text": "Come at 9", "urns": [ANN], "contact": ann, **each}).json()["message"]
+        for each in (wish, {})
+    )
+    values = ["whatsapp:250788123123", "9"]
+    assert (made["text"], made["failed_reason"]) == ("Hi whatsapp:250788123123, at 9", None)
+    assert made["template"] == {"name": "reminder", "language": "en_US", "variables": values}
+    assert (text["text"], text["template"], text["failed_reason"]) == ("Come at 9", None, "window_closed")
     created = api.post("/api/v2/broadcasts.json", {"text": "Come at 9", "urns": [ANN], **wish})
     assert created.status_code == 201, created.text
+    kept = created.json()["template"]
+    assert (kept["name"], kept["variables"]) == ("reminder", wish["template_variables"])
     plain = api.post("/api/v2/broadcasts.json", {"text": "Come at 9", "urns": [ANN]})
     assert plain.status_code == 201
 
@@ -139,7 +170,7 @@ def test_a_broadcast_goes_as_template_where_there_is_one_and_otherwise_as_text(
         pass
 
     (body,) = sent(1)
-    assert values_of(body) == ["whatsapp:250788123123", "9"]
+    assert values_of(body) == values
     told = {(each["text"][:8], each["failed_reason"]) for each in api.results("/api/v2/messages.json")}
     assert told == {("Hi whats", None), ("Come at ", "window_closed")}
 
@@ -168,6 +199,8 @@ def test_a_channel_without_templates_sends_the_text(api: Api, whatsapp: Channel)
     taken = api.post("/api/v2/messages.json", by_phone | {"text": "Come at 9"})
 
     assert (refused.status_code, taken.status_code, taken.json()["text"]) == (400, 201, "Come at 9")
+    its = api.get("/api/v2/contact_routes.json", contact=taken.json()["contact"]["uuid"]).json()
+    assert (its["takes_text"], its["takes_text_until"], its["templates"]) == (True, None, [])
 
 
 @pytest.mark.parametrize("is_approved", [True, False])
