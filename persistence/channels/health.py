@@ -112,23 +112,39 @@ def read_health(tx: Transaction, workspace_id: int, uuid: str) -> dict[str, Any]
 def read_connection(tx: Transaction, workspace_id: int, channel_id: int) -> dict[str, Any] | None:
     """The state of a channel's connection, since when, and why; None if it keeps none. A state that no worker holds any
     more has ended."""
-    return find_connections(tx, channel_connection.c.channel_id == channel_id, workspace_id).get(channel_id)
+    return find_connections(tx, workspace_id).get(channel_id)
 
 
-def find_connections(
-    tx: Transaction, which: ColumnElement[bool], workspace_id: int | None = None
-) -> dict[int, dict[str, Any]]:
-    """The same of several channels, by their ids; of all workspaces if none is given."""
+def find_connections(tx: Transaction, workspace_id: int) -> dict[int, dict[str, Any]]:
+    """The same of the channels of a workspace, by their ids."""
+    mine = channel_connection.c.workspace_id == workspace_id
+    return {channel_id: told for channel_id, _, told in _list_connections(tx, mine)}
+
+
+def list_connections(tx: Transaction) -> list[tuple[str, dict[str, Any]]]:
+    """The same of all channels, with their UUIDs."""
+    return [(uuid, told) for _, uuid, told in _list_connections(tx, true())]
+
+
+def _list_connections(tx: Transaction, which: ColumnElement[bool]) -> list[tuple[int, str, dict[str, Any]]]:
     rows = channel_connection.c
-    mine = true() if workspace_id is None else rows.workspace_id == workspace_id
-    found = select(rows.channel_id, rows.state, rows.reason, rows.changed_on, rows.leased_until, rows.holder)
-    told = {}
-    for row in tx.execute(found.where(mine, which, rows.state != CONNECTION_UNUSED)):
-        since = tx.now - (RESTED_FOR if row.holder is None else timedelta())
-        is_held = row.leased_until is not None and row.leased_until > since
-        state = row.state if is_held else CONNECTION_ENDED
-        told[row.channel_id] = {"state": state, "reason": row.reason, "changed_on": time_text(row.changed_on)}
-    return told
+    its = (rows.channel_id == channel.c.id) & (rows.workspace_id == channel.c.workspace_id) & channel.c.is_active
+    columns = (
+        rows.channel_id,
+        channel.c.uuid,
+        rows.state,
+        rows.reason,
+        rows.changed_on,
+        rows.leased_until,
+        rows.holder,
+    )
+    found = select(*columns).join(channel, its).where(which, rows.state != CONNECTION_UNUSED)
+    listed = []
+    for channel_id, uuid, known, reason, changed_on, until, holder in tx.execute(found.order_by(rows.channel_id)):
+        is_held = until is not None and until > tx.now - (RESTED_FOR if holder is None else timedelta())
+        state = known if is_held else CONNECTION_ENDED
+        listed.append((channel_id, uuid, {"state": state, "reason": reason, "changed_on": time_text(changed_on)}))
+    return listed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from persistence.channels.channels import (
     switch_on_webhook,
 )
 from persistence.channels.checks import CHECK, CONNECT, FAILED, WAITING, ask_provider, read_check
-from persistence.channels.health import ALARMS, GATEWAY_CALLS, read_health
+from persistence.channels.health import ALARMS, GATEWAY_CALLS, find_connections, read_health
 from persistence.channels.settings import (
     add_gateway,
     callback_path,
@@ -49,7 +49,7 @@ POLL_SECONDS = 0.2
 
 def run_list(options: Options) -> None:
     with reading_in(options) as (tx, workspace):
-        print_json(list_channel_facts(tx, workspace.id))
+        print_json(_list_facts(tx, workspace.id))
 
 
 def run_show(options: Options) -> None:
@@ -225,9 +225,15 @@ def run_create(options: Options) -> None:
     print_json({"uuid": uuid, "name": options.name.strip(), "receive_path": f"{path}receive", "callback_path": path})
 
 
+def _list_facts(tx: Transaction, workspace_id: int, uuid: str | None = None) -> list[dict[str, Any]]:
+    """What is known of active channels, with the state of their connections."""
+    kept = find_connections(tx, workspace_id)
+    return [each | {"connection": kept.get(each["id"])} for each in list_channel_facts(tx, workspace_id, uuid)]
+
+
 def _facts(tx: Transaction, uuid: str) -> dict[str, Any]:
     """What is known of an active channel. Raises CommandFailed."""
-    facts = list_channel_facts(tx, _find_channel(tx, uuid)[0], uuid.lower())
+    facts = _list_facts(tx, _find_channel(tx, uuid)[0], uuid.lower())
     if not facts:
         raise CommandFailed(f"the channel {uuid} is released")
     return facts[0]

@@ -1,11 +1,14 @@
 """The database, the clocks, the key, and the workers that say in it that they are alive."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from typing import Any
 
 from persistence.accounts.invitations import read_given_up
 from persistence.archives.writing import list_given_up
+from persistence.channels.connections import BOUND, ENDED, FAILED
+from persistence.channels.health import list_connections
 from persistence.database import Database
 from persistence.errors import DatabaseError, fault_of, reason_of
 from persistence.migrations import MigrationError, check_schema, current_revision
@@ -43,6 +46,10 @@ REFUSALS = {
     "wrong_clock": "its clock is wrong by more than fifteen minutes; set the time of the phone automatically",
     "wrong_secret": "it does not sign with its secret; reset the app on the phone and claim it again",
 }
+
+
+MEND_CONNECTION = "Correct its settings with `relayboard channel change`, or ask its provider"
+START_WORKER = "no worker has it: start one, or look into its log"
 
 
 class DatabaseDoctor:
@@ -91,6 +98,7 @@ class DatabaseDoctor:
             refused = list_refused_phones(tx)
             given_up = list_given_up(tx)
             letters, reason = read_given_up(tx)
+            connections = list_connections(tx)
         yield from _judge_workers(self.workers)
         for uuid, reason in refused:
             yield Finding("phones", WARNING, f"the phone {uuid} calls and is refused: {REFUSALS.get(reason, reason)}")
@@ -100,6 +108,7 @@ class DatabaseDoctor:
         if letters:
             sentence = f"{letters} letters about accounts were not sent in the last seven days"
             yield Finding("letters", WARNING, f"{sentence}, the last one because: {reason}")
+        yield from judge_connections(connections)
         yield from self._check_pooler(database)
         yield from self._check_standby(database)
 
@@ -217,6 +226,18 @@ def _judge(facts: DatabaseFacts) -> Findings:
         )
     else:
         yield Finding("clock", OK, "that of this machine and that of the database agree")
+
+
+def judge_connections(connections: Sequence[tuple[str, Mapping[str, Any]]]) -> Findings:
+    """Whether the connections that channels keep to providers stand; by the UUIDs of the channels."""
+    for uuid, told in connections:
+        sentence = f"the connection of channel {uuid} has {told['state']} at {told['changed_on'][:19]}Z"
+        if told["state"] == FAILED:
+            yield Finding("connections", WARNING, f"{sentence}: {told['reason']} {MEND_CONNECTION}")
+        elif told["state"] == ENDED:
+            yield Finding("connections", WARNING, f"{sentence}, and {START_WORKER}")
+    if connections and all(told["state"] == BOUND for _, told in connections):
+        yield Finding("connections", OK, f"all {len(connections)} that channels keep to providers stand")
 
 
 def _judge_workers(workers: Sequence[Heartbeat]) -> Findings:

@@ -5,6 +5,10 @@ the type's `cases.yaml`: a new type needs only that.
 In its texts {provider} stands for the URL of the provider's API, {callback} for the channel's callback URL, {to} and
 {digits} for the person's address with and without a plus, {text} for a text, {id} for the provider's id of a message,
 {message} and {uuid} for ours.
+
+Types with a transport of their own have the same rules in files of their own, because their providers are other servers
+and say yes, later and no in other words: `test_smpp.py`, `test_email.py` and `test_mailboxes.py`, kills in
+`test_mail_kills.py`; webchat, which calls nobody, in `tests/channels/webchat/`.
 """
 
 import threading
