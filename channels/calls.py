@@ -63,11 +63,13 @@ class QuickReply:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text that the provider has approved, by its name and language, with the values of its variables in order."""
+    """A text that the provider has approved, by its name and language, with the values of its variables in order. `id`
+    is the provider's, if it lists its templates."""
 
     name: str
     language: str
     variables: tuple[str, ...] = ()
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

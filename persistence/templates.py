@@ -118,7 +118,7 @@ def _ensure_template(tx: Transaction, workspace_id: int, name: str) -> int:
 
 
 READ_AGAIN_AFTER, TRY_AGAIN_AFTER = timedelta(hours=6), timedelta(hours=1)
-MOST_TEMPLATES, CONTENT_LENGTH, LANGUAGE_LENGTH = 2000, 8192, 16
+MOST_TEMPLATES, CONTENT_LENGTH, LANGUAGE_LENGTH, ID_LENGTH = 2000, 8192, 16, 64
 UNKNOWN_LOCALE = "und"
 GATEWAY_STATUSES = {"unsupported": "unsupported_components"}
 WAKE = "templates"
@@ -171,7 +171,7 @@ def store_reading(tx: Transaction, reading: TemplateReading, found: Sequence[Fou
     wanted = {key: row for each in found[:MOST_TEMPLATES] for key, row in [_read_found(each)] if row is not None}
     rows = template_translation.c
     theirs = (rows.workspace_id == reading.workspace_id) & (rows.channel_id == reading.channel_id)
-    columns = (rows.content, rows.variable_count, rows.status, rows.gateway_language)
+    columns = (rows.content, rows.variable_count, rows.status, rows.gateway_language, rows.external_id)
     joined = template.join(template_translation, rows.template_id == template.c.id)
     known = {
         (key, locale): (number, template_id, tuple(values))
@@ -207,8 +207,13 @@ def _read_found(found: FoundTemplate) -> tuple[Key, tuple[str, dict[str, Any]] |
     status = GATEWAY_STATUSES.get(found.status, found.status) if locale else "unsupported_language"
     locale = locale or UNKNOWN_LOCALE
     key = (name_key(found.name), locale)
-    is_too_long = len(found.name) > TEMPLATE_NAME_LENGTH or len(found.language) > LANGUAGE_LENGTH
-    if not found.name or not found.text.strip() or is_too_long or len(found.text) > CONTENT_LENGTH:
+    lengths = (
+        (found.name, TEMPLATE_NAME_LENGTH),
+        (found.language, LANGUAGE_LENGTH),
+        (found.text, CONTENT_LENGTH),
+        (found.external_id, ID_LENGTH),
+    )
+    if not found.name or not found.text.strip() or any(len(text) > most for text, most in lengths):
         return key, None
     values = {
         "language": locale[:3],
@@ -218,6 +223,7 @@ def _read_found(found: FoundTemplate) -> tuple[Key, tuple[str, dict[str, Any]] |
         "variable_count": found.variables,
         "status": status,
         "gateway_language": found.language,
+        "external_id": found.external_id,
     }
     return key, (found.name, values)
 

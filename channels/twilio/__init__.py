@@ -1,8 +1,10 @@
 """SMS, MMS and WhatsApp by Twilio: its Messages resource of 2010-04-01, and webhooks with `X-Twilio-Signature`."""
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import zip_longest
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from channels.calls import (
@@ -32,6 +34,7 @@ from channels.parts import split_text, with_links
 from channels.reading import follow, mapping, word
 from channels.signatures import hmac_base64, is_same
 from channels.sms import cut
+from channels.twilio.templates import CONTENT_URL, fill, page_url, read_page
 
 API_URL = "https://api.twilio.com"
 VERSION = "2010-04-01"
@@ -40,6 +43,9 @@ SEGMENTS, WHATSAPP_LENGTH = 10, 1600
 MOST_FILES = 10
 WHATSAPP = "whatsapp:"
 STATUS = "status"
+Content = Mapping[str, str | Sequence[str]]
+"""The fields of a message beside its addresses."""
+NOTHING: Content = MappingProxyType({})
 NO_REPLY = Answer("<Response/>", "text/xml")
 
 # https://www.twilio.com/docs/api/errors
@@ -77,7 +83,10 @@ STATES: dict[str, State] = {
 
 
 def requests(message: Message, settings: Settings) -> Sequence[Request]:
-    """Files go with the first part if the channel is for WhatsApp or MMS; their URLs follow the text otherwise."""
+    """A template, or texts and files. Files go with the first part if the channel is for WhatsApp or MMS; their URLs
+    follow the text otherwise."""
+    if message.template is not None:
+        return [_request(message, settings, fill(message.template))]
     files = [each.url for each in message.attachments if each.kind != "geo"]
     places = [f"https://maps.google.com/?q={each.url}" for each in message.attachments if each.kind == "geo"]
     is_whatsapp = message.scheme == "whatsapp"
@@ -86,22 +95,18 @@ def requests(message: Message, settings: Settings) -> Sequence[Request]:
     # WhatsApp takes one file in a message.
     bundles = [[url] for url in media] if is_whatsapp else [media] if media else []
     texts = (split_text(text, WHATSAPP_LENGTH) if is_whatsapp else cut(text, SEGMENTS)) if text else []
-    return [
-        _request(message, settings, texts[number] if number < len(texts) else "", bundles[number : number + 1])
-        for number in range(max(len(texts), len(bundles)))
-    ]
+    bodies: list[Content] = [{"Body": each} for each in texts]
+    media_urls: list[Content] = [{"MediaUrl": each} for each in bundles]
+    parts = zip_longest(bodies, media_urls, fillvalue=NOTHING)
+    return [_request(message, settings, {**body, **urls}) for body, urls in parts]
 
 
-def _request(message: Message, settings: Settings, text: str, bundles: Sequence[Sequence[str]]) -> Request:
-    values: dict[str, str | Sequence[str]] = {"To": _address(message.to, message.scheme)}
+def _request(message: Message, settings: Settings, content: Content) -> Request:
+    values = {"To": _address(message.to, message.scheme), **content}
     if settings.get("messaging_service_sid"):
         values["MessagingServiceSid"] = str(settings["messaging_service_sid"])
     else:
         values["From"] = _address(message.address, message.scheme)
-    if text:
-        values["Body"] = text
-    if bundles:
-        values["MediaUrl"] = bundles[0]
     if message.callback_url:
         values["StatusCallback"] = f"{message.callback_url}{STATUS}/"
     return Request.form("POST", _account(settings) + "/Messages.json", values, _authorization(settings))
@@ -227,6 +232,11 @@ def check(settings: Settings) -> Request:
     return Request("GET", _account(settings) + ".json", _authorization(settings))
 
 
+def templates(settings: Settings, after: str) -> Request:
+    """A page of the account's content templates, with what WhatsApp has approved of them."""
+    return Request("GET", page_url(str(settings.get("content_url") or CONTENT_URL), after), _authorization(settings))
+
+
 TYPE = ChannelType(
     "twilio",
     schemes=("tel", "whatsapp"),
@@ -244,12 +254,15 @@ TYPE = ChannelType(
         Setting("messaging_service_sid", "send by this service (MG...) instead of the number", is_advanced=True),
         Setting("has_mms", "send files as MMS: only for numbers of the USA and Canada", "flag", is_advanced=True),
         Setting("api_url", f"default: {API_URL}", "url", default=API_URL, is_advanced=True),
+        Setting("content_url", f"of templates; default: {CONTENT_URL}", "url", default=CONTENT_URL, is_advanced=True),
     ),
-    carries=Carries(length=SEGMENTS, is_sms=True, attachments=True),
+    carries=Carries(length=SEGMENTS, is_sms=True, attachments=True, templates=True),
     rate=1,
     requests=requests,
     accepted=accepted,
     events=events,
     check=check,
     fetch=fetch,
+    templates=templates,
+    read_templates=read_page,
 )

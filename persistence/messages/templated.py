@@ -44,16 +44,20 @@ class FilledTemplate(NamedTuple):
     @classmethod
     def read(cls, stored: Mapping[str, Any] | None, text: str) -> "FilledTemplate | None":
         """From the form that is stored with a message."""
-        return (stored and cls(stored["name"], stored["language"], tuple(stored["variables"]), text)) or None
+        if not stored:
+            return None
+        return cls(stored["name"], stored["language"], tuple(stored["variables"]), text, stored.get("id", ""))
 
     name: str
     language: str
     variables: tuple[str, ...]
     text: str
+    id: str = ""
 
     @property
     def stored(self) -> dict[str, object]:
-        return {"name": self.name, "language": self.language, "variables": list(self.variables)}
+        known: dict[str, object] = {"name": self.name, "language": self.language, "variables": list(self.variables)}
+        return known | ({"id": self.id} if self.id else {})
 
 
 class _Translation(NamedTuple):
@@ -64,6 +68,7 @@ class _Translation(NamedTuple):
     content: str
     variable_count: int
     gateway_language: str
+    external_id: str
 
 
 class Asked(NamedTuple):
@@ -176,7 +181,8 @@ def _fill(wish: TemplateWish, translations: Sequence[_Translation], language: st
     values = wish.variables[: chosen.variable_count]
     numbers = {str(number): value for number, value in enumerate(values, start=1)}
     text = VARIABLE.sub(lambda match: numbers.get(match[1], match[0]), chosen.content)
-    return FilledTemplate(chosen.name, chosen.gateway_language or chosen.locale.replace("-", "_"), values, text)
+    language = chosen.gateway_language or chosen.locale.replace("-", "_")
+    return FilledTemplate(chosen.name, language, values, text, chosen.external_id)
 
 
 @statement
@@ -193,12 +199,13 @@ def _select_sendable(workspace_id: int, channel_id: int) -> Executable:
     return ordered.order_by(template.c.name_key, rows.id)
 
 
-def _select_approved(workspace_id: int) -> Select[str, int, str, str, str, int, str]:
+def _select_approved(workspace_id: int) -> Select[str, int, str, str, str, int, str, str]:
     rows = template_translation.c
-    columns = (rows.channel_id, template.c.name, rows.locale, rows.content, rows.variable_count, rows.gateway_language)
+    columns = (rows.channel_id, template.c.name, rows.locale, rows.content, rows.variable_count)
+    theirs = (rows.gateway_language, rows.external_id)
     joined = template.join(template_translation, rows.template_id == template.c.id)
     mine = (template.c.workspace_id == workspace_id) & (rows.workspace_id == workspace_id)
-    return select(template.c.uuid, *columns).select_from(joined).where(mine, rows.status == APPROVED)
+    return select(template.c.uuid, *columns, *theirs).select_from(joined).where(mine, rows.status == APPROVED)
 
 
 @statement

@@ -435,6 +435,7 @@ class TemplateTranslationColumns(OwnedColumns):
     variable_count: Named[int] = Column(Integer)
     status: Named[str] = Column(String(24))
     gateway_language: Named[str] = Column(String(16), default="", server_default="")
+    external_id: Named[str] = Column(String(64), default="", server_default="")
 
 
 template_translation = numbered_table(
@@ -444,7 +445,7 @@ template_translation = numbered_table(
     info=policy(SET_UP),
 )
 """`locale` is an ISO 639-3 language, optionally with a country: `swa-KE`; `gateway_language` is what the gateway calls
-it, if workers read its templates there. `content` has variables `{{1}}`, `{{2}}`."""
+it and `external_id` its id, if workers read its templates there. `content` has variables `{{1}}`, `{{2}}`."""
 
 
 def _listed(*statuses: str) -> ColumnElement[bool]:

@@ -116,7 +116,7 @@ def message_of(given: Case) -> Message:
     }
     template = given.get("template")
     if template is not None:
-        made["template"] = Template(template["name"], template["language"], tuple(template.get("variables", [])))
+        made["template"] = Template(**template | {"variables": tuple(template.get("variables", ()))})
     return Message(**{"uuid": "5d1d1a52-0000-4000-8000-000000000007", "id": 7, **given, **made})
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from channels.calls import Attachment, Later, Message, QuickReply, Request, Response, Sent, Template
 from channels.sms import SCHEME, transliterate
@@ -101,8 +102,12 @@ def message_of(send: GatewaySend, root: str = "") -> Message:
         callback_url=root + path_of.format(uuid=send.channel_uuid, secret=send.secret) if is_called else "",
         answers="" if send.thread is None else send.thread.reference,
         subject="" if send.thread is None else send.thread.subject,
-        template=None if made is None else Template(made["name"], made["language"], tuple(made["variables"])),
+        template=None if made is None else _template(made),
     )
+
+
+def _template(made: Mapping[str, Any]) -> Template:
+    return Template(made["name"], made["language"], tuple(made["variables"]), made.get("id", ""))
 
 
 class GatewayQueue(LeasedQueue[GatewaySend, SendOutcome]):

@@ -3,20 +3,24 @@
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
+from urllib.parse import parse_qs
 
+import orjson
 import pytest
 
 from flows.urns import Urn
+from persistence.channels.channels import create_gateway
 from persistence.contacts.urns import ensure_owners
 from persistence.sql.columns import time_text
 from persistence.tables.messages import message
 from testbed.flow_rows import definition, node, say, store_flow
+from testbed.gateways import SECRET, states_of
 from testbed.running import wait_until
 from tests.api import Api
 from tests.channel_rows import add_channel
 from tests.conftest import Clock
 from tests.providers import Channel, Provider, add_whatsapp, root_of, whatsapp_message
-from tests.worker.receivers import Receiver, receiving
+from tests.worker.receivers import Receiver, Reply, receiving
 from worker.channels.sending import begin_sending
 from worker.channels.templates import begin_templates
 from worker.flows.starts import begin_starts
@@ -223,3 +227,36 @@ def test_a_flow_sends_its_template_and_fails_at_once_without_one(
         assert (told["text"], values_of(sent(1)[0])) == ("Hi Ann, at 9", ["Ann", "9"])
     else:
         assert (told["text"], told["status"], told["failed_reason"]) == ("Come at 9", "failed", "window_closed")
+
+
+def test_a_template_that_its_provider_knows_by_an_id_is_sent_by_that(
+    api: Api, receiver: Receiver, runtime: Runtime
+) -> None:
+    approved = {"type": "whatsapp", "name": "reminder", "status": "approved"}
+    listed = {"sid": "HX1", "language": "en", "types": {"twilio/text": {"body": "Hi {{1}}"}}} | {
+        "approval_requests": approved
+    }
+    receiver.respond = lambda request: Reply(
+        200, orjson.dumps({"contents": [listed], "meta": {}} if request.path.startswith("/v1/") else {"sid": "SM1"})
+    )
+    config = {
+        "account_sid": "AC1",
+        "auth_token": "token",
+        "api_url": root_of(receiver),
+        "content_url": root_of(receiver),
+    }
+    options: dict[str, Any] = {"schemes": ["whatsapp"], "config": config, "secret": SECRET}
+    with api.database.writing() as tx:
+        create_gateway(tx, api.workspace.id, "twilio", name="Twilio", address="+14155238886", **options)
+        ensure_owners(tx, api.workspace.id, [Urn("whatsapp", "250788123123")])
+    begin_templates(runtime)()
+
+    made = api.post(
+        "/api/v2/messages.json", {"contact": ANN, "template": "reminder", "template_variables": ["Ann"]}
+    ).json()
+    begin_sending(runtime)
+    wait_until(lambda: states_of(api.database, [made["id"]]) == [("wired", None)], "it to be sent")
+
+    got = parse_qs(receiver.received[-1].body.decode())
+    assert (made["text"], got["ContentSid"], got["ContentVariables"]) == ("Hi Ann", ["HX1"], ['{"1":"Ann"}'])
+    assert "Body" not in got
