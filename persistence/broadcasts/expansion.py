@@ -276,7 +276,7 @@ def _preview_message(draft: Draft, failed_reason: str | None) -> dict[str, Any]:
         "text": draft.text,
         "attachments": [dict(each) for each in draft.attachments],
         "quick_replies": [dict(each) for each in draft.quick_replies],
-        "template": filled and filled.stored,
+        "template": filled and filled.shown,
         "failed_reason": failed_reason,
         "encoding": length.encoding,
         "characters": length.characters,

@@ -55,9 +55,14 @@ class FilledTemplate(NamedTuple):
     id: str = ""
 
     @property
+    def shown(self) -> dict[str, object]:
+        """As the API tells it."""
+        return {"name": self.name, "language": self.language, "variables": list(self.variables)}
+
+    @property
     def stored(self) -> dict[str, object]:
-        known: dict[str, object] = {"name": self.name, "language": self.language, "variables": list(self.variables)}
-        return known | ({"id": self.id} if self.id else {})
+        """As it is kept with a message."""
+        return self.shown | ({"id": self.id} if self.id else {})
 
 
 class _Translation(NamedTuple):
