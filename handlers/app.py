@@ -23,7 +23,7 @@ from handlers.asgi.rate_limiter import RateLimiter
 from handlers.asgi.response_check import ResponseCheck
 from handlers.asgi.store_responses import RETRY_AFTER_SECONDS, ArchiveFiles, Explain, MediaFiles, PrivateFiles
 from handlers.asgi.uploads import UploadPlaces
-from handlers.asgi.webchat import WebChat
+from handlers.asgi.webchat import ADDRESS_PART, Calls, WebChat
 from handlers.contract.operations import load_contract, whole_paths
 from handlers.contract.resolver import HandlerResolver
 from handlers.contract.routing import SECURITY, Endpoints, middlewares, trusted_documents
@@ -156,7 +156,8 @@ def _listeners(settings: Settings, database: Database) -> tuple[Listeners, Liste
 def _route(service: Service, checks: Mapping[str, Check]) -> ASGIApp:
     """The API, and the layers of pages, which requests for whole paths of the contract pass by."""
     settings, database, api = service.settings, service.database, _connexion_app()
-    app: ASGIApp = _with_service(WebChat(GatewayCalls(api)), service)
+    most, period = settings.callback_limit.requests // ADDRESS_PART, settings.callback_limit.period.total_seconds()
+    app: ASGIApp = _with_service(WebChat(GatewayCalls(api), Calls(max(1, most), period)), service)
     app = Explorer(app, settings)
     app = Console(app)
     app = MediaFiles(app, settings, _explain_expected(service))

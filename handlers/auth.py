@@ -14,7 +14,7 @@ from handlers.asgi.request_body import check_origin, cookie_in
 from handlers.contract.operations import OperationRules, check_permission, load_contract
 from handlers.errors import TooManyRequests
 from handlers.request import RequestContext, context_of
-from persistence.errors import NotAllowed
+from persistence.errors import NotAllowed, Refused
 from persistence.tokens import Credentials
 
 ROUTING = "connexion_routing"
@@ -71,6 +71,17 @@ async def cookie_info(header: str, request: ConnexionRequest) -> Any:
         _check_csrf(request.headers.get("X-CSRF-Token", ""), credentials)
     context.credentials = credentials
     return {"sub": credentials.email}
+
+
+async def visitor_info(_header: str, request: ConnexionRequest) -> dict[str, Any]:
+    """The same for a visitor of a site, whom the layer of chats looked up. Raises OAuthProblem (401), or Refused for a
+    file that the chat does not take, before it is read."""
+    caller = context_of(request.scope).caller
+    if caller is None or caller.visitor is None:
+        raise OAuthProblem
+    if rules_of(request.scope).is_upload and not caller.chat.config.get("takes_files"):
+        raise Refused("This chat takes no files.")
+    return {"sub": caller.visitor.urn.path}
 
 
 def _check_csrf(given: str, credentials: Credentials) -> None:

@@ -126,6 +126,8 @@ async def answer_http(request: ConnexionRequest, error: ProblemException | HTTPE
     """Errors of the framework: unknown path, wrong method, missing or refused credentials, media type."""
     status = int(getattr(error, "status", None) or error.status_code)
     headers = limits_of(request)
+    if status == 401 and context_of(request.scope).caller is not None:
+        return detail(request, 401, "This is not the token of a visitor.", {"WWW-Authenticate": "Bearer"})
     if status == 401:
         headers["WWW-Authenticate"] = "Token"
     if status == 405:

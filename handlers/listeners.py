@@ -6,7 +6,8 @@ same time of the clock. A listener holds neither a thread nor a database connect
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Collection
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TypeVar
@@ -74,7 +75,9 @@ class Listeners:
         read: Callable[[Transaction, Workspace, datetime, datetime, int], list[Change] | None] = read_changes,
     ) -> None:
         self._database, self._read_from = database, read
-        self._most, self._most_of_workspace, self._seconds = most, most_of_workspace, seconds
+        self._most, self._seconds = most, seconds
+        self.most_of_workspace = most_of_workspace
+        self._circles: Counter[str] = Counter()
         self._rooms: dict[int, _Room] = {}
         self._looking: asyncio.Task[None] | None = None
         self._thread: anyio.CapacityLimiter | None = None
@@ -91,16 +94,26 @@ class Listeners:
         for room in self._rooms.values():
             room.wake()
 
-    def open(self, workspace: Workspace, kinds: Collection[str], last_id: str | None) -> AsyncIterator[bytes]:
-        """The events after the one with this id, and those that follow. Raises Refusal (429) if there are too many
-        listeners."""
-        room = self._rooms.get(workspace.id)
-        if self.count >= self._most or (room is not None and room.listeners >= self._most_of_workspace):
+    def open(
+        self,
+        workspace: Workspace,
+        kinds: Collection[str],
+        last_id: str | None,
+        circles: Mapping[str, int] | None = None,
+    ) -> AsyncIterator[bytes]:
+        """The events after the one with this id, and those that follow. `circles` are names of what the listener is one
+        of, with the most listeners that each may have. Raises Refusal (429) if there are too many listeners."""
+        room, within = self._rooms.get(workspace.id), circles or {}
+        is_full = self.count >= self._most or (room is not None and room.listeners >= self.most_of_workspace)
+        if is_full or any(self._circles[name] >= most for name, most in within.items()):
             raise Refusal(429, "Too many streams are open; try again later.", {"Retry-After": "30"})
-        return self._follow(workspace, frozenset(kinds), last_id)
+        return self._follow(workspace, frozenset(kinds), last_id, tuple(within))
 
-    async def _follow(self, workspace: Workspace, kinds: frozenset[str], last_id: str | None) -> AsyncIterator[bytes]:
+    async def _follow(
+        self, workspace: Workspace, kinds: frozenset[str], last_id: str | None, circles: tuple[str, ...]
+    ) -> AsyncIterator[bytes]:
         room = self._enter(workspace)
+        self._circles.update(circles)
         try:
             clock = await self._current(room)
             position = read_position(last_id, clock) if last_id is not None else clock
@@ -124,6 +137,7 @@ class Listeners:
                     yield b": still here\n\n"
         finally:
             self._leave(room)
+            self._circles = +(self._circles - Counter(circles))
 
     def _enter(self, workspace: Workspace) -> _Room:
         room = self._rooms.setdefault(workspace.id, _Room(workspace))

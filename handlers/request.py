@@ -15,6 +15,7 @@ from handlers.asgi.uploads import Upload
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
 from persistence.audit import BY_SESSION, BY_TOKEN, Actor
+from persistence.channels.visitors import Chat, Visitor
 from persistence.database import Database, Transaction
 from persistence.media.store import StoreUnavailable
 from persistence.tokens import Areas, Credentials
@@ -32,7 +33,7 @@ class RequestContext:
     clean-up functions of the layers at the end. `declared_type` is the media type that the client declared. `raw_body`
     is the body once it has been read, `json` its parsed content. `rate_limits` are headers of every response to an
     authorized request. An upload that `is_needed` is kept after the request. `held_seconds` are those in which nothing
-    was done for it on purpose.
+    was done for it on purpose. `caller` is who calls from the page of a site with a chat.
     """
 
     request_id: str
@@ -48,6 +49,12 @@ class RequestContext:
     upload: Upload | None = None
     upload_is_needed: bool = False
     held_seconds: float = 0.0
+    caller: "ChatCaller | None" = None
+
+    @property
+    def workspace_id(self) -> int:
+        """Whose request this is."""
+        return self.credentials.workspace.id if self.caller is None else self.caller.chat.source.workspace_id
 
     async def discard_upload(self, uuid: str) -> None:
         """Delete the upload with this UUID at the end of the request, unless a row needs it. The row may also exist if
@@ -144,3 +151,35 @@ class RelayRequest:
     client_address: str
     note_workspace: Callable[[int], object]
     take_place: Callable[[int], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatCaller:
+    """A page of a site that may show a chat. `token` are the code and the token of a visitor, if the request had them,
+    `visitor` is whose they are. `address` is the client's, of version 6 its network."""
+
+    chat: Chat
+    token: tuple[str, str] | None
+    visitor: Visitor | None
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """A request of such a page, inside its transaction. `workspace` is that of the chat."""
+
+    tx: Transaction
+    settings: Settings
+    chat: Chat
+    visitor: Visitor | None
+    workspace: Workspace
+    address: str
+    stored_root: str
+    body: dict[str, Any] = field(default_factory=dict)
+    media: Upload | None = None
+
+    @property
+    def known_visitor(self) -> Visitor:
+        """The visitor of an operation that needs one."""
+        assert self.visitor is not None, "the contract asks for a token"
+        return self.visitor

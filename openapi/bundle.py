@@ -15,7 +15,7 @@ import yaml
 
 from openapi.cached import digest_sources, read_cached, write_cached
 
-GENERATIONS = ("v1", "v2", "relay")
+GENERATIONS = ("v1", "v2", "relay", "chat")
 INLINED = ("callbacks",)
 """Shared parts whose references client generators do not follow."""
 HTTP_METHODS = ("get", "post", "put", "patch", "delete")
@@ -128,7 +128,7 @@ def _bundled() -> dict[str, Document]:
 
 
 def bundle(generation: str) -> Document:
-    """The whole document of a generation (`v1`, `v2`, `relay`), with the `x-` keys that drive the service.
+    """The whole document of a generation (`v1`, `v2`, `relay`, `chat`), with the `x-` keys that drive the service.
 
     Raises ContractError if a reference leads nowhere or a name is used twice.
     """
@@ -186,7 +186,7 @@ def matches(template: str, path: str) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Bundle and validate generations: `python -m openapi.bundle [v1] [v2] [relay]`."""
+    """Bundle and validate generations: `python -m openapi.bundle [v1] [v2] [relay] [chat]`."""
     from openapi_spec_validator import validate  # noqa: PLC0415  # heavy, and no service needs it
 
     for generation in arguments or GENERATIONS:

@@ -28,7 +28,7 @@ from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse,
 from openapi.bundle import Document, operations, parameters, published
 from relayboard.base.settings import Settings
 
-ROOTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
+ROOTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer", "chat": "/chat"}
 WITH_EXPLORER = ("v1", "v2")
 YAML_TYPE = "application/yaml"
 HTML_TYPE = "text/html; charset=utf-8"
@@ -77,7 +77,7 @@ class Explorer:
     """ASGI layer with the contracts, the explorers of both generations and the guides; other requests go to the inner
     layer.
 
-    Contracts: `/api/{v1,v2}/openapi.json` and `.yaml`, `/relayers/relayer/openapi.json` and `.yaml`, without the
+    Contracts: `openapi.json` and `openapi.yaml` in `/api/{v1,v2}/`, `/relayers/relayer/` and `/chat/`, without the
     service's `x-` keys; with the setting BASE_URL the URL of their server is absolute. Explorers: `/api/{v1,v2}/docs`,
     to which `/api/{v1,v2}/` leads. Guides: `/guides/`. All are compressed for clients that accept it.
     """

@@ -22,7 +22,9 @@ errors = logging.getLogger("relayboard.api")
 
 FORM_ENVELOPE_BYTES = 1024 * 1024
 UPLOAD_LIMIT_BYTES = 25 * 1024 * 1024 + FORM_ENVELOPE_BYTES
-JSON_PREFIX = "/api/"
+JSON_PREFIX, CHAT_PREFIX = "/api/", "/chat/"
+TYPED_PREFIXES = (JSON_PREFIX, CHAT_PREFIX)
+"""Of operations with one media type, which a request may leave out."""
 JSON_TYPE = b"application/json"
 FORM_TYPE = b"multipart/form-data"
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -39,7 +41,7 @@ LARGER_BODIES = {
 """Bytes of JSON that some operations accept, if that is more than the others do: files of a whole workspace's flows,
 a flow, and a flow with a conversation."""
 PHONE_PREFIX = "/relayers/"
-CHAT_PREFIX, CHAT_FILES = "/chat/", "/files"
+CHAT_FILES, CHAT_BODY_BYTES = "/files", 64 * 1024
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 LOGGED_PATH_LENGTH = 200
 
@@ -86,12 +88,16 @@ class Guard:
 
     def _body_of(self, scope: Scope, receive: Receive) -> Body:
         path = scope["path"]
-        is_chat_file = path.startswith(CHAT_PREFIX) and path.endswith(CHAT_FILES)
-        is_upload = scope["method"] == "POST" and (path in self.upload_paths or is_chat_file)
+        is_upload = scope["method"] == "POST" and self._takes_upload(path)
         plain_bytes = max(self.body_limit_bytes, LARGER_BODIES.get(path, 0))
+        if path.startswith(CHAT_PREFIX):
+            plain_bytes = min(plain_bytes, CHAT_BODY_BYTES)
         limit_bytes = UPLOAD_LIMIT_BYTES if is_upload else plain_bytes
         seconds = self.body_timeout_seconds
         return Body(scope, receive, limit_bytes=limit_bytes, timeout_seconds=seconds, memory=self.memory)
+
+    def _takes_upload(self, path: str) -> bool:
+        return path in self.upload_paths or (path.startswith(CHAT_PREFIX) and path.endswith(CHAT_FILES))
 
     async def _pass_on(self, scope: Scope, body: Body, sender: "_Sender") -> None:
         try:
@@ -115,8 +121,8 @@ class Guard:
         if scope["method"] not in READING:
             check_encodings(scope)
         path = scope["path"]
-        if path.startswith(JSON_PREFIX):
-            plain = FORM_TYPE if path in self.upload_paths else JSON_TYPE
+        if path.startswith(TYPED_PREFIXES):
+            plain = FORM_TYPE if self._takes_upload(path) else JSON_TYPE
             context_of(scope).declared_type = take_media_type(scope, plain)
         elif path.startswith(PHONE_PREFIX):
             raw = context_of(scope).raw_body = await body.read()

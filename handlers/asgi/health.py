@@ -41,7 +41,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 BUCKETS_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 OTHER = ("none", "other")
 DOORS = {
-    "chat": ("/chat/widget.js", "/chat/{uuid}", "/chat/{uuid}/{what}"),
+    "chat": ("/chat/widget.js",),
     "gateway": ("/c/{type}/{uuid}/{secret}", "/c/{type}/{uuid}/{secret}/", "/c/{type}/{uuid}/{secret}/{action}"),
 }
 """Doors that no contract describes, by what stands for the generation."""

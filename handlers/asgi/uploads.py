@@ -51,17 +51,21 @@ class Upload:
 
 @dataclass(slots=True)
 class UploadPlaces:
-    """How many concurrent uploads this process allows, in total and for each workspace."""
+    """How many concurrent uploads this process allows, in total and for each workspace. Visitors of its sites take at
+    most half of them: a few slow ones must not keep its people from theirs."""
 
     most: int
     most_of_workspace: int
     taken: Counter[int] = field(default_factory=Counter)
+    of_visitors: Counter[int] = field(default_factory=Counter)
 
     @contextmanager
-    def take(self, workspace_id: int) -> Iterator[None]:
+    def take(self, workspace_id: int, *, is_visitor: bool = False) -> Iterator[None]:
         """Counts an upload until the block ends. Raises Refusal: 429 if the workspace has too many, 503 if the process
         has."""
         retry = {"Retry-After": RETRY_AFTER_SECONDS}
+        if is_visitor and self.of_visitors[workspace_id] >= max(1, self.most_of_workspace // 2):
+            raise Refusal(429, "Too many visitors send files at the same time; try again.", retry)
         if self.taken[workspace_id] >= self.most_of_workspace:
             raise Refusal(
                 429, f"At most {self.most_of_workspace} uploads of a workspace at the same time; try again.", retry
@@ -69,11 +73,14 @@ class UploadPlaces:
         if self.taken.total() >= self.most:
             raise Refusal(503, "The service is receiving too many uploads; try again.", retry)
         self.taken[workspace_id] += 1
+        self.of_visitors[workspace_id] += is_visitor
         try:
             yield
         finally:
             self.taken[workspace_id] -= 1
+            self.of_visitors[workspace_id] -= is_visitor
             self.taken += Counter()  # removes workspaces without uploads
+            self.of_visitors += Counter()
 
 
 @asynccontextmanager

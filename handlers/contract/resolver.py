@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 import anyio.to_thread
+from connexion.exceptions import OAuthProblem
 from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
@@ -21,19 +22,31 @@ from handlers.contract.operations import (
     only_reads,
 )
 from handlers.contract.validation import read_json
-from handlers.request import PersonRequest, RelayRequest, Request, RequestContext, actor_of, context_of
+from handlers.request import (
+    ChatCaller,
+    ChatRequest,
+    PersonRequest,
+    RelayRequest,
+    Request,
+    RequestContext,
+    actor_of,
+    context_of,
+)
 from handlers.service import Service
 from persistence.accounts.sign_ins import Browser
 from persistence.audit import Witness
+from persistence.channels.visitors import find_visitor
 from persistence.database import Database, Transaction
 from persistence.errors import DatabaseError, Refused, has_broken
 from persistence.relayers.commands import read_integer
 from persistence.tables.service import KEY_LENGTH
 from persistence.tokens import claim_key, keep_answer
-from persistence.workspaces.records import hold_workspace
+from persistence.workspaces.records import Workspace, find_workspace, hold_workspace
 
 SLOW_TIMEOUT_SECONDS = 15.0
 """For each statement of a request that is known to be slow."""
+STREAM_HEADERS = {"X-Accel-Buffering": "no", "Cache-Control": "no-store"}
+LAST_ID_LENGTH = 64
 PHONE = "relayer_id"
 """The part of a path that is the id of a phone."""
 USUAL_PORTS = {"http": 80, "https": 443}
@@ -63,6 +76,8 @@ def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable
         context = context_of(http.scope)
         if rules.is_writing and context.raw_body is None and not rules.is_upload:
             await read_json(http.scope)  # no validator has read it if the contract has no body; it must be JSON anyway
+        if rules.generation == "chat":
+            return await _answer_visitor(rules, http, context)
         if rules.is_stream:
             await _note_follower(context)
             return _open_stream(rules, http, context)
@@ -79,8 +94,72 @@ def make_endpoint(rules: OperationRules) -> Callable[[Scope, Receive], Awaitable
 def _open_stream(rules: OperationRules, http: HttpRequest, context: RequestContext) -> ASGIApp:
     """A response that goes on for a while; proxies are asked not to hold it back."""
     events = rules.function(context.service, context.credentials, http.headers.get("Last-Event-ID"))
-    headers = {**context.rate_limits, "X-Accel-Buffering": "no", "Cache-Control": "no-store"}
-    return Stream(events, 200, headers, media_type=EVENT_STREAM)
+    return Stream(events, 200, {**context.rate_limits, **STREAM_HEADERS}, media_type=EVENT_STREAM)
+
+
+async def _answer_visitor(rules: OperationRules, http: HttpRequest, context: RequestContext) -> ASGIApp:
+    """The answer to a page with a chat, which the layer of chats let in."""
+    service, caller = context.service, context.caller
+    assert caller is not None
+
+    def read() -> Answer | Workspace:
+        with service.database.reading() as tx:
+            return _workspace_of(tx, caller) if rules.is_stream else _call_chat(tx, rules, http, context, caller)
+
+    if not rules.is_writing:
+        found = await service.pool.run(read, service.limiter)
+        if isinstance(found, Answer):
+            return render(found, {})
+        last_id = http.headers.get("Last-Event-ID") or None
+        if last_id is not None and len(last_id) > LAST_ID_LENGTH:
+            raise Refused(f"A Last-Event-ID has at most {LAST_ID_LENGTH} characters.")
+        events = rules.function(service.visitors, found, caller.chat, caller.visitor, caller.address, last_id)
+        return Stream(events, 200, STREAM_HEADERS, media_type=EVENT_STREAM)
+
+    def write() -> Answer:
+        try:
+            answer = service.database.write(lambda tx: _call_chat(tx, rules, http, context, caller))
+        except DatabaseError as error:
+            context.upload_is_needed = has_broken(error)
+            raise
+        context.upload_is_needed = context.upload is not None and context.upload.place is not None
+        return answer
+
+    answer = await service.write_lanes.run(context.workspace_id, service.write_limiter, write)
+    await _accept_upload(context)
+    return render(answer, {})
+
+
+def _call_chat(
+    tx: Transaction, rules: OperationRules, http: HttpRequest, context: RequestContext, caller: ChatCaller
+) -> Answer:
+    """Runs the handler. Who writes is looked up in the transaction: its contact may have been deleted meanwhile."""
+    visitor = caller.visitor
+    if rules.is_writing and visitor is not None and caller.token is not None:
+        visitor = find_visitor(tx, caller.chat, *caller.token)
+        if visitor is None:
+            raise OAuthProblem
+    if context.upload is not None:
+        context.upload.place = None  # a previous attempt may have set it
+    request = ChatRequest(
+        tx=tx,
+        settings=context.service.settings,
+        chat=caller.chat,
+        visitor=visitor,
+        workspace=_workspace_of(tx, caller),
+        address=caller.address,
+        stored_root=stored_root(context.service, http),
+        body=context.json or {},
+        media=context.upload,
+    )
+    answer: Answer = rules.function(request, **context.query)
+    return answer
+
+
+def _workspace_of(tx: Transaction, caller: ChatCaller) -> Workspace:
+    found = find_workspace(tx, caller.chat.source.workspace_id)
+    assert found is not None, "a channel has its workspace"
+    return found
 
 
 async def _answer_phone(rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:

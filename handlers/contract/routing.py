@@ -25,7 +25,7 @@ from connexion.security import NO_VALUE, ApiKeySecurityHandler
 from connexion.spec import OpenAPISpecification
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from handlers.asgi.guard import JSON_PREFIX
+from handlers.asgi.guard import TYPED_PREFIXES
 from handlers.asgi.plain_responses import header
 from handlers.contract.operations import handler_name
 from openapi.bundle import operations
@@ -169,7 +169,7 @@ class ValidationApi(RequestValidationAPI):
             strict_validation=self.strict_validation,
             validator_map=self.validator_map,
             # Elsewhere the guard has set the one type that the operation has.
-            checks_type=not self.base_path.startswith(JSON_PREFIX),
+            checks_type=not f"{self.base_path}/".startswith(TYPED_PREFIXES),
         )
 
 

@@ -76,6 +76,7 @@ PATTERN_TEXTS = {
     r"^[a-z][a-z0-9_]*$": "Expected a key: lower-case letters, digits and underscores, and a letter first.",
     r"^[a-zA-Z]{3}$": "Expected a language of three letters (ISO 639-3), like eng.",
     r"^[a-zA-Z]+:[\s\S]+$": "Expected a URN: a scheme, a colon and an address, like tel:+250788123123.",
+    r"^[A-Za-z0-9-]{1,36}$": "Expected up to 36 letters, digits and hyphens.",
     r"^[0-9]{1,19}$": "Expected up to 19 digits.",
     r"^[0-9]+$": "Expected digits only.",
     r"^\+[0-9]+$": "Expected a + and digits, like +250.",

@@ -71,7 +71,7 @@ class UploadValidator:
         context = context_of(scope)
         form_type = check_form_type(context.declared_type)
         service = context.service
-        context.closing.enter_context(service.uploads.take(context.credentials.workspace.id))
+        context.closing.enter_context(service.uploads.take(context.workspace_id, is_visitor=context.caller is not None))
         uuid = new_uuid()
         context.closing.push_async_callback(context.discard_upload, uuid)
         async with in_threads(service.media_store.receiving(uuid)) as file:

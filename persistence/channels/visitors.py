@@ -24,7 +24,7 @@ from persistence.channels.channels import Source
 from persistence.channels.event_form import BEGUN
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, RecordMissing
 from persistence.messages.incoming import Received, find_known_messages
 from persistence.relayers.commands import TEXT_LENGTH, DeliveryReport, clean_text
 from persistence.relayers.reports import announce_received, find_senders, record_delivery_reports
@@ -185,7 +185,7 @@ def list_messages(
     tx: Transaction, chat: Chat, visitor: Visitor, before: str | None = None
 ) -> tuple[list[dict[str, Any]], bool]:
     """The latest messages of a visitor, oldest first, those before the message with this UUID; and whether there are
-    earlier ones.
+    earlier ones. Raises RecordMissing.
     """
     source, shown = chat.source, visitor.urn.identity
     mine = [_rows.workspace_id == source.workspace_id, _rows.contact_id == visitor.contact_id]
@@ -194,7 +194,7 @@ def list_messages(
         last = select(_rows.created_on, _rows.id).where(*mine, _rows.uuid == before)
         row = tx.execute(last).first() if is_uuid(before) else None
         if row is None:
-            raise InvalidInput.on("before", "There is no such message.")
+            raise RecordMissing("There is no such message.")
         mine.append((_rows.created_on < row[0]) | ((_rows.created_on == row[0]) & (_rows.id < row[1])))
     page = select(*COLUMNS).where(*mine).order_by(_rows.created_on.desc(), _rows.id.desc()).limit(PAGE + 1)
     found = tx.execute(page).all()

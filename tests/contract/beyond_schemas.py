@@ -216,6 +216,7 @@ REASONS = [
     Reason("JSON in itself", r"Numbers must be finite and of reasonable length\."),
     Reason("JSON in itself", r"The request body nests deeper than \d+ levels\."),
     Reason("JSON in itself", r"Must be at most 10000 characters as JSON\.", r"POST /api/v2/flow_starts\.json \w+"),
+    Reason("an e-mail address", r"This is not an e-mail address\.", r"POST /chat/[0-9a-f-]{36}/visits email"),
     Reason("the address as a whole", r"The URL is longer than 8192 bytes\."),
     Reason(
         "the order of commands",

@@ -170,7 +170,7 @@ def test_every_rule_between_fields_is_broken_by_a_case() -> None:
         for operation in all_operations()
         if operation.method == "post" and "application/json" in operation.request_schemas()
     }
-    ruled = {(*each, place) for each in posted if each[0] != "relay" for place, _ in rules_of(*each)}
+    ruled = {(*each, place) for each in posted if each[0] in ("v1", "v2") for place, _ in rules_of(*each)}
     broken = {
         (generation, resource, place)
         for generation, resource, body, _ in BROKEN

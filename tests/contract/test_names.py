@@ -20,7 +20,7 @@ ROOMS = {
 }
 """The rooms in persistence that have another name: what older clients, people and receivers call by their own words."""
 
-OPERATIONS = [operation for operation in all_operations() if not operation.root.startswith("relay")]
+OPERATIONS = [operation for operation in all_operations() if not operation.root.startswith(("relay", "chat"))]
 
 
 def word_of(operation: Operation) -> str:

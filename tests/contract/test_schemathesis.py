@@ -10,18 +10,24 @@ from collections.abc import Iterator
 from email import message_from_bytes
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from handlers.asgi.uploads import SIZE_LIMIT_BYTES
+from openapi.bundle import operations, published
 from testbed.running import RunningService, forked_service
+from tests.channels.webchat.visitors import SITE, Browser, add_chat
 from tests.contract.beyond_schemas import unexplained
 from tests.contract.fuzz import EXAMPLES
 from tests.factories import fill_workspace
 
 SEED = os.environ.get("RELAYBOARD_FUZZ_SEED", "20260302")
 EXAMPLES_PER_OPERATION = os.environ.get(EXAMPLES, "1")
-CONTRACTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer"}
+CONTRACTS = {"v1": "/api/v1", "v2": "/api/v2", "relay": "/relayers/relayer", "chat": "/chat"}
+
+UPLOADS = ("/api/v2/media.json", "/contact_imports.json", "/files")
+UNLIMITED = "100000000/hour"
 
 
 @pytest.fixture(params=list(CONTRACTS))
@@ -33,9 +39,8 @@ def generation(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def service(tmp_path: Path, generation: str) -> Iterator[RunningService]:
     url = f"sqlite:///{tmp_path / 'relayboard.db'}"
-    with forked_service(
-        url, tmp_path, processes=("api",), REGISTRATION_LIMIT="100000000/hour", STREAM_SECONDS="0.2"
-    ) as running:
+    limits = {"REGISTRATION_LIMIT": UNLIMITED, "VISITOR_LIMIT": UNLIMITED, "CALLBACK_LIMIT": UNLIMITED}
+    with forked_service(url, tmp_path, processes=("api",), **limits, STREAM_SECONDS="0.2") as running:
         fill_workspace(running.database, running.workspace)
         yield running
 
@@ -48,9 +53,13 @@ def test_schemathesis_finds_nothing_that_the_contract_could_say(
     Which rules these are is listed in beyond_schemas.py; a 400 for any other reason fails the test.
     """
     report = tmp_path / "report.ndjson"
-    contract = f"{service.url}{CONTRACTS[generation]}/openapi.json"
+    root = f"{service.url}{CONTRACTS[generation]}"
+    contract, header = f"{root}/openapi.json", ["--header", f"Authorization: Token {service.token}"]
+    if generation == "relay":
+        header = []
+    if generation == "chat":
+        contract, header = chat_of(service, tmp_path, root)
     options = ["--seed", SEED, "--max-examples", EXAMPLES_PER_OPERATION, "--continue-on-failure"]
-    header = [] if generation == "relay" else ["--header", f"Authorization: Token {service.token}"]
     command = [sys.executable, "-m", "schemathesis.cli", "run", contract, *options, *header]
     command += ["--report", "ndjson", "--report-ndjson-path", str(report)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -61,6 +70,21 @@ def test_schemathesis_finds_nothing_that_the_contract_could_say(
     assert done.returncode in (0, 1), done.stdout[-4000:] + done.stderr[-4000:]
     assert len(phases) >= 4 and not any("NonFatalError" in event for event in events), done.stdout[-4000:]
     assert not found, f"seed {SEED}\n" + "\n".join(found)
+
+
+def chat_of(service: RunningService, folder: Path, root: str) -> tuple[str, list[str]]:
+    """The contract of chats for one that there is, and the options with which a visitor of its site asks."""
+    chat = add_chat(service, takes_files="true")
+    visitor = Browser(service, chat)
+    visitor.begin()
+    document = published("chat")
+    for _, _, operation in operations(document):
+        (place,) = (part for part in operation["parameters"] if part["name"] == "channel")
+        place |= {"schema": {"type": "string", "enum": [chat]}, "example": chat}
+    path = folder / "chat.json"
+    path.write_text(json.dumps(document))
+    headers = ["--header", f"Origin: {SITE}", "--header", f"Authorization: Bearer {visitor.token}"]
+    return str(path), ["--url", root, *headers]
 
 
 def reported(scenario: dict[str, Any]) -> Iterator[str]:
@@ -96,7 +120,7 @@ def is_upload_that_fits(request: dict[str, Any]) -> bool:
     """Whether a form that was meant to have a file that is too long has a good one: Schemathesis spoils the value of
     `file`, and then sends a file of its own making in its place.
     """
-    if request["method"] != "POST" or not request["uri"].endswith(("/api/v2/media.json", "/contact_imports.json")):
+    if request["method"] != "POST" or not urlsplit(request["uri"]).path.endswith(UPLOADS):
         return False
     kind = {name.lower(): values[0] for name, values in request["headers"].items()}["content-type"]
     form = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + base64.b64decode(request["body"]["$base64"]))

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert
+from sqlalchemy import event, func, insert, select
 
 from handlers.token_notes import THREAD as TOKEN_NOTES
+from persistence.changes import change_messages
+from persistence.messages.outgoing import Draft, create_outgoing
+from persistence.tables.channels import webchat_visitor
+from persistence.tables.messages import WIRED
 from persistence.tables.service import boundary
 from tests.api import Api
 from tests.contract.documents import PAIRS, Operation, token_operations
@@ -18,6 +22,13 @@ from tests.contract.services import database_url_for_many_tests, serve
 
 RECORDS = 250
 PAGE_SIZE = RECORDS + 10
+CHAT: dict[str, Any] = {
+    "type": "webchat",
+    "name": "Help desk",
+    "address": "help",
+    "scheme": "webchat",
+    "settings": {"origins": "https://www.example.org"},
+}
 FRAME = ("BEGIN", "COMMIT", "PRAGMA", "PREPARE", "DEALLOCATE")
 """A page that is not full: generation 1 counts the records of a full page by one more statement, however many."""
 LISTS = [
@@ -88,6 +99,40 @@ def test_a_whole_page_of_boundaries_takes_as_many_statements_as_one(lists: Lists
 
     assert (few, many) == (1, RECORDS)
     assert statements == statements_for_few, "\n".join(lists.statements)
+
+
+def test_a_visitor_of_a_site_takes_as_many_statements_for_many_messages_as_for_one(lists: Lists) -> None:
+    chat = lists.small.post("/api/v2/channel_settings.json", CHAT).json()["uuid"]
+
+    few, many = count_visit(lists, chat, 1), count_visit(lists, chat, 40)
+
+    assert {name: len(sent) for name, sent in few.items()} == {name: len(sent) for name, sent in many.items()}, many
+
+
+def count_visit(lists: Lists, chat: str, size: int) -> dict[str, list[str]]:
+    """The statements of each request of a visitor to whom so many messages were sent."""
+    api, headers = lists.small, {"Origin": CHAT["settings"]["origins"]}
+    found: dict[str, list[str]] = {}
+
+    def call(method: str, path: str, body: Any = None) -> Any:
+        lists.statements.clear()
+        answer = api.client.request(method, f"/chat/{chat}/{path}", headers=headers, json=body)
+        assert answer.status_code < 300, answer.text
+        found[f"{method} {path.partition('=')[0]}"] = list(lists.statements)
+        return answer.json() if answer.content else None
+
+    headers["Authorization"] = f"Bearer {call('POST', 'visits', {'name': 'Amina'})['token']}"
+    position = call("GET", "messages")["position"]
+    with api.database.writing() as tx:
+        contact_id = tx.execute(select(func.max(webchat_visitor.c.contact_id))).scalar_one()
+        drafts = [Draft(contact_id, f"Answer {number}") for number in range(size)]
+        change_messages(tx, api.workspace.id, create_outgoing(tx, api.workspace.id, drafts), {"status": WIRED})
+    call("GET", "settings")
+    shown = [each["id"] for each in call("GET", "messages")["results"]]
+    assert len(call("GET", f"messages?position={position}")["results"]) == len(shown) == size
+    call("POST", "messages", {"key": "k1", "text": "Hello"})
+    call("POST", "acknowledgements", {"delivered": shown, "read": shown})
+    return found
 
 
 def add_boundaries(tx: Any, count: int) -> None:

@@ -1,5 +1,4 @@
-// The chat of a Relayboard on a site: <script async src="https://SERVER/chat/widget.js" data-channel="UUID"></script>
-// Nothing of the page is used but its language, and nothing that others wrote becomes HTML.
+// A chat on a site. Nothing of the page is used but its language, and nothing that others wrote becomes HTML.
 (() => {
 "use strict";
 const script = document.currentScript;
@@ -119,7 +118,7 @@ const ICONS = {
   file: "M20 11.5 12.4 19a4.9 4.9 0 0 1-7-7l7.7-7.6a3.3 3.3 0 0 1 4.6 4.7l-7.6 7.5a1.6 1.6 0 0 1-2.3-2.3l7-7",
 };
 const MOST_ACKNOWLEDGED = 100, LENGTH = 4096, MOST_FAILURES = 8;
-const CALL_MS = 20000, FILE_MS = 300000, QUIET_MS = 40000, POLL_MS = 5000, FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 30000, ACKNOWLEDGE_MS = 150;
+const CALL_MS = 20000, FILE_MS = 300000, FIRST_WORD_MS = 5000, QUIET_MS = 40000, POLL_MS = 5000, STREAM_AGAIN_MS = 60000, FIRST_PAUSE_MS = 500, LONGEST_PAUSE_MS = 30000, ACKNOWLEDGE_MS = 150;
 
 const wanted = (script.dataset.language || document.documentElement.lang || navigator.language || "en").slice(0, 2).toLowerCase();
 const language = wanted in TEXTS ? wanted : "en";
@@ -127,7 +126,6 @@ const texts = TEXTS[language];
 const locale = navigator.language.startsWith(language) ? navigator.language : language;
 const direction = language === "ar" ? "rtl" : "ltr";
 
-/** Makes an element; texts are text, whatever is in them. */
 const make = (name, attributes = {}, ...children) => {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes))
@@ -147,7 +145,7 @@ const icon = (name) => {
   return svg;
 };
 
-// What a reload must not lose: the visitor's token, and what was written and not yet sent.
+// What a reload must not lose: the token, and what is not sent yet.
 const STORED = `relayboard-chat-${channel}`;
 const kept = {token: "", waiting: []};
 const readKept = () => {
@@ -178,7 +176,6 @@ const call = async (path, {method = "GET", body, headers = {}, signal} = {}) => 
   return response;
 };
 
-// --- The page
 const host = make("div", {id: "relayboard-chat", dir: direction, lang: language});
 const root = host.attachShadow({mode: "open"});
 const sheet = new CSSStyleSheet();
@@ -258,7 +255,6 @@ const begin = async ({name = "", email = ""}) => {
   } finally { begin.isRunning = false; }
 };
 
-// --- What is shown
 const link = (url, ...children) => make("a", {href: url, target: "_blank", rel: "noopener noreferrer nofollow"}, ...children);
 const LINK = /https?:\/\/[^\s<>"]+[^\s<>".,;:!?)\]]/g;
 const linked = (text) => {
@@ -273,6 +269,10 @@ const linked = (text) => {
 const address = (text) => {
   try { return /^https?:$/.test(new URL(text).protocol) ? text : ""; } catch { return ""; }
 };
+const nameOf = (url) => {
+  const name = url.split(/[?#]/)[0].split("/").pop();
+  try { return decodeURIComponent(name); } catch { return name; }
+};
 const attachment = ({content_type: kind, url}) => {
   if (/^geo\b/.test(kind)) {
     const [latitude, longitude] = url.split(",").map(Number);
@@ -281,7 +281,7 @@ const attachment = ({content_type: kind, url}) => {
   }
   const source = address(url);
   if (!source) return "";
-  const name = decodeURIComponent(source.split(/[?#]/)[0].split("/").pop() || texts.document);
+  const name = nameOf(source) || texts.document;
   if (/^image\b/.test(kind)) {
     const image = make("img", {src: source, alt: texts.picture, referrerpolicy: "no-referrer", onload: () => stick()});
     return make("div", {class: "bubble media"}, link(source, image));
@@ -318,7 +318,7 @@ const all = () => {
     from: "visitor", attachments: []}));
   return [...sent, ...waiting];
 };
-/** Draws what has changed: what is there stays there, so that readers of screens hear only what is new. */
+/** What is there stays there: readers of screens hear only what is new. */
 const draw = () => {
   const asks = settings.asks_name || settings.asks_email, isNew = !kept.token && asks;
   start.hidden = !isNew;
@@ -379,7 +379,7 @@ const noteRead = () => {
   acknowledge();
   draw();
 };
-/** Tells what has come and what was shown, soon and all at once; what fails is told again later. */
+/** What fails is told again later. */
 const acknowledge = () => {
   if (acknowledging || !kept.token || !(delivered.size || read.size)) return;
   acknowledging = setTimeout(async () => {
@@ -397,7 +397,6 @@ const acknowledge = () => {
   }, ACKNOWLEDGE_MS);
 };
 
-// --- What is written
 const submit = () => {
   const text = field.value.trim();
   if (!text) return;
@@ -415,7 +414,7 @@ const write = (text, file) => {
   log.scrollTop = log.scrollHeight;
   flush();
 };
-/** Sends what waits, one after the other. A repeat has the same key, so that it is one message. */
+/** Sends what waits, in order. A repeat has the same key: it is one message. */
 const flush = async () => {
   if (isSending || !kept.token) return;
   isSending = true;
@@ -441,7 +440,7 @@ const flush = async () => {
     }
   } finally { isSending = false; }
 };
-/** The visitor is not known any more: a new one begins. */
+/** Nobody knows the visitor any more. */
 const forget = () => {
   kept.token = "";
   position = "";
@@ -454,9 +453,8 @@ const forget = () => {
   if (isOpen && start.hidden) begin({});
 };
 
-// --- What comes
 const load = async () => {
-  const found = await (await call(`/messages?after=${encodeURIComponent(position)}`)).json();
+  const found = await (await call(`/messages?position=${encodeURIComponent(position)}`)).json();
   if (found.is_whole) {
     messages.clear();
     hasMore = found.has_more;
@@ -469,7 +467,7 @@ const load = async () => {
 const loadEarlier = async () => {
   const first = all().find(({id}) => id);
   try {
-    const found = await (await call(`/messages?before=${first.id}`)).json();
+    const found = await (await call(`/messages?earlier_than=${first.id}`)).json();
     hasMore = found.has_more;
     const height = log.scrollHeight;
     for (const each of found.results) messages.set(each.id, each);
@@ -496,7 +494,7 @@ const hear = async (block) => {
 /** Reads the stream until it ends; a silent one is dead. */
 const listen = async () => {
   const stopping = new AbortController();
-  let timer = setTimeout(() => stopping.abort(), QUIET_MS);
+  let timer = setTimeout(() => stopping.abort(), FIRST_WORD_MS), hasHeard = false;
   try {
     const response = await call("/stream", {headers: {"Last-Event-ID": position}, signal: stopping.signal});
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -504,40 +502,45 @@ const listen = async () => {
     for (;;) {
       const {done, value} = await reader.read();
       if (done) return;
+      hasHeard = true;
       clearTimeout(timer);
       timer = setTimeout(() => stopping.abort(), QUIET_MS);
       text += value;
       for (let end; (end = text.indexOf("\n\n")) >= 0; text = text.slice(end + 2)) await hear(text.slice(0, end));
     }
+  } catch (error) {
+    throw {status: error.status, seconds: error.seconds, hasHeard};
   } finally { clearTimeout(timer); stopping.abort(); }
 };
 const pause = (ms) => new Promise((resolve) => {
   const timer = setTimeout(resolve, ms);
   wake = () => { clearTimeout(timer); resolve(); };
 });
-/** Follows the conversation for as long as there is a visitor: by a stream, by asking again if there is no place. */
+/** Follows the conversation by a stream, or by asking where there is no place for one or nothing of it comes through. */
 const follow = async () => {
   if (following) return;
   following = true;
-  let failures = 0;
+  let failures = 0, streamAgain = 0;
   while (kept.token) {
     try {
       await load();
       tell("");
       failures = 0;
       flush();
+      if (Date.now() < streamAgain) { await pause(POLL_MS); continue; }
       await listen();
       await pause(FIRST_PAUSE_MS);
     } catch (error) {
       if (error.status === 401) { forget(); break; }
       if (error.status === 403 || error.status === 404) break;
-      const isFull = error.status === 429;
-      if (!isFull) {
+      const isFull = error.status === 429, isBlocked = error.hasHeard === false;
+      if (isBlocked) streamAgain = Date.now() + (error.seconds * 1000 || STREAM_AGAIN_MS);
+      else if (!isFull) {
         failures += 1;
         if (failures > 1 || !navigator.onLine) tell(texts.offline);
       }
       const longest = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
-      await pause(isFull ? POLL_MS : longest / 2 + Math.random() * longest / 2);
+      await pause(isFull || isBlocked ? POLL_MS : longest / 2 + Math.random() * longest / 2);
     }
   }
   following = false;
@@ -545,7 +548,7 @@ const follow = async () => {
 addEventListener("online", () => { wake(); flush(); });
 addEventListener("offline", () => tell(texts.offline));
 document.addEventListener("visibilitychange", () => { if (!document.hidden) { wake(); noteRead(); } });
-// Another tab of this site writes as the same visitor. What both send is one message.
+// Another tab is the same visitor.
 addEventListener("storage", ({key}) => {
   if (key !== STORED) return;
   const own = [...kept.waiting, ...messages.values()].map((each) => each.key), {waiting} = kept;
@@ -556,8 +559,8 @@ addEventListener("storage", ({key}) => {
 });
 
 const enter = async (failures = 0) => {
-  try { settings = await (await call("")).json(); } catch {
-    // A site that may not show the chat is not told so: its browser shows it no answer.
+  try { settings = await (await call("/settings")).json(); } catch {
+    // A browser shows no answer to a site that may not have the chat.
     if (failures >= MOST_FAILURES) console.warn(`Relayboard chat ${channel}: is this site among its origins?`);
     else setTimeout(enter, Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS), failures + 1);
     return;

@@ -19,7 +19,12 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
 
 @pytest.fixture
 def service(database_url: str, tmp_path: Path) -> Iterator[RunningService]:
-    given = {"VISITOR_LIMIT": "4/minute", "MAX_WORKSPACE_VISITORS": "2", "BASE_URL": ""}
+    given = {
+        "VISITOR_LIMIT": "4/minute",
+        "MAX_WORKSPACE_VISITORS": "12",
+        "CALLBACK_LIMIT": "300/minute",
+        "BASE_URL": "",
+    }
     with forked_service(database_url, tmp_path, **given) as running:
         yield running
 
@@ -99,11 +104,11 @@ def test_what_was_sent_meanwhile_is_there_when_the_visitor_comes_back(service: R
 
     followed = visitor.follow(position)
     assert [next(followed)[1]["text"] for _ in range(3)] == ["One", "Two", "Three"]
-    asked = visitor.messages(after=position)
+    asked = visitor.messages(position=position)
     assert ([each["text"] for each in asked["results"]], asked["is_whole"]) == (["One", "Two", "Three"], False)
-    assert visitor.messages(after="long ago")["is_whole"]
+    assert visitor.messages(position="long ago")["is_whole"]
     first = asked["results"][-1]["id"]
-    assert [each["text"] for each in visitor.messages(before=first)["results"]] == ["One", "Two"]
+    assert [each["text"] for each in visitor.messages(earlier_than=first)["results"]] == ["One", "Two"]
 
 
 def test_who_has_no_token_sees_and_changes_nothing(service: RunningService, chat: str) -> None:
@@ -115,7 +120,7 @@ def test_who_has_no_token_sees_and_changes_nothing(service: RunningService, chat
     shown = visitor.messages()["results"][1]
 
     assert stranger.messages()["results"] == []
-    assert stranger.call("GET", "/messages", params={"before": message["id"]}).status_code == 400
+    assert stranger.call("GET", "/messages", params={"earlier_than": message["id"]}).status_code == 404
     stranger.acknowledge(delivered=[shown["id"]], read=[shown["id"]])
     assert status_of(service, "Another") == "wired"
     stranger.token = stranger.token.replace(other, code)
@@ -132,19 +137,19 @@ def test_only_the_sites_of_the_channel_may_show_the_chat(service: RunningService
     asked = {"Access-Control-Request-Method": "POST"}
     allowed = Browser(service, chat).call("OPTIONS", "/messages", headers=asked)
     assert (allowed.status_code, allowed.headers["Access-Control-Allow-Origin"]) == (204, SITE)
-    assert (allowed.headers["Access-Control-Allow-Methods"], allowed.headers["Vary"]) == ("GET, POST", "Origin")
+    assert (allowed.headers["Access-Control-Allow-Methods"], allowed.headers["Vary"]) == ("GET, HEAD, POST", "Origin")
     assert "Access-Control-Allow-Credentials" not in allowed.headers
     for origin in ("https://www.example.com", "http://www.example.org", f"{SITE}:444", "null"):
         elsewhere = Browser(service, chat, origin=origin)
-        refused = [elsewhere.call("OPTIONS", "/messages", headers=asked), elsewhere.call("GET", "")]
+        refused = [elsewhere.call("OPTIONS", "/messages", headers=asked), elsewhere.call("GET", "/settings")]
         refused.append(elsewhere.call("POST", "/visits", json={}))
         assert [each.status_code for each in refused] == [403] * 3
         assert all("Access-Control-Allow-Origin" not in each.headers for each in refused)
     assert Browser(service, chat, origin=None).call("POST", "/visits", json={}).status_code == 403
-    told = Browser(service, chat).call("GET", "")
+    told = Browser(service, chat).call("GET", "/settings")
     assert told.headers["Access-Control-Allow-Origin"] == SITE
     assert told.json()["title"] == "Help desk"
-    assert Browser(service, "9b1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21").call("GET", "").status_code == 404
+    assert Browser(service, "9b1f0a52-5f0e-4a4e-8d09-3d0c0a1f7b21").call("GET", "/settings").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -177,18 +182,43 @@ def test_a_visitor_who_writes_too_much_has_to_wait_and_others_do_not(service: Ru
     assert Browser(service, chat).call("POST", "/visits", json={}).status_code == 429
 
 
-def test_of_many_visitors_some_ask_for_news_instead_of_following(service: RunningService, chat: str) -> None:
-    first, second, third = (Browser(service, chat) for _ in range(3))
-    for each in (first, second, third):
-        each.begin()
-    with ExitStack() as held:
-        followed = [held.enter_context(each.call("GET", "/stream", stream=True)) for each in (first, second)]
-        lines = [each.iter_lines(chunk_size=1) for each in followed]  # One that is dropped ends its connection.
-        assert all(next(each) for each in lines)
+def test_streams_leave_places_to_other_addresses_and_other_chats(service: RunningService, chat: str) -> None:
+    """Of twelve places, nine are for one chat and one for one address."""
+    other = add_chat(service)
 
-        refused = held.enter_context(third.call("GET", "/stream", stream=True))
-        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "30")
-        assert third.messages()["results"] == []
+    def follow(held: ExitStack, channel: str, address: str) -> requests.Response:
+        visitor = Browser(service, channel, extra={"X-Forwarded-For": address})
+        visitor.begin()
+        answer = held.enter_context(visitor.call("GET", "/stream", stream=True))
+        if answer.status_code == 200:
+            opened.append(answer.iter_lines(chunk_size=1))  # One that is dropped ends its connection.
+            assert next(opened[-1])
+        return answer
+
+    opened: list[Iterator[bytes]] = []
+    with ExitStack() as held:
+        assert follow(held, chat, "192.0.2.1").status_code == 200
+        again = follow(held, chat, "192.0.2.1")
+        assert (again.status_code, again.headers["Retry-After"]) == (429, "30")
+        assert follow(held, chat, "2001:db8::1").status_code == 200
+        assert follow(held, chat, "2001:db8::2").status_code == 429
+        more = [follow(held, chat, f"192.0.2.{number}").status_code for number in range(2, 11)]
+        assert more == [200] * 7 + [429] * 2
+        assert [follow(held, other, f"192.0.2.{number}").status_code for number in range(1, 5)] == [200] * 3 + [429]
+
+
+def test_an_address_that_calls_without_end_leaves_the_calls_of_a_chat_to_others(
+    service: RunningService, chat: str
+) -> None:
+    """Of 300 calls a minute, thirty are for one address, whether or not they are refused."""
+    stranger = Browser(service, chat, extra={"X-Forwarded-For": "192.0.2.1"})
+    statuses = [stranger.write("Let me in", "k1").status_code for _ in range(80)]
+    limited = stranger.call("POST", "/visits", json={})
+
+    assert statuses == [401] * 30 + [429] * 50
+    assert (limited.status_code, limited.headers["Access-Control-Allow-Origin"]) == (429, SITE)
+    assert 1 <= int(limited.headers["Retry-After"]) <= 60
+    Browser(service, chat, extra={"X-Forwarded-For": "192.0.2.2"}).begin()
 
 
 def test_a_visitor_sends_a_file_once(service: RunningService, chat: str) -> None:
@@ -207,6 +237,9 @@ def test_a_visitor_sends_a_file_once(service: RunningService, chat: str) -> None
     assert [path.read_bytes() for path in stored] == [PNG]
     page = visitor.call("POST", "/files", params={"key": "k2"}, files={"file": ("a.html", b"<b>", "text/html")})
     assert (page.status_code, page.json()) == (400, {"file": ["Only images, audio, video and PDF files are accepted."]})
+    for key in (None, "", "a b", "x" * 37):
+        form = {"params": {"key": key}, "files": {"file": ("cat.png", PNG, "image/png")}}
+        assert visitor.call("POST", "/files", **form).status_code == 400
     without = add_chat(service, origins=SITE)
     other = Browser(service, without)
     other.begin()

@@ -1,10 +1,11 @@
 """The widget in a real browser, on a page of another origin that allows nothing but it."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 import requests
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from handlers.asgi.console import FOLDER
 from handlers.asgi.webchat import WIDGET_FILE
@@ -132,6 +133,22 @@ def test_what_is_written_and_sent_while_the_visitor_is_offline_arrives_once(
     somebody.set_offline(False)
     page.reload()
     wait_until(lambda: received(running).count("In the tunnel") == 1, "the message to come in")
+
+
+@pytest.mark.parametrize("block", [lambda route: route.abort(), lambda _route: None], ids=["blocked", "held back"])
+def test_a_conversation_goes_on_where_streams_are_blocked_or_held_back(
+    running: RunningService, somebody: BrowserContext, site: Site, block: Callable[[Route], None]
+) -> None:
+    somebody.route("**/stream", block)
+    page = visit(running, somebody, site)
+    page.get_by_role("button", name="Chat with us").click()
+    page.get_by_label("Write a message").fill("Hello")
+    page.keyboard.press("Enter")
+    wait_until(lambda: received(running)[-1] == "Hello", "the message to come in")
+    uuid = answer(running, "See it")
+    expect(page.get_by_role("log")).to_contain_text("See it")
+    wait_until(lambda: status_of(running, uuid) == "read", "the answer to be read")
+    expect(page.get_by_role("status")).to_be_hidden()
 
 
 def test_a_killed_server_is_found_again(running: RunningService, somebody: BrowserContext, site: Site) -> None:

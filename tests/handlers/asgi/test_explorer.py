@@ -193,10 +193,11 @@ def test_what_is_large_is_compressed_for_those_who_accept_it(explorer, path):
     assert exchange(explorer, "GET", path, headers=known).status == 304
 
 
-def test_the_phones_contract_is_served_too(explorer):
-    reply = exchange(explorer, "GET", "/relayers/relayer/openapi.json")
+@pytest.mark.parametrize(("generation", "root"), [("relay", "/relayers/relayer"), ("chat", "/chat")])
+def test_the_contracts_of_phones_and_visitors_are_served_too(explorer, generation, root):
+    reply = exchange(explorer, "GET", f"{root}/openapi.json")
 
-    assert (reply.status, reply.json) == (200, published("relay"))
+    assert (reply.status, reply.json) == (200, published(generation))
 
 
 class TestGuides:

@@ -196,7 +196,7 @@ def test_paths_with_parameters_are_counted_by_their_template():
     assert route_of("/relayers/relayer/sync/77/") == ("relay", "/relayers/relayer/sync/{relayer_id}/")
     assert route_of("/relayers/relayer/sync/77/more/") == ("none", "other")
     assert route_of("/chat/widget.js") == ("chat", "/chat/widget.js")
-    assert route_of("/chat/0b0a4c0e/messages") == ("chat", "/chat/{uuid}/{what}")
+    assert route_of("/chat/0b0a4c0e/messages") == ("chat", "/chat/{channel}/messages")
     assert route_of("/c/ex/0b0a4c0e/s3cret/receive") == ("gateway", "/c/{type}/{uuid}/{secret}/{action}")
 
 

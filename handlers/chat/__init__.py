@@ -1,0 +1,1 @@
+"""Handlers of what the chat of a site calls, one module per tag of its contract."""
