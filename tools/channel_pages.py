@@ -22,6 +22,11 @@ gateways of providers. An administrator adds one in the console, under Channels,
 `relayboard channel create`. Each page goes from the provider's page to the first message.
 
 """
+BEFORE = "## Before you begin\n\n"
+WORKSPACE = """* A workspace: `relayboard workspace list` prints its UUID. Type the commands where the service runs,
+  with its settings.
+"""
+ADDRESS = "* The service knows its public address: it runs with `RELAYBOARD_BASE_URL=https://relayboard.example.org`.\n"
 READY_MADE = """
 ## Gateways by HTTP
 
@@ -48,9 +53,9 @@ def render_pages() -> dict[str, str]:
     presets = {name: read_preset(name) for name in beginnings if name not in TYPES}
     pages = {INDEX: "".join(_index(types, presets))}
     for name, each in types.items():
-        pages[name] = _page(beginnings[name], f"channels/{name}/", _type_sections(each))
+        pages[name] = _page(beginnings[name], f"channels/{name}/", _type_sections(each), each)
     for name, preset in presets.items():
-        pages[name] = _page(beginnings[name], f"channels/presets/{name}.yaml", _preset_sections(preset))
+        pages[name] = _page(beginnings[name], f"channels/presets/{name}.yaml", _preset_sections(preset), TYPES[TYPE])
     return pages
 
 
@@ -63,8 +68,10 @@ def _index(types: dict[str, ChannelType], presets: dict[str, Preset]) -> Iterato
         yield f"| [{preset.title}]({name}.md) | {preset.help} | {', '.join(preset.statuses) or 'nothing'} |\n"
 
 
-def _page(beginning: Path, source: str, sections: Iterator[str]) -> str:
+def _page(beginning: Path, source: str, sections: Iterator[str], each: ChannelType) -> str:
     written = beginning.read_text(encoding="utf-8").strip()
+    first = WORKSPACE + (ADDRESS if each.events is not None else "")
+    written = written.replace(BEFORE, BEFORE + first, 1)
     return "\n\n".join([written, *sections, END.format(source=source)])
 
 

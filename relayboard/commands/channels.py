@@ -2,6 +2,7 @@
 of gateways from options.
 """
 
+import sys
 import time
 from typing import Any
 
@@ -126,7 +127,7 @@ def run_secret(options: Options) -> None:
         else:
             secret = read_gateway_secret(tx, workspace_id, options.channel)
     path = callback_path(channel_type, options.channel, secret)
-    print_json({"channel": options.channel, "secret": secret, "callback_path": path})
+    print_json({"channel": options.channel, "secret": secret, "callback_path": path, "callback_url": _public(path)})
 
 
 def run_webhook(options: Options) -> None:
@@ -187,8 +188,9 @@ def _read_terms(options: Options) -> dict[str, Any]:
 def read_settings(options: Options, channel_type: str) -> dict[str, Any]:
     """The settings of a type that are given. Raises CommandFailed for one that only other types have."""
     own = {setting.name: setting for setting in TYPES[channel_type].settings}
+    flags = {setting.flag for setting in own.values()}
     for setting in (each for name in GATEWAYS for each in TYPES[name].settings):
-        if setting.name not in own and _is_given(options, setting):
+        if setting.flag not in flags and _is_given(options, setting):
             raise CommandFailed(f"{setting.flag} is not a setting of the type {channel_type}")
     given = {name: _given_setting(options, setting) for name, setting in own.items()}
     return {name: value for name, value in given.items() if value is not None}
@@ -222,7 +224,19 @@ def run_create(options: Options) -> None:
     with writing_in(options) as (tx, workspace):
         uuid, secret = add_gateway(tx, workspace.id, new, networks)
     path = callback_path(options.type, uuid, secret)
-    print_json({"uuid": uuid, "name": options.name.strip(), "receive_path": f"{path}receive", "callback_path": path})
+    paths = {"receive_path": f"{path}receive", "callback_path": path, "callback_url": _public(path)}
+    print_json({"uuid": uuid, "name": options.name.strip(), **paths})
+    if TYPES[options.type].callback == "told" and not load_settings().base_url:
+        sys.stderr.write(
+            "warning: the provider is not told where to deliver what people write: set RELAYBOARD_BASE_URL, start the "
+            f"service anew, then run relayboard channel check --channel {uuid} --connect\n"
+        )
+
+
+def _public(path: str) -> str | None:
+    """The URL of a path, if the service knows its own."""
+    root = load_settings().base_url.rstrip("/")
+    return root + path if root else None
 
 
 def _list_facts(tx: Transaction, workspace_id: int, uuid: str | None = None) -> list[dict[str, Any]]:

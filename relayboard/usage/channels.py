@@ -60,16 +60,18 @@ def list_schemes() -> list[str]:
 
 
 def list_settings(*, are_changes: bool = False) -> list[click.Parameter | OneOf]:
-    """An option for each setting of all types, without repeats: types may share some. None is required of changes."""
-    return [part for each in _named().values() for part in _setting(each, are_changes=are_changes)]
+    """An option for each setting of all types, without repeats: types may share one, or have it by another option. None
+    is required of changes."""
+    by_flag = {each.flag: each for each in _all_settings()}
+    return [part for each in by_flag.values() for part in _setting(each, are_changes=are_changes)]
 
 
 def list_setting_names() -> list[str]:
-    return sorted(_named())
+    return sorted({each.name for each in _all_settings()})
 
 
-def _named() -> dict[str, Setting]:
-    return {each.name: each for name in GATEWAYS for each in TYPES[name].settings}
+def _all_settings() -> list[Setting]:
+    return [each for name in GATEWAYS for each in TYPES[name].settings]
 
 
 def _setting(setting: Setting, *, are_changes: bool) -> Iterator[click.Parameter | OneOf]:
