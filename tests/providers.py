@@ -40,9 +40,9 @@ def root_of(receiver: Receiver) -> str:
     return receiver.url.removesuffix("/hook")
 
 
-def add_telegram(database: Database, workspace: Workspace, receiver: Receiver) -> Channel:
+def add_telegram(database: Database, workspace: Workspace, receiver: Receiver, address: str = "clinic_bot") -> Channel:
     config = {"auth_token": TOKEN, "api_url": root_of(receiver)}
-    return _add(database, workspace, "telegram", "clinic_bot", config)
+    return _add(database, workspace, "telegram", address, config)
 
 
 def add_whatsapp(database: Database, workspace: Workspace, receiver: Receiver) -> Channel:

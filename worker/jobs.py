@@ -359,7 +359,7 @@ JOBS = (
     Job("webhooks", begin_webhooks, every_seconds=2),
     Job("pushes", begin_pushes, every_seconds=2),
     Job("checks", begin_checks, every_seconds=5),
-    Job("files", begin_files, every_seconds=10, threads=2),
+    Job("files", begin_files, every_seconds=10),
     Job("templates", begin_templates, every_seconds=60),
     Job("broadcasts", begin_broadcasts, every_seconds=2),
     Job("campaigns", begin_campaigns, every_seconds=5),

@@ -7,7 +7,7 @@ A lease is the pause before the next attempt: also the process that dies leaves 
 
 import mimetypes
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ from persistence.media.store import MediaStore, add_media
 from persistence.relayers.commands import clean_text
 from persistence.secrets.encryption import open_or_none, sealed_text
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.due_work import list_due_workspaces
+from persistence.sql.due_work import list_receivers
 from persistence.tables.accounts import workspace
 from persistence.tables.channels import channel
 from persistence.tables.messages import incoming_file, message
@@ -199,18 +199,26 @@ def expect_files(tx: Transaction, workspace_id: int, message_id: int, planned: S
         tx.wake("files")
 
 
-def list_fetching_workspaces(tx: Transaction) -> list[int]:
-    """The workspaces with a file that is due."""
+def list_fetching_channels(tx: Transaction) -> list[tuple[int, int]]:
+    """The workspaces and channels with a file that is due; one index seek for each."""
     due = is_free(_rows.leased_until, tx.now)
-    return list_due_workspaces(tx, _rows.workspace_id, IS_EXPECTED, due, _rows.leased_until)
+    return list_receivers(tx, _rows.workspace_id, _rows.channel_id, IS_EXPECTED, due, _rows.leased_until)
 
 
-def lease_file(tx: Transaction, workspace_id: int) -> LeasedFile | None:
-    """The file of a workspace that is due for longest, after this was counted as an attempt; None if none is due.
-    Commit this before it is fetched."""
-    file_id = LEASES.take_next(tx, workspace_id)
-    if file_id is None:
-        return None
+def lease_files(tx: Transaction, rooms: Mapping[tuple[int, int], int]) -> list[LeasedFile]:
+    """The files that are due for longest, after this was counted as an attempt: at most so many of each workspace's
+    channel. Commit this before they are fetched."""
+    leased = []
+    for (workspace_id, channel_id), room in sorted(rooms.items()):
+        theirs = (_rows.workspace_id == workspace_id) & (_rows.channel_id == channel_id)
+        due = select(_rows.id).where(theirs, IS_EXPECTED, is_free(_rows.leased_until, tx.now))
+        for file_id in tx.execute(due.order_by(_rows.leased_until, _rows.id).limit(room)).scalars().all():
+            if LEASES.take_next(tx, workspace_id, row_id=file_id) is not None:
+                leased.append(_read_leased(tx, workspace_id, file_id))
+    return leased
+
+
+def _read_leased(tx: Transaction, workspace_id: int, file_id: int) -> LeasedFile:
     config = channel.c.config
     its = (channel.c.id == _rows.channel_id) & (channel.c.workspace_id == _rows.workspace_id)
     found = select(*(_rows[name] for name in NAMES), channel.c.type, channel.c.is_active, sealed_text(config))

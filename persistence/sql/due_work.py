@@ -6,15 +6,17 @@ that exist once.
 """
 
 from enum import Enum, auto
-from typing import Any
+from typing import Any, TypeVar
 
-from sqlalchemy import CTE, Column, ColumnElement, Select, String, and_, case, func, literal, or_, select, true
+from sqlalchemy import CTE, Column, ColumnElement, Integer, Select, String, and_, case, func, literal, or_, select, true
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import GenericFunction
 
 from persistence.database import Transaction
 from persistence.statements import execute_kept
+
+Name = TypeVar("Name", str, int)
 
 MUCH = 50
 """So many rows are a flood: others are served before it."""
@@ -73,26 +75,27 @@ def list_due_workspaces(
 def list_receivers(
     tx: Transaction,
     workspace_id: Column[int],
-    receiver: Column[str],
+    receiver: Column[Name],
     waits: ColumnElement[bool],
     is_due: ColumnElement[bool],
     by: Column[Any],
-) -> list[tuple[int, str]]:
-    """The workspaces and receivers with a due row; the index begins with both and goes on with `by`. An empty name
-    sorts before the receivers of each workspace.
+) -> list[tuple[int, Name]]:
+    """The workspaces and receivers with a due row; the index begins with both and goes on with `by`. An empty name, or
+    the number 0, sorts before the receivers of each workspace.
     """
 
-    def build() -> Select[int, str]:
-        first = select(func.min(workspace_id).label("owner"), literal("", String).label("name")).where(waits)
+    def build() -> Select[Any]:
+        none: ColumnElement[Any] = literal(0) if isinstance(receiver.type, Integer) else literal("", String)
+        first = select(func.min(workspace_id).label("owner"), none.label("name")).where(waits)
         pairs = first.cte("pairs", recursive=True)
         within = select(func.min(receiver)).where(waits, workspace_id == pairs.c.owner, receiver > pairs.c.name)
         beyond = select(func.min(workspace_id)).where(waits, workspace_id > pairs.c.owner)
         following = within.correlate(pairs).scalar_subquery()
         owner = case((following.is_not(None), pairs.c.owner), else_=beyond.correlate(pairs).scalar_subquery())
-        pairs = pairs.union_all(select(owner, func.coalesce(following, "")).where(pairs.c.owner.is_not(None)))
+        pairs = pairs.union_all(select(owner, func.coalesce(following, none)).where(pairs.c.owner.is_not(None)))
         mine = and_(waits, is_due, workspace_id == pairs.c.owner, receiver == pairs.c.name)
         due = select(literal(1)).where(mine).correlate(pairs).order_by(by)
-        return select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != "", has_row(due))
+        return select(pairs.c.owner, pairs.c.name).where(pairs.c.owner.is_not(None), pairs.c.name != none, has_row(due))
 
     found = execute_kept(tx, (workspace_id, receiver, waits), ("receivers",), (is_due,), build, {})
     return [(owner_id, name) for owner_id, name in found]

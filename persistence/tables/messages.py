@@ -251,6 +251,7 @@ incoming_file = numbered_table(
     "incoming_file",
     IncomingFileColumns,
     Index("ix_incoming_file_due", "workspace_id", "leased_until"),
+    Index("ix_incoming_file_channel", "workspace_id", "channel_id", "leased_until"),
     Index("ix_incoming_file_contact", "contact_id"),
     Index("ix_incoming_file_message", "message_id"),
     info=policy(

@@ -19,17 +19,20 @@ from persistence.media.incoming import (
     LeasedFile,
     forget_file,
     keep_file,
-    lease_file,
-    list_fetching_workspaces,
+    lease_files,
+    list_fetching_channels,
 )
 from persistence.media.store import MediaStore, StoreUnavailable, open_store, place_in_store
-from worker.fairness import begin_turns
+from worker.callers import Finished
+from worker.dispatcher import AfterCommit, Leased, LeasedQueue, ReceiverSlots, begin_dispatching, do_nothing
 from worker.http.responses import SendFailed
 from worker.http.safe_http import SafeHttp
 from worker.runtime import Runtime
 
 SIZE_LIMIT_BYTES = 25 * 1024 * 1024
 """As of uploads."""
+SLOTS, FIRST_SLOTS, MOST_SLOTS = 8, 1, 3
+"""Few: each holds a whole file in memory."""
 STEP_SECONDS, MOST_STEPS = 30.0, 5
 """Together less than the first pause between attempts."""
 FIRST_ERROR = 400
@@ -53,7 +56,12 @@ class NotFetched(Exception):
 
 
 def begin_files(runtime: Runtime) -> Callable[[], bool]:
-    """The step that fetches one file of the workspace whose turn it is."""
+    """The step that wakes the dispatcher of files."""
+    return begin_dispatching(runtime, file_queue(runtime), ReceiverSlots(SLOTS, first=FIRST_SLOTS, most=MOST_SLOTS))
+
+
+def file_queue(runtime: Runtime) -> "FileQueue":
+    """The queue of files, with an HTTP client for their size."""
     http = SafeHttp(
         allowed_networks=runtime.settings.webhook_allowed_networks,
         allowed_ports=runtime.settings.webhook_allowed_ports,
@@ -61,15 +69,35 @@ def begin_files(runtime: Runtime) -> Callable[[], bool]:
         response_limit_bytes=SIZE_LIMIT_BYTES + 1,
     )
     runtime.closing.callback(http.close)
-    fetcher = _Fetcher(runtime, open_store(runtime.settings), http)
+    return FileQueue(_Fetcher(runtime, open_store(runtime.settings), http))
 
-    def work(workspace_id: int) -> bool:
-        leased = runtime.database.write(partial(lease_file, workspace_id=workspace_id))
-        if leased is not None:
-            fetcher.fetch(leased)
-        return leased is not None
 
-    return begin_turns(runtime, list_fetching_workspaces, work)
+class FileQueue(LeasedQueue[LeasedFile, None]):
+    """The queue of files; each channel is a receiver, so that a slow provider holds up nobody else's files. What
+    becomes of a file is recorded by who fetches it: between its steps are those of the store."""
+
+    name = "files"
+
+    def __init__(self, fetcher: "_Fetcher") -> None:
+        self._fetcher = fetcher
+
+    def list_due(self, tx: Transaction) -> list[str]:
+        return [f"{workspace_id} {channel_id}" for workspace_id, channel_id in list_fetching_channels(tx)]
+
+    def lease(self, tx: Transaction, rooms: dict[str, int]) -> Leased[LeasedFile]:
+        wanted = {_place(receiver): room for receiver, room in rooms.items()}
+        return Leased([(f"{each.workspace_id} {each.channel_id}", each) for each in lease_files(tx, wanted)])
+
+    def call(self, item: LeasedFile) -> tuple[None, bool]:
+        return None, self._fetcher.fetch(item)
+
+    def record(self, tx: Transaction, finished: Sequence[Finished[LeasedFile, None]]) -> AfterCommit:
+        return do_nothing
+
+
+def _place(receiver: str) -> tuple[int, int]:
+    workspace_id, channel_id = map(int, receiver.split())
+    return workspace_id, channel_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +106,22 @@ class _Fetcher:
     store: MediaStore
     http: SafeHttp
 
-    def fetch(self, leased: LeasedFile) -> None:
-        """Fetches a file, or goes on where the process before died: a file that is recorded has only to be placed."""
+    def fetch(self, leased: LeasedFile) -> bool:
+        """Fetches a file, or goes on where the process before died: a file that is recorded has only to be placed.
+        Returns whether the provider answered."""
         try:
             if not leased.is_stored:
                 if leased.attempts > MOST_ATTEMPTS:
                     raise NotFetched(GIVEN_UP, is_final=True)
                 if not self._keep(leased, self._download(leased)):
-                    return
+                    return True
             self._place(leased)
         except NotFetched as error:
             self._note(leased, error)
+            return error.request is None or error.response is not None
         except StoreUnavailable as error:
             self._note(leased, NotFetched(f"The file store is not available: {error}"))
+        return True
 
     def _download(self, leased: LeasedFile) -> bytes:
         kind = TYPES[leased.channel_type]
@@ -100,6 +131,8 @@ class _Fetcher:
         responses: list[Response] = []
         last: Request | None = None
         for _ in range(MOST_STEPS):
+            if self.runtime.stopping.is_set():
+                raise NotFetched("The worker stops.")
             try:
                 request = kind.fetch(media, leased.config, responses)
             except Unread as error:

@@ -1,5 +1,6 @@
 """Files of incoming messages are fetched from the providers by a worker, within bounds and at most a few times."""
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -9,12 +10,14 @@ from sqlalchemy import delete, func, select, update
 
 from channels.calls import Media
 from persistence.database import Database
-from persistence.media.incoming import MOST_ATTEMPTS, PAUSES, keep_file, lease_file, plan_files
+from persistence.media.incoming import MOST_ATTEMPTS, PAUSES, LeasedFile, keep_file, lease_files, plan_files
 from persistence.media.store import FolderStore, open_store, place_in_store
 from persistence.messages.actions import delete_messages
 from persistence.tables.channels import channel, gateway_call
 from persistence.tables.messages import incoming_file, media, media_usage
 from persistence.workspaces.records import Workspace
+from testbed.patience import PATIENCE_SECONDS
+from testbed.running import wait_until
 from tests.api import Api
 from tests.conftest import Clock
 from tests.providers import (
@@ -30,8 +33,8 @@ from tests.providers import (
     telegram_update,
     whatsapp_message,
 )
-from tests.worker.receivers import Receiver, Reply, receiving
-from worker.channels.files import SIZE_LIMIT_BYTES, begin_files
+from tests.worker.receivers import Received, Receiver, Reply, receiving
+from worker.channels.files import MOST_SLOTS, SIZE_LIMIT_BYTES, SLOTS, begin_files, file_queue
 from worker.runtime import Runtime
 
 PHOTO = [{"file_id": "small", "width": 9, "height": 9}, {"file_id": "large", "width": 90, "height": 90}]
@@ -53,16 +56,23 @@ def telegram(api: Api, provider: Receiver) -> Channel:
 
 @pytest.fixture
 def fetch(runtime: Runtime) -> Step:
-    """The worker's step, until nothing is due."""
-    step = begin_files(runtime)
+    """What the worker does until nothing is due, one file after the other; whether there was any."""
+    queue = file_queue(runtime)
 
     def run() -> bool:
         has_worked = False
-        while step():
+        while leased := runtime.database.write(lambda tx: queue.lease(tx, dict.fromkeys(queue.list_due(tx), 1))).items:
             has_worked = True
+            for _, item in leased:
+                queue.call(item)
         return has_worked
 
     return run
+
+
+def lease_one(api: Api, channel: Channel) -> LeasedFile:
+    (leased,) = api.database.write(lambda tx: lease_files(tx, {(api.workspace.id, channel.id): 2}))
+    return leased
 
 
 def receive(api: Api, telegram: Channel, **message: Any) -> str:
@@ -101,6 +111,34 @@ def test_a_file_has_its_address_before_it_is_fetched_and_is_there_afterwards(
     assert (after.status_code, after.content, after.headers["content-type"]) == (200, PICTURE, "image/jpeg")
     assert "file_id=large" in provider.received[0].path
     assert (count(api, incoming_file), count(api, media)) == (0, 1)
+
+
+def test_a_provider_whose_files_do_not_come_holds_up_no_other_channel(
+    api: Api, telegram: Channel, provider: Receiver, runtime: Runtime
+) -> None:
+    """Of the same workspace, and with more files than there are slots."""
+    may_go_on, asked = threading.Event(), threading.Semaphore(0)
+
+    def wait(_request: Received) -> Reply:
+        asked.release()
+        may_go_on.wait(PATIENCE_SECONDS)
+        return Reply(503)
+
+    with receiving(wait) as slow:
+        other = add_telegram(api.database, api.workspace, slow, "other_bot")
+        for number in range(2 * SLOTS):
+            body, headers = telegram_update(number, photo=PHOTO)
+            assert api.client.post(other.path, content=body, headers=headers).status_code == 200
+        step = begin_files(runtime)
+        step()
+        assert asked.acquire(timeout=PATIENCE_SECONDS)
+        body, headers = telegram_update(7, photo=PHOTO)
+        assert api.client.post(telegram.path, content=body, headers=headers).status_code == 200
+        (stored,) = api.results("/api/v2/messages.json", channel=telegram.uuid)
+        step()
+        wait_until(lambda: api.client.get(path_of(stored["attachments"][0]["url"])).status_code == 200, "the file")
+        assert len(slow.received) <= MOST_SLOTS
+        may_go_on.set()
 
 
 def test_a_file_of_whatsapp_is_fetched_with_the_token_of_the_channel(api: Api, provider: Receiver, fetch: Step) -> None:
@@ -284,8 +322,7 @@ def test_a_worker_that_dies_before_the_commit_leaves_the_file_to_the_next_one(
     api: Api, telegram: Channel, fetch: Step, clock: Clock, runtime: Runtime
 ) -> None:
     url = receive(api, telegram)
-    leased = api.database.write(lambda tx: lease_file(tx, api.workspace.id))
-    assert leased is not None
+    leased = lease_one(api, telegram)
     with open_store(runtime.settings).receiving(leased.uuid) as file:
         file.write(b"half of a pic")
     assert not fetch()
@@ -300,8 +337,7 @@ def test_a_worker_that_dies_after_the_commit_leaves_only_the_place_of_the_file_t
     api: Api, telegram: Channel, provider: Receiver, fetch: Step, clock: Clock, runtime: Runtime
 ) -> None:
     url = receive(api, telegram)
-    leased = api.database.write(lambda tx: lease_file(tx, api.workspace.id))
-    assert leased is not None
+    leased = lease_one(api, telegram)
     with open_store(runtime.settings).receiving(leased.uuid) as file:
         file.write(PICTURE)
     kept = api.database.write(lambda tx: keep_file(tx, leased, "image/jpeg", len(PICTURE), 10**9))
@@ -318,10 +354,9 @@ def test_a_worker_whose_lease_is_over_does_not_keep_its_file_beside_the_next_one
     api: Api, telegram: Channel, clock: Clock
 ) -> None:
     receive(api, telegram)
-    late = api.database.write(lambda tx: lease_file(tx, api.workspace.id))
+    late = lease_one(api, telegram)
     clock.moment += PAUSES[0]
-    assert api.database.write(lambda tx: lease_file(tx, api.workspace.id)) is not None
-    assert late is not None
+    lease_one(api, telegram)
 
     assert not api.database.write(lambda tx: keep_file(tx, late, "image/jpeg", 5, 10**9))
 
