@@ -5,8 +5,8 @@ Older programs work with it: they look for those of a workspace.
 
 from alembic import op
 
-revision = "0031"
-down_revision = "0030"
+revision = "0032"
+down_revision = "0031"
 works_for = "0001"
 branch_labels = None
 depends_on = None
