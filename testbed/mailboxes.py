@@ -7,6 +7,7 @@ import re
 import socketserver
 import ssl
 import threading
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -89,6 +90,11 @@ def _rest(stored: Stored) -> tuple[bytes, datetime]:
     return stored.content, stored.arrived_on
 
 
+def _unquoted(said: str) -> tuple[str, str]:
+    user, password = (re.sub(r"\\(.)", r"\1", each) for each in QUOTED.findall(said))
+    return user, password
+
+
 class _Conversation(socketserver.StreamRequestHandler):
     server: "_Server"
 
@@ -131,8 +137,8 @@ class _Conversation(socketserver.StreamRequestHandler):
         if command == "CAPABILITY":
             offers = " STARTTLS" if mailbox.starttls is not None and not is_secure else ""
             self._say(f"* CAPABILITY {mailbox.capabilities}{offers}".encode())
-        elif command == "LOGIN":
-            user, password = (re.sub(r"\\(.)", r"\1", each) for each in QUOTED.findall(said))
+        elif command in ("LOGIN", "AUTHENTICATE"):
+            user, password = self._read_login() if command == "AUTHENTICATE" else _unquoted(said)
             mailbox.logins.append(user)
             if (user, password) != (USER, mailbox.password) or (mailbox.starttls is not None and not is_secure):
                 return f"NO the password {password} is wrong"
@@ -147,6 +153,12 @@ class _Conversation(socketserver.StreamRequestHandler):
         elif command != "LOGOUT":
             return "BAD nothing is changed here"
         return "OK done"
+
+    def _read_login(self) -> tuple[str, str]:
+        """SASL PLAIN."""
+        self._say(b"+ ")
+        _, user, password = b64decode(self.rfile.readline(1000)).decode().split("\0")
+        return user, password
 
     def _search(self, mailbox: Mailbox, criteria: str) -> None:
         numbers = mailbox.search(criteria)

@@ -8,7 +8,7 @@ In its texts {provider} stands for the URL of the provider's API, {callback} for
 
 Types with a transport of their own have the same rules in files of their own, because their providers are other servers
 and say yes, later and no in other words: `test_smpp.py`, `test_email.py` and `test_mailboxes.py`, kills in
-`test_mail_kills.py`; webchat, which calls nobody, in `tests/channels/webchat/`.
+`tests/faults/`; webchat, which calls nobody, in `tests/channels/webchat/`.
 """
 
 import threading

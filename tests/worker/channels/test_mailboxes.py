@@ -264,17 +264,21 @@ def test_a_private_network_is_called_only_if_the_operator_allows_it(
 
 
 @ON_SQLITE
-@pytest.mark.parametrize("security", ["starttls", "tls"])
+@pytest.mark.parametrize(
+    ("security", "offers", "password"),
+    [("starttls", "IMAP4rev1", 'pa"ss\\'), ("tls", "IMAP4rev1 AUTH=PLAIN", "päss")],
+)
 def test_a_password_is_told_only_under_tls_to_a_server_that_proves_its_name(
-    runtime: Runtime, workspace: Workspace, clock: Clock, tmp_path: Path, security: str
+    runtime: Runtime, workspace: Workspace, clock: Clock, tmp_path: Path, security: str, offers: str, password: str
 ) -> None:
     authority, file = trustme.CA(), tmp_path / "authority.pem"
     authority.cert_pem.write_to_path(str(file))
     context = certified(authority, tmp_path)
     secured: dict[str, Any] = {security: context}
     with running_mailbox(**secured) as mailbox:
+        mailbox.capabilities, mailbox.password = offers, password
         mailbox.add(write_mail("Hello"), clock())
-        made = Fetched(runtime, workspace, mailbox.port, clock, imap_security=security)
+        made = Fetched(runtime, workspace, mailbox.port, clock, imap_security=security, imap_password=password)
         made.step()
         wait_until(lambda: made.state[0] == FAILED, "the refusal")
         assert "secure connection" in str(made.state[1])
