@@ -7,7 +7,7 @@ import { newKey, post } from "../shared/api.js";
 import { account } from "../shared/session.js";
 import { t, word } from "../shared/texts.js";
 import { html, useRef } from "../shared/ui.js";
-import { helpOf, sentence, useTypes } from "./types.js";
+import { helpOf, sentence, settingHelp, useTypes } from "./types.js";
 
 /**
  * @typedef {import("./types.js").Entry} Entry
@@ -40,15 +40,15 @@ export function GatewayDialog({ entry, onDone, onClose }) {
   };
   const scheme = schemes.length > 1 && html`<${Field} key="scheme" label=${t("gateway.scheme")} id="scheme">
     <select id="scheme" name="scheme">${schemes.map((each) => html`<option key=${each} value=${each} selected=${each === (hasNumbers ? PHONE_SCHEME : schemes[0])}>${each}</option>`)}</select><//>`;
-  const asked = preset ? preset.fields.map((field) => ({ isFolded: !field.is_required, input: html`<${FieldInput} key=${field.name} field=${field} isNew />` }))
-    : type.settings.map((setting) => ({ isFolded: setting.is_advanced && !setting.is_required, input: html`<${Input} key=${setting.name} setting=${setting} isNew />` }));
+  const asked = preset ? preset.fields.map((field) => ({ isFolded: !field.is_required, input: html`<${FieldInput} key=${field.name} owner=${preset.preset} field=${field} isNew />` }))
+    : type.settings.map((setting) => ({ isFolded: setting.is_advanced && !setting.is_required, input: html`<${Input} key=${setting.name} owner=${type.type} setting=${setting} isNew />` }));
   return html`
     <${FormDialog} title=${t("gateway.add_one", { title: entry.title })} submit=${t("gateway.add")} draft=${`gateway.${account.value?.workspace.uuid ?? ""}.${entry.name}`}
       onSubmit=${save} onClose=${() => (made.current ? onDone(made.current) : onClose())} wide>
       <p class="help">${helpOf(entry)}</p>
       <div class="form-grid">
         <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" required maxlength="64" dir="auto" defaultValue=${entry.title} /><//>
-        <${Field} label=${t("gateway.address")} id="address" help=${t("gateway.address_help")}><input id="address" name="address" required maxlength="255" aria-describedby="address-help" /><//>
+        <${Field} label=${word("address", type.type)} id="address" help=${`${sentence(word("address_help", type.type))}. ${t("gateway.address_help")}`}><input id="address" name="address" required maxlength="255" aria-describedby="address-help" /><//>
         ${hasNumbers && html`<${Field} label=${t("gateway.country")} id="country" help=${t("gateway.country_help")}><input id="country" name="country" maxlength="2" pattern="[A-Za-z]{2}" autocapitalize="characters" aria-describedby="country-help" /><//>`}
         ${hasFew && scheme}
         ${asked.filter(({ isFolded }) => !isFolded).map(({ input }) => input)}
@@ -81,7 +81,7 @@ export function ChangeDialog({ present, onDone, onClose }) {
     onDone();
   };
   const inputs = (/** @type {boolean} */ folded) =>
-    shown.filter((each) => isFolded(each) === folded).map((setting) => html`<${Input} key=${setting.name} setting=${setting} value=${present.settings[setting.name]} />`);
+    shown.filter((each) => isFolded(each) === folded).map((setting) => html`<${Input} key=${setting.name} owner=${present.type} setting=${setting} value=${present.settings[setting.name]} />`);
   return html`
     <${FormDialog} title=${t("gateway.change")} submit=${t("act.save")} draft=${`gateway.${present.uuid}`} onSubmit=${save} onClose=${onClose} disabled=${!type} wide>
       ${problem && html`<${Problem} text=${problem} onRetry=${load} />`}
@@ -90,7 +90,7 @@ export function ChangeDialog({ present, onDone, onClose }) {
         <div class="form-grid">
           <${Field} label=${t("channels.name")} id="name"><input id="name" name="name" required maxlength="64" dir="auto" defaultValue=${present.name ?? ""} /><//>
           <${LimitField} value=${present.messages_per_second} />
-          ${preset?.fields.map((field) => html`<${FieldInput} key=${field.name} field=${field} value=${present.fields[field.name]} />`)}
+          ${preset?.fields.map((field) => html`<${FieldInput} key=${field.name} owner=${preset.preset} field=${field} value=${present.fields[field.name]} />`)}
           ${inputs(false)}
         </div>
         <${Folded}><div class="form-grid">${inputs(true)}</div><//>`}
@@ -112,13 +112,13 @@ const LimitField = ({ value }) => html`<${Field} label=${t("gateway.limit")} id=
   <input id="limit" name="limit" type="number" min="0.01" max="10000" step="0.01" defaultValue=${value ?? ""} aria-describedby="limit-help" onInvalid=${unfold} /><//>`;
 
 /** The name of a setting or field in the person's language, or made of the API's own. @param {string} name */
-export const nameOf = (name) => word("gateway_setting", name, sentence(name.replaceAll("_", " ")));
+export const nameOf = (name) => word("setting", name, sentence(name.replaceAll("_", " ")));
 
-/** A field of a preset. @param {{field: PresetField, value?: string, isNew?: boolean}} props */
-function FieldInput({ field, value, isNew = false }) {
+/** A field of a preset. @param {{owner: string, field: PresetField, value?: string, isNew?: boolean}} props */
+function FieldInput({ owner, field, value, isNew = false }) {
   const id = `field-${field.name}`;
   const common = { id, name: id, required: field.is_required && value !== HIDDEN, "aria-describedby": `${id}-help`, onInvalid: unfold, dir: "ltr", maxlength: 10000 };
-  return html`<${Field} label=${nameOf(field.name)} id=${id} help=${sentence(field.help)}>
+  return html`<${Field} label=${nameOf(field.name)} id=${id} help=${settingHelp(owner, field)}>
     ${field.is_secret
       ? html`<${Secret} common=${common} isKept=${value === HIDDEN} />`
       : html`<input ...${common} defaultValue=${value ?? (isNew ? (field.default ?? "") : "")} placeholder=${field.example || (field.default ?? "")} />`}
@@ -128,11 +128,11 @@ function FieldInput({ field, value, isNew = false }) {
 /** @param {{common: object, isKept: boolean}} props */
 const Secret = ({ common, isKept }) => html`<input ...${common} type="password" autocomplete="new-password" maxlength="10000" placeholder=${isKept ? t("gateway.unchanged") : ""} />`;
 
-/** One setting as its kind asks for it. @param {{setting: Setting, value?: string, isNew?: boolean}} props */
-function Input({ setting, value, isNew = false }) {
+/** One setting as its kind asks for it. @param {{owner: string, setting: Setting, value?: string, isNew?: boolean}} props */
+function Input({ owner, setting, value, isNew = false }) {
   const id = `set-${setting.name}`;
   const given = value ?? (isNew ? (setting.default ?? "") : "");
-  const help = word("gateway_help", setting.name, sentence(setting.help));
+  const help = settingHelp(owner, setting);
   const common = { id, name: id, required: setting.is_required && value !== HIDDEN, "aria-describedby": `${id}-help`, onInvalid: unfold };
   const field = (/** @type {any} */ control) => html`<${Field} label=${nameOf(setting.name)} id=${id} help=${help}>${control}<//>`;
   if (setting.kind === "flag") {

@@ -2,7 +2,7 @@
 
 import { get } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
-import { language, word } from "../shared/texts.js";
+import { addTexts, language, word } from "../shared/texts.js";
 import { useEffect, useState } from "../shared/ui.js";
 
 /**
@@ -15,21 +15,27 @@ import { useEffect, useState } from "../shared/ui.js";
 /** @type {Promise<Types> | null} */
 let asked = null;
 
+/** With what the forms say of their fields. @returns {Promise<Types>} */
+async function load() {
+  const [found] = await Promise.all([get("channel_types"), addTexts(new URL("./texts/", import.meta.url))]);
+  return found;
+}
+
 /** What can be added, and what went wrong. @returns {{types: Types | null, problem: string, load: () => Promise<void>}} */
 export function useTypes() {
   const [types, setTypes] = useState(/** @type {Types | null} */ (null));
   const [problem, setProblem] = useState("");
-  const load = async () => {
+  const ask = async () => {
     try {
-      setTypes(await (asked ??= get("channel_types")));
+      setTypes(await (asked ??= load()));
       setProblem("");
     } catch (error) {
       asked = null;
       setProblem(explain(error));
     }
   };
-  useEffect(() => void load(), []);
-  return { types, problem, load };
+  useEffect(() => void ask(), []);
+  return { types, problem, load: ask };
 }
 
 /** Phones, then everything by its title; last the type that presets are made of: with it nearly all others can be added. @param {Types} found @returns {Entry[]} */
@@ -50,6 +56,9 @@ export function listEntries({ types, presets }) {
 
 /** What it is for, in the person's language or as the API says it. @param {Entry} entry */
 export const helpOf = ({ name, type, preset }) => sentence(word("channel_help", name, (preset ?? type).help));
+
+/** What a setting of a type, or a field of a preset, is for. @param {string} owner the name of the type or preset @param {{name: string, help: string}} setting */
+export const settingHelp = (owner, { name, help }) => sentence(word("setting_help", `${owner}.${name}`, help));
 
 /** The title of a type by its name; the name while nothing is known. @param {Types | null} found @param {string} name @param {string | null} [preset] */
 export const titleOf = (found, name, preset) =>

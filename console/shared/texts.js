@@ -33,10 +33,23 @@ export async function startTexts() {
  *  is no language tag, such as en-US@posix. */
 const locale = () => navigator.languages.find((code) => /^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$/.test(code) && code.split("-")[0] === language.value) ?? language.value;
 
+/** The folders with texts in each language, first the one that all pages need. */
+const folders = new Set([new URL("../messages/", import.meta.url).href]);
+
+/** @param {string} folder @param {string} code @returns {Promise<Record<string, string>>} */
+const readTexts = async (folder, code) => (await fetch(new URL(`${code}.json`, folder))).json();
+
+/** Adds the texts of a folder, which only some pages need. @param {URL} folder */
+export async function addTexts(folder) {
+  const added = await readTexts(folder.href, language.value);
+  folders.add(folder.href);
+  texts.value = { ...texts.value, ...added };
+}
+
 /** @param {string} code */
 export async function showLanguage(code) {
-  const response = await fetch(new URL(`../messages/${code}.json`, import.meta.url));
-  texts.value = await response.json();
+  const read = await Promise.all([...folders].map((folder) => readTexts(folder, code)));
+  texts.value = Object.assign({}, ...read);
   language.value = code;
   document.documentElement.lang = code;
   document.documentElement.dir = RIGHT_TO_LEFT.includes(code) ? "rtl" : "ltr";

@@ -27,7 +27,7 @@ def test_a_gateway_is_added_watched_and_released(somebody, clinic):
         page.get_by_role("link", name="HTTP gateway").click()
         form = page.get_by_role("dialog")
         form.get_by_label("Name", exact=True).fill("Aggregator")
-        form.get_by_label("Sender").fill("8181")
+        form.get_by_label("Sender", exact=True).fill("8181")
         form.get_by_label("Method").select_option("GET")
         form.get_by_label("URL for sending").fill("nonsense")
         form.get_by_label("Authorization").fill(f"Bearer {SECRET}")

@@ -7,11 +7,13 @@ import pytest
 import yaml
 
 from channels.presets import list_presets, read_preset
-from channels.types import TYPES
+from channels.types import GATEWAYS, TYPES
 from handlers.asgi.console import FOLDER
 
 MESSAGES = FOLDER / "messages"
+CHANNEL_TEXTS = FOLDER / "channels" / "texts"
 LANGUAGES = ("ar", "es", "fr", "pt", "sw")
+PLACE = re.compile(r"\{\{\w+\}\}|https?://[^\s,;،؛]+|`[^`]+`")
 PLACEHOLDER = re.compile(r"\{\w+\}")
 KEY = re.compile(r'"([a-z_]+\.[a-z0-9_-]+)"')
 FAMILY = re.compile(r'\bword\(\s*"([a-z_]+)"')
@@ -89,3 +91,28 @@ def test_what_a_type_or_a_preset_is_for_is_said_as_it_declares_it():
     told = {key.partition(".")[2]: text for key, text in texts("en").items() if key.startswith("channel_help.")}
 
     assert {name: text for name, text in told.items() if declared.get(name) != text} == {}
+
+
+@pytest.mark.parametrize("language", [*LANGUAGES, "en"])
+def test_every_setting_of_a_type_or_a_preset_has_a_name_and_a_help_in_every_language(language):
+    """In English the help is what the type declares, so that a change of it asks for new translations."""
+    owners = {name: each.settings for name, each in TYPES.items()}
+    fields = {name: read_preset(name).fields for name in list_presets()}
+    helps = {f"setting_help.{owner}.{each.name}": each.help for owner in owners for each in owners[owner]}
+    helps |= {f"setting_help.{owner}.{each.name}": each.help for owner in fields for each in fields[owner]}
+    names = {f"setting.{key.rpartition('.')[2]}" for key in helps}
+    addresses = {f"{family}.{name}" for name in GATEWAYS for family in ("address", "address_help")}
+    told = json.loads((CHANNEL_TEXTS / f"{language}.json").read_text(encoding="utf-8"))
+
+    assert {
+        "missing": {*helps, *names, *addresses} - set(told),
+        "unused": set(told) - {*helps, *names, *addresses},
+    } == {
+        "missing": set(),
+        "unused": set(),
+    }
+    places = {key: sorted(PLACE.findall(text)) for key, text in helps.items()}
+    assert {key for key in helps if sorted(PLACE.findall(told[key])) != places[key]} == set()
+    assert all(text.strip() for text in told.values())
+    if language == "en":
+        assert {key: told[key] for key in helps if told[key] != helps[key]} == {}
