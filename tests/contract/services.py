@@ -59,6 +59,7 @@ def serve(url: str, folder: Path, page_size: int = 250, check_responses: bool = 
         "RELAYBOARD_SECRET_KEY": SECRET_KEY,
         "RELAYBOARD_MEDIA_URL": f"file://{folder / 'media'}",
         "RELAYBOARD_RATE_LIMIT": "1000000/hour",
+        "RELAYBOARD_VISITOR_LIMIT": "1000000/hour",
         "RELAYBOARD_STREAM_SECONDS": "0.2",
         "RELAYBOARD_SYNC_HOLD_SECONDS": "0",
     }

@@ -33,7 +33,7 @@ class DirectApi(Api):
         return self.send("GET", path, query)
 
     def post(self, path: str, body: Any = None, headers: Mapping[str, str] | None = None, **query: Any) -> Any:
-        return self.send("POST", path, query, json.dumps(body).encode())
+        return self.send("POST", path, query, json.dumps(body).encode(), headers=headers)
 
     def delete(self, path: str, **query: Any) -> Any:
         return self.send("DELETE", path, query)
@@ -53,13 +53,21 @@ class DirectApi(Api):
         return self.client.portal.call(read)
 
     def send(
-        self, method: str, path: str, query: Mapping[str, Any], body: bytes = b"", kind: str = "application/json"
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any],
+        body: bytes = b"",
+        kind: str = "application/json",
+        headers: Mapping[str, str] | None = None,
     ) -> Response:
         assert self.client.portal is not None
-        return self.client.portal.call(self._exchange, method, path, urlencode(query).encode(), body, kind)
+        return self.client.portal.call(self._exchange, method, path, urlencode(query).encode(), body, kind, headers)
 
-    async def _exchange(self, method: str, path: str, query: bytes, body: bytes, kind: str) -> Response:
-        given = {**self._headers(), "Host": "testserver", "Content-Type": kind}
+    async def _exchange(
+        self, method: str, path: str, query: bytes, body: bytes, kind: str, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        given = {**self._headers(), "Host": "testserver", "Content-Type": kind, **(headers or {})}
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},

@@ -2,15 +2,18 @@
 
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 
+from channels.chats import VISITOR_LENGTH
 from persistence.relayers.relayers import release_channels
-from persistence.tables.channels import channel
+from persistence.tables.channels import channel, webchat_visitor
+from persistence.tables.contacts import contact_urn
 from persistence.tables.data_jobs import contact_import
-from persistence.tables.messages import media
+from persistence.tables.messages import media, message
 from relayboard.phone.wire import NoReply
 from testbed.gateways import SECRET, add_gateway
 from tests.api import Api
+from tests.channels.webchat.visitors import SITE
 from tests.factories import make_contact, make_messages
 from tests.handlers.pairs.direct import DirectApi
 from tests.handlers.pairs.scenario import V1, V2, Names, Scenario, Write, command, delete, post, uuid_of_new
@@ -18,6 +21,8 @@ from tests.handlers.pairs.scenarios import PHONE
 from tests.handlers.pairs.use_scenarios import NEW_PHONE, SECOND_PHONE, act_on_contact
 from tests.phones import AppTransport, claimed_phone
 from tests.run_rows import uuid_of as uuid_of_row
+
+CODE, LISTED = "A" * VISITOR_LENGTH, ("delivered", "read")
 
 
 def begin_addresses(api: Api) -> Names:
@@ -46,6 +51,7 @@ ADDRESSES = Scenario(
     {
         "receive": report("receive", sender=PHONE, text="Muraho"),
         "receive from new": report("receive", sender=NEW_PHONE, text="Bite"),
+        "repeat from new": report("receive", sender=NEW_PHONE, text="Bite", message_id="m1"),
         "opt out": report("stopped", sender=PHONE),
         "sent": report("sent", id="{waiting}"),
         "failed": report("failed", id="{waiting}"),
@@ -88,6 +94,50 @@ GATEWAYS = Scenario(
         "release by command": command(release_gateway),
     },
     (f"{V2}/channel_settings.json", f"{V2}/channels.json", f"{V2}/messages.json", f"{V2}/contacts.json"),
+)
+
+
+def begin_chats(api: Api) -> Names:
+    """A visitor of a site, for whom a message waits."""
+    settings = {"type": "webchat", "name": "Help desk", "address": "help", "scheme": "webchat"}
+    uuid = uuid_of_new(api, f"{V2}/channel_settings.json", {**settings, "settings": {"origins": SITE}})
+    visit = api.post(f"/chat/{uuid}/visits", {}, headers={"Origin": SITE}).json()
+    with api.database.writing() as tx:  # Codes are random, and what two databases show is compared.
+        rows, urns = webchat_visitor.c, contact_urn.c
+        number = tx.execute(select(rows.channel_id).where(rows.code == visit["visitor"])).scalar_one()
+        tx.execute(update(webchat_visitor).where(rows.code == visit["visitor"]).values(code=CODE, path=CODE))
+        mine = (urns.path == visit["visitor"]) & (urns.scheme == "webchat")
+        tx.execute(update(contact_urn).where(mine).values(path=CODE))
+    visitor = api.results(f"{V2}/contacts.json", urn=f"webchat:{CODE}")[0]["uuid"]
+    way = {"direction": "out", "status": "wired", "channel_id": number, "urn": f"webchat:{CODE}"}
+    (waiting,) = make_messages(api.database, api.workspace, visitor, **way)
+    shown = uuid_of_row(api.database, message, waiting)
+    return {"uuid": uuid, "token": CODE + visit["token"][len(CODE) :], "amina": visitor, "waiting": shown}
+
+
+def call(what: str, body: dict[str, Any]) -> Write:
+    """A call of the visitor's browser."""
+
+    def write(api: Api, names: Names) -> Any:
+        headers = {"Origin": SITE, "Authorization": f"Bearer {names['token']}"}
+        given = {name: [names[each] for each in value] if name in LISTED else value for name, value in body.items()}
+        return api.post(f"/chat/{names['uuid']}/{what}", given, headers=headers).status_code
+
+    return write
+
+
+CHATS = Scenario(
+    begin_chats,
+    {
+        "write": call("messages", {"key": "k1", "text": "Muraho"}),
+        "write more": call("messages", {"key": "k2", "text": "Amakuru"}),
+        "deliver": call("acknowledgements", {"delivered": ["waiting"]}),
+        "read": call("acknowledgements", {"read": ["waiting"]}),
+        "block": act_on_contact("block"),
+        "delete": delete(f"{V2}/contacts.json", uuid="{amina}"),
+        "release": delete(f"{V2}/channel_settings.json", uuid="{uuid}"),
+    },
+    (f"{V2}/channels.json", f"{V2}/messages.json", f"{V2}/contacts.json"),
 )
 
 
@@ -200,4 +250,11 @@ def count_files(api: Api, _names: Names) -> Any:
 
 UPLOADS = Scenario(lambda api: {}, {"upload": upload(b"leaf"), "another": upload(b"tree")}, (), count_files)
 
-OUTSIDE_SCENARIOS = {"addresses": ADDRESSES, "gateways": GATEWAYS, "phones": PHONES, "uploads": UPLOADS, "data": DATA}
+OUTSIDE_SCENARIOS = {
+    "addresses": ADDRESSES,
+    "gateways": GATEWAYS,
+    "chats": CHATS,
+    "phones": PHONES,
+    "uploads": UPLOADS,
+    "data": DATA,
+}
