@@ -5,7 +5,7 @@ sent by HTTP: a worker hands a message over when it stores that the visitor may 
 from collections.abc import Sequence
 
 from channels.calls import Message, Request, Settings
-from channels.chats import USUAL_COLOUR
+from channels.chats import USUAL_COLOUR, check_origins
 from channels.declaration import Carries, ChannelType, Setting
 
 MOST_QUICK_REPLIES = 13
@@ -26,6 +26,7 @@ TYPE = ChannelType(
             "origins",
             "sites that may show the chat, such as https://www.example.org, with spaces between them",
             is_required=True,
+            check=check_origins,
         ),
         Setting("title", "what stands above the chat; default: the name of the channel"),
         Setting("greeting", "what visitors read before they write", "text"),

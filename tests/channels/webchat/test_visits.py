@@ -8,7 +8,7 @@ import pytest
 import requests
 from sqlalchemy import select
 
-from channels.chats import allowed_origins
+from channels.chats import allowed_origins, check_origins
 from persistence.tables.channels import webchat_visitor
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
@@ -157,11 +157,18 @@ def test_only_the_sites_of_the_channel_may_show_the_chat(service: RunningService
     [
         ("https://Example.org/contact http://localhost:8000", {"https://example.org", "http://localhost:8000"}),
         ("https://example.org:443", {"https://example.org"}),
+        ("https://Bücher.example:8443", {"https://xn--bcher-kva.example:8443"}),
         ("* nonsense ftp://example.org https://[", set()),
     ],
 )
 def test_origins_are_read_as_browsers_write_them(written: str, origins: set[str]) -> None:
     assert allowed_origins({"origins": written}) == origins
+
+
+@pytest.mark.parametrize("origins", ["www.example.org", "*", "https://www.example.org,"])
+def test_what_is_no_site_is_refused_when_it_is_saved(origins: str) -> None:
+    with pytest.raises(ValueError, match="is not a site"):
+        check_origins(origins)
 
 
 def test_a_visitor_who_writes_too_much_has_to_wait_and_others_do_not(service: RunningService, chat: str) -> None:
