@@ -48,8 +48,7 @@ export function Preview({ body }) {
           <p class="text">${message.text}</p>
         </div>
         ${message.failed_reason && html`<p class="problem" role="alert">${t("broadcasts.would_fail", { reason: word("failed", message.failed_reason) })}</p>`}
-        ${message.template && html`<p class="help">${t("broadcasts.as_template", { name: message.template.name })}</p>`}
-        <p class="help">${t("reply.count", { characters: number(message.characters), segments: number(message.segments) })}</p>`}
+        <p class="help">${message.template ? t("broadcasts.as_template", { name: message.template.name }) : t("reply.count", { characters: number(message.characters), segments: number(message.segments) })}</p>`}
     </section>
   `;
 }

@@ -7,6 +7,7 @@ import { newKey, post } from "../shared/api.js";
 import { account } from "../shared/session.js";
 import { t, word } from "../shared/texts.js";
 import { html, useRef } from "../shared/ui.js";
+import { PHONE_SCHEME } from "./test_message.js";
 import { helpOf, sentence, settingHelp, useTypes } from "./types.js";
 
 /**
@@ -20,7 +21,6 @@ import { helpOf, sentence, settingHelp, useTypes } from "./types.js";
 const HIDDEN = "***";
 /** A type with more schemes than these can serve nearly all: then the choice is folded. */
 const FEW_SCHEMES = 4;
-const PHONE_SCHEME = "tel";
 
 /** A new gateway. @param {{entry: Entry, onDone: (uuid: string) => void, onClose: () => void}} props */
 export function GatewayDialog({ entry, onDone, onClose }) {

@@ -12,6 +12,7 @@ import { Copied } from "../parts/secret_dialog.js";
 import { CallbackUrls } from "./connect.js";
 import { ChangeDialog, nameOf } from "./gateway_form.js";
 import { TermsCard } from "./terms_card.js";
+import { PHONE_SCHEME } from "./test_message.js";
 import { useTypes } from "./types.js";
 
 /** @typedef {import("./gateway_form.js").Settings} Settings */
@@ -42,13 +43,13 @@ export function SettingsCard({ uuid, onChange }) {
       },
     });
   return html`
-    <section class="card" aria-labelledby="abroad-title">
+    ${settings.scheme === PHONE_SCHEME && html`<section class="card" aria-labelledby="abroad-title">
       <header><h2 id="abroad-title">${t("channels.abroad")}</h2></header>
       <p class="help">${t(settings.allow_international ? "channels.abroad_yes" : "channels.abroad_no")}</p>
       <p class="actions"><button type="button" onClick=${() => allow(!settings.allow_international)}>
         ${t(settings.allow_international ? "channels.abroad_forbid" : "channels.abroad_allow")}
       </button></p>
-    </section>
+    </section>`}
     <${TermsCard} settings=${settings} onChange=${load} />
     ${url && html`<section class="card" aria-labelledby="gateway-title">
       <header><h2 id="gateway-title">${t("gateway.title")}</h2></header>

@@ -5,7 +5,7 @@ import { post } from "../shared/api.js";
 import { t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
-const PHONE_SCHEME = "tel";
+export const PHONE_SCHEME = "tel";
 
 /** The fields of a form. @param {{scheme: string, to?: string}} props `to` is filled in */
 export const TestFields = ({ scheme, to = "" }) => html`
