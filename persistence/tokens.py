@@ -28,7 +28,7 @@ from sqlalchemy import (
 )
 
 from persistence.database import Transaction, upsert
-from persistence.errors import Clash, InvalidInput, LimitReached, NotAllowed
+from persistence.errors import Clash, InvalidInput, LimitReached, LostRace, NotAllowed
 from persistence.statements import Statement, parameters_of, statement
 from persistence.tables.accounts import PUBLIC_LENGTH, TOKEN_NAME_LENGTH, membership, token, user, workspace
 from persistence.tables.channels import ADDRESS_LENGTH, registration_window
@@ -44,6 +44,8 @@ LAST_USED_STEP = timedelta(minutes=1)
 TOKENS_PER_USER = 50
 
 KEPT_FOR = timedelta(hours=24)
+LONGEST_PERIOD = timedelta(days=1)
+"""Of a rate limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +256,10 @@ def count_registration(tx: Transaction, origin: Origin) -> None:
 
 
 def forget_windows(tx: Transaction, before: datetime) -> None:
-    """Delete the counts of registrations in windows that began before a time."""
+    """Delete the counts of registrations in windows that began before a time, and those of requests in windows that are
+    over: visitors of sites and their addresses have some, and do not come back."""
     tx.execute(delete(registration_window).where(registration_window.c.began_on < before))
+    tx.execute(delete(rate_window).where(rate_window.c.began_on < tx.now - LONGEST_PERIOD))
 
 
 def take_window(
@@ -264,7 +268,10 @@ def take_window(
     """Takes from the row of a table of windows that has this key; see `take_allowance`."""
     begin, lock, take = _statements(window, tuple(key))
     begin.run(tx, tx.now, **key)
-    ((began_on, taken),) = lock.rows(tx, **key)
+    rows = lock.rows(tx, **key)
+    if not rows:  # it was old, and is deleted just now
+        raise LostRace
+    ((began_on, taken),) = rows
     if tx.now >= began_on + period:
         began_on, taken = tx.now, 0
     granted = max(0, min(wanted, limit - taken))

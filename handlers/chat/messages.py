@@ -23,6 +23,7 @@ from persistence.channels.visitors import (
 )
 from persistence.errors import InvalidInput
 from persistence.media.store import add_media
+from persistence.relayers.commands import clean_text
 from persistence.sql.columns import time_text
 from persistence.stream import read_clocks
 from persistence.workspaces.records import Workspace
@@ -52,7 +53,10 @@ def list_conversation(request: ChatRequest, earlier_than: str | None = None, pos
 
 
 def write_message(request: ChatRequest) -> Answer:
-    return _store(request, request.body["key"], request.body["text"])
+    text = clean_text(request.body["text"]).strip()
+    if not text:
+        raise InvalidInput.on("text", "A value is required.")
+    return _store(request, request.body["key"], text)
 
 
 def send_file(request: ChatRequest, key: str | None = None) -> Answer:

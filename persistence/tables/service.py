@@ -202,7 +202,7 @@ class RateWindowColumns(TypedColumns):
 rate_window = table_of(
     "rate_window",
     RateWindowColumns,
-    info=policy("a row for each workspace and scope", is_carried=False),
+    info=policy(TRIMMED, is_carried=False),
 )
 
 

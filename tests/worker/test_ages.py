@@ -30,8 +30,8 @@ from persistence.tables.data_jobs import contact_import, export
 from persistence.tables.deliveries import delivery, resthook_event
 from persistence.tables.policies import TRIMMED as OLD_ROWS_GO
 from persistence.tables.policies import policy_of
-from persistence.tables.service import audit_event, kept_answer, worker_heartbeat
-from persistence.tokens import Origin, claim_key
+from persistence.tables.service import audit_event, kept_answer, rate_window, worker_heartbeat
+from persistence.tokens import Origin, claim_key, take_allowance
 from tests.contract.filled_workspace import fill_workspace
 from worker.jobs import begin_trimming
 
@@ -59,6 +59,10 @@ def register(tx: Any, workspace: Any) -> None:
     for token in ("one", "another"):
         phone = PhoneIdentity("3f0c1a52-8b7e-4d19-9a60-5c2f7be0d411", token, "RW", None, None)
         register_phone(tx, phone, Origin("192.0.2.1", 10, HOUR))
+
+
+def ask(tx: Any, workspace: Any) -> None:
+    take_allowance(tx, workspace.id, "v2", limit=5, period=DAY, wanted=1)
 
 
 def beat(tx: Any, workspace: Any) -> None:
@@ -91,6 +95,7 @@ TRIMMED = {
         DAY, kept_answer.c.created_on, None, lambda tx, workspace: void(claim_key(tx, workspace.id, "post", "key", b""))
     ),
     "message_piece": Age(DAY, message_piece.c.received_on),
+    "rate_window": Age(DAY, rate_window.c.began_on, None, ask),
     "registration_window": Age(HOUR, registration_window.c.began_on, None, register),
     "invitation": Age(7 * DAY, invitation.c.created_on),
     "resthook_event": Age(2 * DAY, resthook_event.c.created_on),

@@ -126,6 +126,8 @@ def test_who_has_no_token_sees_and_changes_nothing(service: RunningService, chat
     stranger.token = stranger.token.replace(other, code)
     for method, path in (("GET", "/messages"), ("GET", "/stream"), ("POST", "/acknowledgements")):
         assert stranger.call(method, path, json={} if method == "POST" else None).status_code == 401
+    elsewhere = Browser(service, add_chat(service), token=visitor.token)
+    assert elsewhere.call("GET", "/messages").status_code == 401
     stranger.token = ""
     assert stranger.write("Let me in", "k2").status_code == 401
     with service.database.reading() as tx:
@@ -256,7 +258,15 @@ def test_a_visitor_sends_a_file_once(service: RunningService, chat: str) -> None
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"key": "k1"}, {"key": "k1", "text": "x" * 4097}, {"key": "a b", "text": "x"}, {"key": 7, "text": "x"}, []],
+    [
+        {},
+        {"key": "k1"},
+        {"key": "k1", "text": "\x01\x7f"},
+        {"key": "k1", "text": "x" * 4097},
+        {"key": "a b", "text": "x"},
+        {"key": 7, "text": "x"},
+        [],
+    ],
 )
 def test_what_is_no_message_is_refused_and_changes_nothing(service: RunningService, chat: str, body: object) -> None:
     visitor = Browser(service, chat)
