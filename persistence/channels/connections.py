@@ -107,11 +107,14 @@ def take_rested(tx: Transaction, channel_ids: Collection[int], lasts: timedelta)
 
 
 def rest(tx: Transaction, held: Held, pause: timedelta, state: str, reason: str | None, **news: Any) -> None:
-    """Nobody has this connection for so long; then it is due. `news` are remembered. Raises LeaseLost."""
+    """Nobody has this connection for so long; then it is due, or at once if the settings of the channel have changed
+    meanwhile. `news` are remembered. Raises LeaseLost."""
     rows, told = channel_connection.c, None if reason is None else reason[:REASON_LENGTH]
+    has_changed = any(each.gateway != held.gateway for each in _read(tx, [held.id], held.holder, held.held_until))
     is_same = (rows.state == state) & rows.reason.is_not_distinct_from(told)
     said = {"state": state, "reason": told, "changed_on": case((is_same, rows.changed_on), else_=tx.now)}
-    ended = {"leased_until": tx.now + pause, "holder": None, "remembered": remembered_of(tx, held) | news}
+    until = tx.now if has_changed else tx.now + pause
+    ended = {"leased_until": until, "holder": None, "remembered": remembered_of(tx, held) | news}
     tx.execute(update(channel_connection).where(_is_held(tx, held)).values(**said, **ended))
 
 

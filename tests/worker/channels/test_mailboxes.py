@@ -216,6 +216,24 @@ def test_a_refused_login_is_said_and_tried_at_once_with_other_settings(
     assert (made.texts(), mailbox.logins) == (["Hello"], ["clinic", "clinic"])
 
 
+def test_settings_that_change_while_the_mailbox_is_read_are_tried_right_after(
+    made: Fetched, mailbox: Mailbox, clock: Clock
+) -> None:
+    released = threading.Event()
+    mailbox.before_giving = lambda _number: released.wait()
+    mailbox.add(write_mail("Hello"), clock())
+    made.step()
+    wait_until(lambda: mailbox.reads == [1], "the mail to be asked for")
+
+    with made.database.writing() as tx:
+        change_config(tx, made.workspace.id, made.uuid, {"imap_folder": "Other"})
+    released.set()
+
+    gone = (FAILED, "The mailbox has no folder Other that can be read.")
+    wait_until(lambda: made.state == gone, "the other folder to be looked for")
+    assert made.texts() == ["Hello"]
+
+
 @ON_SQLITE
 def test_after_failures_the_mailbox_is_left_alone_for_longer(made: Fetched, mailbox: Mailbox, clock: Clock) -> None:
     mailbox.password = "another one"
