@@ -77,7 +77,7 @@ class Message:
     """An outgoing message: `to` is the path of the contact's URN, `address` that of the channel. `answers` is the
     provider's id of the message that it answers, `subject` what that was about. `callback_url` is the channel's public
     URL, with a slash at its end, for providers that are told with each message where its statuses go; empty if the
-    operator has set none."""
+    operator has set none. `now` is the moment of sending, for what is signed with it."""
 
     uuid: str
     to: str
@@ -93,6 +93,7 @@ class Message:
     answers: str = ""
     subject: str = ""
     callback_url: str = ""
+    now: datetime | None = None
 
     def part_id(self, number: int) -> str:
         """What identifies a part (from 1), the same each time it is sent."""

@@ -4,12 +4,17 @@ import base64
 import binascii
 import hashlib
 import hmac
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
 from channels.calls import BadSignature
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 CLOCK_SECONDS = 60
 """How much the clocks of two servers may differ."""
@@ -52,11 +57,49 @@ def read_jwt(token: str, secret: str, now: datetime, seconds: float | None = Non
     return claims
 
 
+def sign_jwt(claims: Mapping[str, Any], private_key: str) -> str:
+    """A JSON Web Token that is signed by RSA (`RS256`; RFC 7515). Raises ValueError for what is no key."""
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15  # noqa: PLC0415  # few commands need it
+    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415
+
+    signed = ".".join(_write_part(orjson.dumps(each)) for each in ({"alg": "RS256", "typ": "JWT"}, dict(claims)))
+    return f"{signed}.{_write_part(_read_key(private_key).sign(signed.encode(), PKCS1v15(), SHA256()))}"
+
+
+def check_private_key(text: str) -> None:
+    """Raises ValueError if a text is no private key of RSA in the form PEM, without a password."""
+    _read_key(text)
+
+
+def basic(user: str, password: str) -> dict[str, str]:
+    """The header of basic authentication."""
+    return {"Authorization": "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()}
+
+
+@lru_cache(maxsize=64)
+def _read_key(text: str) -> "RSAPrivateKey":
+    """The key is kept, because reading checks it, which takes longer than signing."""
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey  # noqa: PLC0415
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
+
+    try:
+        key = load_pem_private_key(text.strip().encode(), password=None)
+    except (TypeError, ValueError) as error:
+        raise ValueError("It is no private key in the form PEM, or it has a password") from error
+    if not isinstance(key, RSAPrivateKey):
+        raise ValueError("It is no key of RSA")
+    return key
+
+
 def check_age(signed_on: float | None, now: datetime, seconds: float) -> None:
     """Whether a signed Unix time is at most so old, and not later than now. Raises BadSignature."""
     age = None if signed_on is None else now.timestamp() - signed_on
     if age is None or not -CLOCK_SECONDS <= age <= seconds + CLOCK_SECONDS:
         raise BadSignature("The signed time is missing, too old or in the future.")
+
+
+def _write_part(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def _read_part(part: str) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""SMS by Vonage. Messages go by its SMS API. Webhooks are those of the SMS API or of the Messages API, as the account
+"""SMS and WhatsApp by Vonage. Messages go by its SMS API, or by the Messages API if the settings name an application
+(`messages.py`). Webhooks are those of the SMS API or of the Messages API, as the account
 chooses for all its numbers. https://developer.vonage.com/en/messaging/sms/overview, https://developer.vonage.com/en/messages/overview.
 """
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
@@ -30,8 +30,9 @@ from channels.calls import (
 from channels.declaration import Carries, ChannelType, Setting
 from channels.parts import with_links
 from channels.reading import mapping, mappings, moment, word
-from channels.signatures import Digest, check_age, hmac_hex, is_same, read_jwt
+from channels.signatures import Digest, basic, check_age, check_private_key, hmac_hex, is_same, read_jwt
 from channels.sms import cut, is_short
+from channels.vonage.messages import MESSAGES_URL, link, requests_of_application
 
 API_URL = "https://rest.nexmo.com"
 SEGMENTS = 10
@@ -80,16 +81,15 @@ STATES: dict[str, State] = {
     "undeliverable": "failed",
 }
 FILES = {"image": "image", "audio": "audio", "video": "video", "file": "", "vcard": "text/vcard"}
+CHOICES = ("reply", "button")
 
 
 def requests(message: Message, settings: Settings) -> Sequence[Request]:
-    """A request for each part; files go as links."""
-    text = with_links(message.text, [_link(each.kind, each.url) for each in message.attachments])
+    """A request for each part; files go as links by the SMS API."""
+    if settings.get("application_id") or message.scheme == "whatsapp":
+        return requests_of_application(message, settings)
+    text = with_links(message.text, [link(each) for each in message.attachments])
     return [_request(message, part, settings) for part in cut(text, SEGMENTS)]
-
-
-def _link(kind: str, url: str) -> str:
-    return f"https://maps.google.com/?q={url}" if kind == "geo" else url
 
 
 def _request(message: Message, text: str, settings: Settings) -> Request:
@@ -110,19 +110,22 @@ def _url(settings: Settings) -> str:
 
 
 def _authorization(settings: Settings) -> dict[str, str]:
-    user = f"{settings['api_key']}:{settings['api_secret']}"
-    return {"Authorization": "Basic " + b64encode(user.encode()).decode()}
+    return basic(str(settings["api_key"]), str(settings["api_secret"]))
 
 
 def accepted(response: Response, settings: Settings) -> Outcome:
-    """Vonage answers 200 to everything, with a status for each segment; whoever asks for the balance gets its value."""
+    """The SMS API answers 200 to everything, with a status for each segment; the Messages API names the message, or
+    says a problem. Whoever asks for the balance gets its value."""
     said = mapping(response.json())
     segments = mappings(said.get("messages"))
     if response.is_ok and "value" in said:
         return Sent()
+    if response.is_ok and word(said.get("message_uuid")):
+        return Sent(word(said["message_uuid"]))
     if not response.is_ok or not segments:
-        reason = f"Vonage answered {response.status}: {response.text[:200]}"
-        if response.status in (401, 402, 429):
+        problem = ": ".join(filter(None, (word(said.get("title")), word(said.get("detail"))))) or response.text[:200]
+        reason = f"Vonage answered {response.status}: {problem}"
+        if response.status in (401, 402, 403, 429):
             return Later(reason, response.retry_after, is_for_all=True)
         is_passing = response.is_ok or response.status >= 500
         return Later(reason, response.retry_after) if is_passing else Refused(reason)
@@ -146,17 +149,28 @@ def events(callback: Callback, settings: Settings) -> Heard:
     id_ = word(values.get("messageId")) or word(values.get("message_uuid"))
     if state:
         return Heard(tuple(_status(values, state.lower(), id_)))
-    sender = word(values.get("msisdn")) or word(values.get("from"))
+    sender = (word(values.get("msisdn")) or word(values.get("from"))).lstrip("+")
     if not sender or not ({"text", "type", "message_type"} & values.keys()):
         raise Unread(
             f"There is no status and no text of an msisdn; there is {', '.join(sorted(values)[:20]) or 'nothing'}."
         )
-    on = moment(values.get("message-timestamp") or values.get("timestamp"))
-    kind = word(values.get("message_type"))
-    file = mapping(values.get(kind)) if kind in FILES else {}
+    return Heard((_received(values, sender if values.get("channel") == "whatsapp" else f"+{sender}", id_),))
+
+
+def _received(values: Mapping[str, Any], sender: str, id_: str) -> Received:
+    """A text, a file, a place, or what was chosen from buttons and lists."""
+    kind, on = word(values.get("message_type")), moment(values.get("message-timestamp") or values.get("timestamp"))
+    content = mapping(values.get(kind))
+    file, place = (content if kind in FILES else {}), (content if kind == "location" else {})
     text = word(values.get("text")) or word(file.get("caption"))
-    files = (Media(FILES[kind], url=word(file.get("url"))),) if word(file.get("url")) else ()
-    return Heard((Received(f"+{sender.lstrip('+')}", text, id_, on, attachments=files),))
+    if kind in CHOICES:
+        text = word(content.get("title")) or word(content.get("text"))
+    files = [Media(FILES[kind], url=word(file.get("url")))] if word(file.get("url")) else []
+    if word(place.get("lat")) and word(place.get("long")):
+        files.append(Media("geo", url=f"{word(place.get('lat'))},{word(place.get('long'))}"))
+    payload = (word(content.get("id")) or word(content.get("payload"))) if kind in CHOICES else ""
+    name = word(mapping(values.get("profile")).get("name"))
+    return Received(sender, text, id_, on, name, tuple(files), payload)
 
 
 def _status(values: Mapping[str, Any], state: str, id_: str) -> list[Event]:
@@ -207,16 +221,31 @@ def check(settings: Settings) -> Request:
 
 TYPE = ChannelType(
     "vonage",
-    schemes=("tel",),
+    schemes=("tel", "whatsapp"),
     title="Vonage",
-    help="SMS by numbers and sender names of Vonage",
+    help="SMS by numbers and sender names of Vonage, and WhatsApp",
     settings=(
         Setting("api_key", "of the account", is_required=True),
         Setting("api_secret", "of the account", "secret", "--api-secret-file", is_required=True),
         Setting("signature_secret", "of the account, if its webhooks are signed", "secret", "--signature-secret-file"),
+        Setting("application_id", "send by this application of the Messages API; default: SMS by the SMS API"),
+        Setting(
+            "private_key",
+            "of that application; default: the account's key and secret",
+            "secret",
+            "--private-key-file",
+            check=check_private_key,
+        ),
+        Setting(
+            "messages_url",
+            f"of the Messages API; default: {MESSAGES_URL}",
+            "url",
+            default=MESSAGES_URL,
+            is_advanced=True,
+        ),
         Setting("api_url", f"default: {API_URL}", "url", default=API_URL, is_advanced=True),
     ),
-    carries=Carries(length=SEGMENTS, is_sms=True),
+    carries=Carries(length=SEGMENTS, is_sms=True, attachments=True),
     rate=30,
     requests=requests,
     accepted=accepted,

@@ -83,8 +83,9 @@ def outcome_of(*, is_accepted: bool, is_answered: bool) -> str:
     return ACCEPTED if is_accepted else REFUSED if is_answered else UNANSWERED
 
 
-def message_of(send: GatewaySend, root: str = "") -> Message:
-    """The message of a part, as its channel type sees it; `root` is the public URL of the service, if it is known."""
+def message_of(send: GatewaySend, root: str = "", now: datetime | None = None) -> Message:
+    """The message of a part, as its channel type sees it; `root` is the public URL of the service, if it is known,
+    `now` the moment of sending."""
     path_of = TYPES[send.channel_type].callback_path
     is_called = root and send.secret
     (scheme, _, path), made = send.urn.partition(":"), send.template
@@ -100,6 +101,7 @@ def message_of(send: GatewaySend, root: str = "") -> Message:
         attachments=tuple(Attachment(each["content_type"], each["url"]) for each in send.attachments),
         quick_replies=tuple(QuickReply(each["text"], each.get("extra") or "") for each in send.quick_replies),
         callback_url=root + path_of.format(uuid=send.channel_uuid, secret=send.secret) if is_called else "",
+        now=now,
         answers="" if send.thread is None else send.thread.reference,
         subject="" if send.thread is None else send.thread.subject,
         template=None if made is None else _template(made),
@@ -164,7 +166,7 @@ def hand_over(
         logger.warning("the worker that sent part %s of message %s died", max(send.part - 1, 1), send.message_id)
     kind = TYPES[send.channel_type]
     assert kind.requests is not None, "only parts of such types are leased"
-    requests = kind.requests(message_of(send, root), send.config)
+    requests = kind.requests(message_of(send, root, clock()), send.config)
     if send.part > len(requests):  # the lease of the last part belonged to a worker that died
         return SendOutcome(send, Sent()), True
     assert kind.accepted is not None, "a type with requests judges the responses"

@@ -1,6 +1,7 @@
 """What holds for every channel type whose provider is called by HTTP, over the real service: API and worker process,
 both databases, and a local server that plays all providers. What a provider says and hears is in the section `play` of
-the type's `cases.yaml`: a new type needs only that.
+the type's `cases.yaml`: a new type needs only that. Its `ways` say what differs where a type has another way to speak
+with its provider.
 
 In its texts {provider} stands for the URL of the provider's API, {callback} for the channel's callback URL, {to} and
 {digits} for the person's address with and without a plus, {text} for a text, {id} for the provider's id of a message,
@@ -39,7 +40,7 @@ from testbed.gateways import states_of
 from testbed.kept_databases import KeptDatabases
 from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
-from tests.channels.test_cases import FILES, Case, body_of, is_as_written
+from tests.channels.test_cases import FILES, PLAY, Case, body_of, is_as_written
 from tests.channels.test_signatures import token_of
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
@@ -48,21 +49,29 @@ SECRET = "secret-of-the-channel-in-tests"
 PICTURE = b"\xff\xd8\xff\xe0 a picture"
 DOWN: Case = {"status": 503, "text": "Service Unavailable"}
 ATTEMPTS = 3
-PLAYED = [name for name in GATEWAYS if TYPES[name].transport == "http"]
+TYPES_PLAYED = [name for name in GATEWAYS if TYPES[name].transport == "http"]
+PLAYS: dict[str, Case] = {
+    f"{name} {way}".strip(): FILES[name][PLAY] | changes
+    for name in TYPES_PLAYED
+    if PLAY in FILES[name]
+    for way, changes in {"": {}, **FILES[name][PLAY].get("ways", {})}.items()
+}
+"""What is played of each type, and of each further way in which it speaks with its provider."""
+PLAYED = list(PLAYS)
 NUMBERS = count(1)
 
 
 def have(part: str) -> list[str]:
-    return [name for name in PLAYED if part in FILES[name]["play"]]
+    return [name for name in PLAYED if part in PLAYS[name]]
 
 
 class Account:
     """A channel of a type, and its account at the provider, whose server answers what `answer` says."""
 
     def __init__(self, service: RunningService, server: Receiver, name: str) -> None:
-        self.service, self.name, self.play = service, name, FILES[name]["play"]
-        number = next(NUMBERS)
-        self.key = f"{name}-{number}"
+        self.service, self.name, self.play = service, name, PLAYS[name]
+        number, kind = next(NUMBERS), name.partition(" ")[0]
+        self.kind, self.key = kind, f"{kind}-{number}"
         self.to = self.play["to"].replace("{n}", f"{number:04}")
         self.provider = f"http://127.0.0.1:{server.port}/{self.key}"
         self.received: list[Received] = []
@@ -70,13 +79,13 @@ class Account:
         self.released = threading.Event()
         self.released.set()
         self.scheme = self.play.get("scheme", "tel")
-        own = {"api_url": "{provider}"} if any(each.name == "api_url" for each in TYPES[name].settings) else {}
-        self.settings = self.fill(FILES[name].get("settings", {}) | own | self.play.get("settings", {}))
+        own = {"api_url": "{provider}"} if any(each.name == "api_url" for each in TYPES[kind].settings) else {}
+        self.settings = self.fill(FILES[kind].get("settings", {}) | own | self.play.get("settings", {}))
         with service.database.writing() as tx:
             values = {"name": self.key, "address": self.play["address"], "country": "RW", "schemes": [self.scheme]}
-            made = create_gateway(tx, service.workspace.id, name, **values, config=self.settings, secret=SECRET)
+            made = create_gateway(tx, service.workspace.id, kind, **values, config=self.settings, secret=SECRET)
             self.id = tx.execute(select(channel.c.id).where(channel.c.uuid == made)).scalar_one()
-        self.path = callback_path(name, made, SECRET)
+        self.path = callback_path(kind, made, SECRET)
 
     def fill(self, value: Any, **words: object) -> Any:
         """What a play says, with what the words in braces stand for."""
@@ -111,7 +120,7 @@ class Account:
 
     def send(self, text: str) -> int:
         """Queues a message to the person of the play, who has written first where only answers are taken; its id."""
-        if TYPES[self.name].carries.window_hours:
+        if TYPES[self.kind].carries.window_hours:
             assert self.call("received", id="first", text="Hello").status_code == 200
         urn = Urn(self.scheme, self.to)
         with self.service.database.writing() as tx:
@@ -226,7 +235,7 @@ def world(
 
 
 def test_every_type_has_a_play() -> None:
-    assert [name for name in PLAYED if "play" not in FILES[name]] == []
+    assert [name for name in TYPES_PLAYED if PLAY not in FILES[name]] == []
 
 
 def test_a_message_arrives_as_written_and_is_wired(world: World) -> None:
@@ -256,7 +265,7 @@ def test_an_incoming_message_is_stored_once_however_often_it_is_told(world: Worl
 
 
 def test_two_messages_with_the_same_text_are_two(world: World) -> None:
-    accounts = world.open([name for name in PLAYED if "{id}" in str(FILES[name]["play"]["received"])])
+    accounts = world.open([name for name in PLAYED if "{id}" in str(PLAYS[name]["received"])])
 
     for account in accounts:
         for id_ in ("in-1", "in-2"):
@@ -404,7 +413,7 @@ def test_a_limit_holds_back_all_messages_of_the_channel_until_it_ends(world: Wor
 
 
 def test_whoever_has_stopped_is_stopped(world: World) -> None:
-    accounts = world.open([name for name in have("refuses") if FILES[name]["play"].get("has_stopped")])
+    accounts = world.open([name for name in have("refuses") if PLAYS[name].get("has_stopped")])
     for account in accounts:
         account.answer = account.play["refuses"]
         account.send("Good morning")
