@@ -6,6 +6,7 @@ chooses for all its numbers. https://developer.vonage.com/en/messaging/sms/overv
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
+from urllib.parse import urlsplit
 
 from channels.calls import (
     JSON_TYPE,
@@ -29,7 +30,7 @@ from channels.calls import (
 )
 from channels.declaration import Carries, ChannelType, Setting
 from channels.parts import with_links
-from channels.reading import mapping, mappings, moment, word
+from channels.reading import follow, linked_file, mapping, mappings, moment, word
 from channels.signatures import Digest, basic, check_age, check_private_key, hmac_hex, is_same, read_jwt
 from channels.sms import cut, is_short
 from channels.vonage.messages import MESSAGES_URL, link, requests_of_application
@@ -80,7 +81,16 @@ STATES: dict[str, State] = {
     "rejected": "failed",
     "undeliverable": "failed",
 }
-FILES = {"image": "image", "audio": "audio", "video": "video", "file": "", "vcard": "text/vcard"}
+FILES = {
+    "image": "image/jpeg",
+    "audio": "audio/ogg",
+    "video": "video/mp4",
+    "file": "application/octet-stream",
+    "sticker": "image/webp",
+    "vcard": "text/vcard",
+}
+"""What comes in, with the usual media type of each; its URL ends after some days."""
+OWN_HOSTS = (".nexmo.com", ".vonage.com")
 CHOICES = ("reply", "button")
 
 
@@ -165,7 +175,7 @@ def _received(values: Mapping[str, Any], sender: str, id_: str) -> Received:
     text = word(values.get("text")) or word(file.get("caption"))
     if kind in CHOICES:
         text = word(content.get("title")) or word(content.get("text"))
-    files = [Media(FILES[kind], url=word(file.get("url")))] if word(file.get("url")) else []
+    files = [linked_file(word(file.get("url")), FILES[kind])] if word(file.get("url")) else []
     if word(place.get("lat")) and word(place.get("long")):
         files.append(Media("geo", url=f"{word(place.get('lat'))},{word(place.get('long'))}"))
     payload = (word(content.get("id")) or word(content.get("payload"))) if kind in CHOICES else ""
@@ -214,6 +224,16 @@ def _check_signature(callback: Callback, values: Mapping[str, Any], settings: Se
     )
 
 
+def fetch(media: Media, settings: Settings, responses: Sequence[Response]) -> Request | None:
+    """With the account's credentials, to Vonage only. Raises Unread."""
+    url = follow(media.reference, responses)
+    if url is None:
+        return None
+    host = urlsplit(url)
+    is_own = host.scheme == "https" and (host.hostname or "").endswith(OWN_HOSTS)
+    return Request("GET", url, _authorization(settings) if is_own else {})
+
+
 def check(settings: Settings) -> Request:
     """The balance of the account."""
     return Request("GET", _url(settings) + "/account/get-balance", _authorization(settings))
@@ -251,4 +271,5 @@ TYPE = ChannelType(
     accepted=accepted,
     events=events,
     check=check,
+    fetch=fetch,
 )
