@@ -15,7 +15,7 @@ NOT_COPIED = {
     *("data_request", "incoming_file", "webchat_visitor", "message_thread"),
 }
 """What has only ids, or what the copies of other records show."""
-NOT_IDS = {("channel_event", "external_id"), ("message", "external_id")}
+NOT_IDS = {(name, "external_id") for name in ("channel_event", "message", "template_translation")}
 TABLES = metadata.sorted_tables
 
 
