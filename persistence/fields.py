@@ -18,12 +18,10 @@ from sqlalchemy import (
 )
 
 from flows.typed import clean
-from persistence.campaigns.records import campaigns_with
 from persistence.database import Transaction
 from persistence.deletions import FIELD, note_deleted
 from persistence.errors import InUse, InvalidInput, RecordMissing
-from persistence.flows.records import find_flow_using
-from persistence.groups.smart_groups import names_field, renew_groups_about
+from persistence.groups.smart_groups import renew_groups_about
 from persistence.lists import Condition, ListQuery, ListSpec, NewRecord, equals, insert_new
 from persistence.pages import Order
 from persistence.records import Record
@@ -35,12 +33,11 @@ from persistence.sql.names import (
     make_key,
     make_new_key,
     name_key,
-    name_some,
 )
 from persistence.stamps import touch
 from persistence.statements import among, statement
-from persistence.tables.campaigns import campaign_event
-from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field, group
+from persistence.tables.contacts import FIELD_KEY, FIELD_KEY_LENGTH, FIELD_NAME_LENGTH, contact, field
+from persistence.usages import CAMPAIGN, FLOW, GROUP, list_usages, tell_living
 from persistence.workspaces.records import Workspace, hold_workspace
 
 TYPES = ("text", "number", "datetime", "state", "district", "ward")
@@ -160,8 +157,9 @@ def change_field(tx: Transaction, workspace_id: int, key: str, name: str, kind: 
     hold_workspace(tx, workspace_id)
     field_id, uuid, present = require_field(tx, workspace_id, key)
     is_other_type = present != kind
-    if is_other_type and present == DATE_TYPE and (users := _campaigns(tx, workspace_id, key)):
-        raise InvalidInput.on("type", f"Events of {name_some(users)} count from this date: change them first.")
+    is_counted_from = is_other_type and present == DATE_TYPE
+    if is_counted_from and (users := tell_living(list_usages(tx, workspace_id, "field", key), CAMPAIGN)):
+        raise InvalidInput.on("type", f"Events of {users} count from this date: change them first.")
     naming = free_name(tx, workspace_id, field, check_field_name(name), besides_id=field_id)
     if is_other_type:
         touch(tx, contact, workspace_id, _has_value(uuid))
@@ -178,12 +176,13 @@ def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
     """
     hold_workspace(tx, workspace.id)
     field_id, uuid, _ = require_field(tx, workspace.id, key)
-    _check_queries(tx, workspace.id, key)
-    if users := _campaigns(tx, workspace.id, key):
-        raise InUse(f"Events of {name_some(users)} count from this field: delete or change them first.")
-    flow_name = find_flow_using(tx, workspace.id, "field", key)
-    if flow_name is not None:
-        raise InUse(f'The flow "{flow_name}" uses this field: change or archive it first.')
+    usages = list_usages(tx, workspace.id, "field", key)
+    if users := tell_living(usages, GROUP):
+        raise InUse(f"The query of {users} uses this field: change or delete the group first.")
+    if users := tell_living(usages, CAMPAIGN):
+        raise InUse(f"Events of {users} count from this field: delete or change them first.")
+    if users := tell_living(usages, FLOW):
+        raise InUse(f"This field is used by {users}: change or archive them first.")
     touch(tx, contact, workspace.id, _has_value(uuid))
     tx.execute(delete(field).where(field.c.workspace_id == workspace.id, field.c.id == field_id))
     note_deleted(tx, workspace.id, FIELD, [key])
@@ -193,17 +192,6 @@ def delete_field(tx: Transaction, workspace: Workspace, key: str) -> None:
 def _select_fields(workspace_id: int, keys: Sequence[str]) -> Executable:
     mine = (field.c.workspace_id == workspace_id) & among(field.c.key, keys, "TEXT")
     return select(field.c.key, field.c.uuid, field.c.type, field.c.agent_access).where(mine)
-
-
-def _campaigns(tx: Transaction, workspace_id: int, key: str) -> list[str]:
-    return campaigns_with(tx, workspace_id, campaign_event.c.relative_to == key)
-
-
-def _check_queries(tx: Transaction, workspace_id: int, key: str) -> None:
-    mine = (group.c.workspace_id == workspace_id) & group.c.query.is_not(None)
-    for name, query in tx.execute(select(group.c.name, group.c.query).where(mine)):
-        if names_field(query, key):
-            raise InUse(f'The query of the group "{name}" uses this field: change or delete the group first.')
 
 
 def _has_value(field_uuid: str) -> ColumnElement[bool]:

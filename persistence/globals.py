@@ -11,6 +11,7 @@ from persistence.records import Record
 from persistence.sql.names import JOINERS, check_new, free_name, make_new_key
 from persistence.stamps import stamped
 from persistence.tables.service import GLOBAL_NAME_LENGTH, global_value
+from persistence.usages import FLOW, list_usages, tell_living
 from persistence.workspaces.records import hold_workspace
 
 GLOBAL_RECORD = Record(
@@ -68,12 +69,9 @@ def change_global(tx: Transaction, workspace_id: int, key: str, value: str, name
 
 def delete_global(tx: Transaction, workspace_id: int, key: str) -> None:
     """Delete a global. Raises RecordMissing, and InUse while a flow that is not archived uses it."""
-    from persistence.flows.records import find_flow_using  # noqa: PLC0415  # it loads all that flows refer to
-
     hold_workspace(tx, workspace_id)
-    name = find_flow_using(tx, workspace_id, "global", key)
-    if name is not None:
-        raise InUse(f'The flow "{name}" uses this global: change or archive it first.')
+    if users := tell_living(list_usages(tx, workspace_id, "global", key), FLOW):
+        raise InUse(f"This global is used by {users}: change or archive them first.")
     global_id = _find(tx, workspace_id, key)
     tx.execute(delete(global_value).where(_is_of(workspace_id), global_value.c.id == global_id))
     note_deleted(tx, workspace_id, GLOBAL, [key])

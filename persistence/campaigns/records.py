@@ -187,11 +187,3 @@ CAMPAIGN_EVENTS = ListSpec(
     standing=living_events,
     filters={"uuid": equals(campaign_event.c.uuid), "campaign": _of_campaign},
 )
-
-
-def campaigns_with(tx: Transaction, workspace_id: int, condition: ColumnElement[bool]) -> list[str]:
-    """The campaigns with existing events that meet a condition, as sentences name them."""
-    using = select(campaign_event.c.campaign_id).where(*living_events_of(workspace_id), condition)
-    mine = (campaign.c.workspace_id == workspace_id) & campaign.c.id.in_(using)
-    names = tx.execute(select(campaign.c.name).where(mine).order_by(campaign.c.name)).scalars()
-    return [f'the campaign "{name}"' for name in names]

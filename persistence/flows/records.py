@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 
 from sqlalchemy import Executable, case, delete, exists, insert, null, select, update
 
-from persistence.campaigns.records import campaigns_with
 from persistence.database import Database, Transaction
 from persistence.errors import InUse, InvalidInput, RecordMissing
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
@@ -15,12 +14,12 @@ from persistence.records import Record, Related
 from persistence.runs.runs import IS_OPEN
 from persistence.sessions.sessions import interrupt_flow
 from persistence.sql.columns import is_uuid, new_uuid
-from persistence.sql.names import check_name, check_room, find_all_called, must_exist, name_key, name_some
+from persistence.sql.names import check_name, check_room, find_all_called, must_exist, name_key
 from persistence.stamps import stamped
 from persistence.statements import among, statement
-from persistence.tables.campaigns import campaign_event
 from persistence.tables.flows import flow, flow_label, flow_run, labeled_flow
 from persistence.triggers.records import archive_triggers_of_flow
+from persistence.usages import CAMPAIGN, list_usages, tell_living
 from persistence.workspaces.records import Workspace, hold_workspace
 
 MESSAGE, VOICE, BACKGROUND, SURVEY = "message", "voice", "background", "survey"
@@ -202,17 +201,6 @@ def set_ignores_triggers(tx: Transaction, workspace_id: int, flow_id: int, *, ig
     tx.execute(changed.values(ignores_triggers=ignores_triggers, modified_on=stamped(tx, flow, workspace_id)))
 
 
-def find_flow_using(tx: Transaction, workspace_id: int, kind: str, key: str) -> str | None:
-    """The name of a flow that is not archived and uses the field or the global with this key."""
-    columns = (flow.c.name, flow.c.dependencies)
-    rows = tx.execute(select(*columns).where(flow.c.workspace_id == workspace_id, ~flow.c.is_archived))
-    for name, dependencies in rows:
-        if any((each["type"], each.get("key")) == (kind, key) for each in dependencies):
-            found: str = name
-            return found
-    return None
-
-
 def find_flow(tx: Transaction, workspace_id: int, uuid: str) -> int | None:
     """The id of the flow with this uuid, archived or not."""
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.uuid == uuid.lower())
@@ -304,9 +292,10 @@ def _find(tx: Transaction, workspace_id: int, name: str) -> int | None:
 
 def _put_away(tx: Transaction, workspace_id: int, flow_id: int) -> None:
     hold_workspace(tx, workspace_id)
-    if users := campaigns_with(tx, workspace_id, campaign_event.c.flow_id == flow_id):
-        raise InUse(f"Events of {name_some(users)} start this flow: delete or change them first.")
     mine = (flow.c.workspace_id == workspace_id) & (flow.c.id == flow_id)
+    uuid = tx.execute(select(flow.c.uuid).where(mine)).scalar_one()
+    if users := tell_living(list_usages(tx, workspace_id, "flow", uuid), CAMPAIGN):
+        raise InUse(f"Events of {users} start this flow: delete or change them first.")
     # Waits for transactions that are bringing contacts into the flow; these contacts are then interrupted with the
     # others.
     tx.execute(select(flow.c.id).where(mine).with_for_update())

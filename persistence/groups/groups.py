@@ -1,7 +1,7 @@
 """Contact groups (manual ones, smart ones with a query, and the system's own) and their members."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, select, update
@@ -14,12 +14,13 @@ from persistence.errors import InUse, InvalidInput, LostRace
 from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new, named, one_of
 from persistence.pages import Order
 from persistence.records import Record
-from persistence.sql.names import check_new, find_all_called, name_key, name_some, rename_record, require_editable
+from persistence.sql.names import check_new, find_all_called, name_key, rename_record, require_editable
 from persistence.stamps import touch
-from persistence.tables.campaigns import campaign, trigger, trigger_group
+from persistence.tables.campaigns import campaign, trigger_group
 from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
-from persistence.tables.flows import flow, flow_start, flow_start_group
+from persistence.tables.flows import flow_start, flow_start_group
 from persistence.tables.messages import broadcast, broadcast_group
+from persistence.usages import CAMPAIGN, TRIGGER, list_usages, tell_living
 from persistence.workspaces.records import hold_workspace
 
 OPEN_TICKETS = "Open Tickets"
@@ -181,11 +182,9 @@ def delete_group(tx: Transaction, workspace_id: int, uuid: str) -> None:
     InUse while a trigger or campaign that is not archived uses the group.
     """
     hold_workspace(tx, workspace_id)
-    mine = select(group.c.id).where(group.c.workspace_id == workspace_id, group.c.uuid == uuid)
-    users = list(_list_users(tx, mine))
-    if users:
-        raise InUse(f"This group is used by {name_some(users)}: change or archive them first.")
     group_id = require_editable(tx, workspace_id, group, uuid)
+    if users := tell_living(list_usages(tx, workspace_id, "group", uuid), CAMPAIGN, TRIGGER):
+        raise InUse(f"This group is used by {users}: change or archive them first.")
     _touch_users(tx, workspace_id, group_id)
     # Waits for transactions that add members; later ones find the group deleted.
     tx.execute(select(group.c.id).where(group.c.id == group_id).with_for_update())
@@ -218,15 +217,3 @@ def _touch_users(tx: Transaction, workspace_id: int, group_id: int) -> None:
     touch(tx, contact, workspace_id, contact.c.id.in_(members))
     named = (flow_start_group.c.group_id == group_id) & ~flow_start_group.c.is_excluded
     touch(tx, flow_start, workspace_id, flow_start.c.id.in_(select(flow_start_group.c.start_id).where(named)))
-
-
-def _list_users(tx: Transaction, groups: Select[int]) -> Iterator[str]:
-    """The active campaigns and triggers that use one of these groups, as sentences name them."""
-    campaigns = select(campaign.c.name).where(campaign.c.group_id.in_(groups), ~campaign.c.is_archived)
-    for name in tx.execute(campaigns.order_by(campaign.c.name)).scalars():
-        yield f'the campaign "{name}"'
-    using = select(trigger_group.c.trigger_id).where(trigger_group.c.group_id.in_(groups))
-    shown = select(trigger.c.type, trigger.c.keywords, flow.c.name).join(flow, flow.c.id == trigger.c.flow_id)
-    for kind, keywords, name in tx.execute(shown.where(trigger.c.id.in_(using), ~trigger.c.is_archived)):
-        word = f' "{keywords[0]}"' if keywords else ""
-        yield f'the {kind} trigger{word} of the flow "{name}"'

@@ -24,6 +24,7 @@ from persistence.sql.names import require_editable
 from persistence.statements import among, statement
 from persistence.tables.campaigns import campaign
 from persistence.tables.contacts import EVALUATING, INITIALIZING, READY, contact, group, group_membership
+from persistence.usages import names_field
 from persistence.workspaces.records import Workspace, find_workspace, hold_workspace
 
 if TYPE_CHECKING:
@@ -175,17 +176,6 @@ def renew_groups_about(tx: Transaction, workspace_id: int, key: str) -> None:
     if not group_ids:
         return
     renew_groups(tx, workspace_id, group.c.id.in_(group_ids))
-
-
-def names_field(query: str | None, key: str) -> bool:
-    """Whether a query names a field, even if the field does not exist or its type no longer matches."""
-    from flows.environment import Environment  # noqa: PLC0415  # see above
-    from flows.queries import QueryError, inspect, parse_query  # noqa: PLC0415  # see above
-
-    try:
-        return any(used == key for used, _ in inspect(parse_query(query or "", Environment())).fields)
-    except QueryError:
-        return False
 
 
 def find_wrong(tx: Transaction, workspace: Workspace, group_id: int, after_id: int) -> Chunk | None:

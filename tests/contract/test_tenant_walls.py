@@ -61,6 +61,7 @@ SINGLE = {
     *("/org.json", "/workspace.json", "/definitions.json", "/contact_query_words.json", "/workspace_figures.json"),
     *("/account.json", "/calendar.json", "/stream", "/delivery_ledger.json", "/channel_types.json"),
     "/trigger_matches.json",
+    "/usages.json",
 }
 """Paths that answer with one record, or with what is the same for all."""
 
