@@ -205,6 +205,7 @@ def test_a_channel_without_templates_sends_the_text(api: Api, whatsapp: Channel)
     assert (refused.status_code, taken.status_code, taken.json()["text"]) == (400, 201, "Come at 9")
     its = api.get("/api/v2/contact_routes.json", contact=taken.json()["contact"]["uuid"]).json()
     assert (its["takes_text"], its["takes_text_until"], its["templates"]) == (True, None, [])
+    assert sorted(its) == ["channel", "failed_reason", "takes_text", "takes_text_until", "templates"]
 
 
 @pytest.mark.parametrize("is_approved", [True, False])
