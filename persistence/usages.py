@@ -5,7 +5,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, FromClause, Table, select
+from sqlalchemy import ColumnElement, FromClause, Table, literal, select, union_all
 
 from persistence.database import Transaction
 from persistence.errors import RecordMissing
@@ -81,6 +81,25 @@ def list_usages(tx: Transaction, workspace_id: int, kind: str, reference: str) -
     used = Used(workspace_id, kind, found, reference)
     users = {usage for find in finds for usage in find(tx, used)}
     return sorted(users, key=lambda each: (each.type, each.name.lower(), each.uuid, each.how))
+
+
+def find_kind(tx: Transaction, workspace_id: int, record: str) -> tuple[str, str]:
+    """The kind of a record and its reference there. A field or global is named as in expressions, `fields.due_date`,
+    everything else by its UUID. Raises RecordMissing."""
+    for kind in BY_KEY:
+        if record.startswith(f"{kind}s."):
+            return kind, record.partition(".")[2]
+    if not is_uuid(record):
+        raise RecordMissing
+    tables = {kind: table for kind, (table, _) in KINDS.items() if kind not in BY_KEY}
+    parts = [
+        select(literal(kind)).where(table.c.workspace_id == workspace_id, table.c.uuid == record.lower())
+        for kind, table in tables.items()
+    ]
+    found = tx.execute(union_all(*parts)).scalar_one_or_none()
+    if found is None:
+        raise RecordMissing
+    return found, record
 
 
 def tell_living(usages: Sequence[Usage], *types: str) -> str:

@@ -37,7 +37,7 @@ CALLED_BY_OTHERS = {
     "revisions to come": ("add_index", "remove_index", "add_checked_constraint", "change_in_batches"),
     "Connexion": (
         *("api_cls", "_get_verify_func", "make_operation", "resolve_operation_id"),
-        *("token_info", "cookie_info", "wrap_receive"),
+        *("token_info", "cookie_info", "visitor_info", "wrap_receive"),
     ),
     "Starlette": ("redirect_slashes",),
     "uvicorn": ("timeout_keep_alive_handler",),

@@ -304,7 +304,6 @@ class Parameter:
     is_list: bool
     is_split: bool
     is_lookup: bool
-    is_required: bool
 
     @classmethod
     def compile(
@@ -324,7 +323,6 @@ class Parameter:
             is_list=is_list,
             is_split=not definition.get("x-no-split", False),
             is_lookup=bool(definition.get("x-lookup", False)),
-            is_required=bool(definition.get("required", False)),
         )
 
     def read(self, texts: list[str]) -> Any:
@@ -412,17 +410,10 @@ def read_query(query_string: bytes, parameters: Mapping[str, Parameter]) -> dict
 
 
 def check_lookups(values: Mapping[str, Any], parameters: Mapping[str, Parameter], *, needed: bool) -> None:
-    """Raises Refused if several lookup parameters are sent, or none although one is `needed`, or if another parameter
-    that is required is missing.
-    """
+    """Raises Refused if several lookup parameters are sent, or none although one is `needed`."""
     lookups = sorted(name for name, parameter in parameters.items() if parameter.is_lookup)
     given = [name for name in lookups if name in values]
     if len(given) > 1:
         raise Refused(f"Use only one of these parameters: {', '.join(given)}.")
     if needed and lookups and not given:
         raise Refused(f"One of these parameters is required: {', '.join(lookups)}.")
-    missing = [
-        name for name, each in parameters.items() if each.is_required and not each.is_lookup and name not in values
-    ]
-    if missing:
-        raise Refused(f"Parameter {missing[0]} is required.")

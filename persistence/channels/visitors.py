@@ -54,7 +54,6 @@ TOKEN_BYTES = 32
 NAME_LENGTH = 64
 KEY_LENGTH = 36
 PAGE = 50
-MOST_ACKNOWLEDGED = 100
 SHOWN = (WIRED, SENT, DELIVERED, READ)
 
 _rows, _its = message.c, webchat_visitor.c

@@ -22,6 +22,7 @@ FIRST = ("fields", "groups", "labels", "campaigns")
 SUCCESS = {"get": {200}, "post": {200, 201, 204}, "delete": {204}}
 
 TYPED = {"contact_queries": {"query": "amina"}, "fields": {"key": "age"}, "groups": {"uuid": UNUSED_GROUP}}
+TYPED["usages"] = {"record": UNUSED_GROUP}
 """What people type instead of naming a record that the workspace has from the beginning."""
 PLACES = {"channel_settings": 1, **dict.fromkeys(("channel_health", "channel_tests", "contact_notes"), 0)}
 PLACES |= dict.fromkeys(("webhook_receivers", "webhook_secrets", "webhook_tests"), 0)

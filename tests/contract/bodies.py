@@ -62,8 +62,7 @@ class Case:
         """The request of this workspace with `reference` at the place of this case, and own records everywhere else."""
         body = None if self.example is None else own_body(self.operation, self.example, filled)
         if self.place == "parameter":
-            others = (each for each in self.operation.parameters() if each.get("required") and each["in"] == "query")
-            return Request({each["name"]: each["example"] for each in others} | {self.name: reference}, body)
+            return Request({self.name: reference}, body)
         assert body is not None
         for other in alternatives(self.operation, self.name):
             body.pop(other, None)

@@ -108,7 +108,6 @@ PARAMETERS: Mapping[str, Forms] = {
     ),
     "v2/messages.flow": (by_uuid("flow"),),
     "channel_calls.outcome": NOTHING,
-    "usages.type": NOTHING,
     "usages.record": (by_uuid("contact_group"),),
     "channel_checks.channel": (by_uuid("channel"),),
     "contact": (by_uuid("contact"),),

@@ -16,6 +16,7 @@ from tests.run_rows import uuid_of
 
 V2 = "/api/v2"
 PATH = f"{V2}/usages.json"
+NOWHERE = "00000000-0000-4000-8000-000000000000"
 
 
 def write(api: Api, resource: str, body: dict[str, Any], **query: str) -> dict[str, Any]:
@@ -24,8 +25,8 @@ def write(api: Api, resource: str, body: dict[str, Any], **query: str) -> dict[s
     return dict(response.json())
 
 
-def users_of(api: Api, kind: str, record: str) -> list[tuple[str, str, str, bool]]:
-    found = api.get(PATH, type=kind, record=record)
+def users_of(api: Api, record: str) -> list[tuple[str, str, str, bool]]:
+    found = api.get(PATH, record=record)
     assert found.status_code == 200, found.text
     return [(each["type"], each["name"], each["how"], each["archived"]) for each in found.json()["results"]]
 
@@ -56,10 +57,10 @@ def uuid_named(api: Api, resource: str, name: str) -> str:
 
 def test_what_a_definition_names_is_used_by_its_flow(api: Api, flow: str) -> None:
     for kind, name in (("group", "Nurses"), ("label", "Complaint"), ("topic", "Billing")):
-        assert users_of(api, kind, uuid_named(api, f"{kind}s", name)) == [("flow", "Welcome", "definition", False)]
-    assert users_of(api, "global", "clinic") == [("flow", "Welcome", "definition", False)]
-    assert users_of(api, "field", "due_date") == [("flow", "Welcome", "definition", False)]
-    assert users_of(api, "flow", flow.upper()) == [("flow", "Welcome", "definition", False)]
+        assert users_of(api, uuid_named(api, f"{kind}s", name)) == [("flow", "Welcome", "definition", False)]
+    assert users_of(api, "globals.clinic") == [("flow", "Welcome", "definition", False)]
+    assert users_of(api, "fields.due_date") == [("flow", "Welcome", "definition", False)]
+    assert users_of(api, flow.upper()) == [("flow", "Welcome", "definition", False)]
 
 
 def test_every_way_of_use_is_told(api: Api, database: Database, workspace: Workspace, flow: str) -> None:
@@ -76,13 +77,13 @@ def test_every_way_of_use_is_told(api: Api, database: Database, workspace: Works
 
     definition, event = ("flow", "Welcome", "definition", False), ("campaign", "Visits", "event", False)
     any_word, join = "catch_all trigger", 'keyword trigger "join"'
-    assert users_of(api, "field", "due_date") == [event, definition, ("group", "Due", "query", False)]
-    assert users_of(api, "flow", flow) == [
+    assert users_of(api, "fields.due_date") == [event, definition, ("group", "Due", "query", False)]
+    assert users_of(api, flow) == [
         *(event, definition),
         *(("trigger", any_word, "start", False), ("trigger", join, "start", False)),
     ]
-    assert users_of(api, "channel", phone) == [("trigger", join, "condition", False)]
-    assert users_of(api, "group", group) == [
+    assert users_of(api, phone) == [("trigger", join, "condition", False)]
+    assert users_of(api, group) == [
         *(("broadcast", "See you", "contacts", False), ("campaign", "Visits", "contacts", False), definition),
         *(("trigger", any_word, "contacts", False), ("trigger", join, "excluded", False)),
     ]
@@ -92,21 +93,14 @@ def test_what_is_archived_is_told_too_and_keeps_nothing(api: Api, flow: str) -> 
     assert api.delete(f"{V2}/globals.json", key="clinic").status_code == 400
     assert api.post(f"{V2}/flow_actions.json", {"flows": [flow], "action": "archive"}).status_code == 204
 
-    assert users_of(api, "global", "clinic") == [("flow", "Welcome", "definition", True)]
+    assert users_of(api, "globals.clinic") == [("flow", "Welcome", "definition", True)]
     assert api.delete(f"{V2}/globals.json", key="clinic").status_code == 204
 
 
-@pytest.mark.parametrize("record", ["00000000-0000-4000-8000-000000000000", "no-uuid", "due_date"])
+@pytest.mark.parametrize("record", [NOWHERE, "no-uuid", "fields.none", "globals.", "due_date"])
 def test_an_unknown_record_is_not_found(api: Api, record: str) -> None:
-    for kind in ("group", "field", "label", "topic", "global", "flow", "channel"):
-        assert api.get(PATH, type=kind, record=record).status_code == 404
+    assert api.get(PATH, record=record).status_code == 404
 
 
 def test_agents_do_not_read_it(api: Api, flow: str) -> None:
-    assert api.as_role("agent").get(PATH, type="flow", record=flow).status_code == 403
-
-
-def test_the_kind_and_the_record_are_required(api: Api, flow: str) -> None:
-    assert api.get(PATH, record=flow).json() == {"detail": "Parameter type is required."}
-    assert api.get(PATH, type="flow").json() == {"detail": "One of these parameters is required: record."}
-    assert api.get(PATH, type="contact", record=flow).status_code == 400
+    assert api.as_role("agent").get(PATH, record=flow).status_code == 403
