@@ -164,6 +164,7 @@ def test_an_added_gateway_is_listed_and_its_secrets_are_not_told(api: Api) -> No
         "method": "POST",
         "content_type": "urlencoded",
         "max_length": "160",
+        "split": "length",
         "send_authorization": "***",
     }
     assert (told["scheme"], told["address"], told["country"], told["messages_per_second"]) == ("tel", "8181", "RW", 5)
