@@ -63,7 +63,7 @@ def test_a_workspace_that_has_more_gateways_than_it_may_gets_no_other(
 
 
 URL = "https://sms.example.org/send?to={{to}}"
-STORED = {"send_url": URL, "method": "POST", "content_type": "urlencoded", "max_length": 160}
+STORED = {"send_url": URL, "method": "POST", "content_type": "urlencoded", "max_length": 160, "split": "length"}
 
 
 def test_what_is_not_given_gets_the_defaults_of_the_type() -> None:
@@ -128,7 +128,14 @@ def test_a_wrong_setting_is_named(given: dict[str, Any], name: str) -> None:
 
 def test_secrets_are_told_as_set_only_and_other_values_as_people_write_them() -> None:
     stored = STORED | {"send_authorization": "Bearer one", "recognizes_repeats": True, "headers": {"X-Own": "1"}}
-    shown = {"send_url": URL, "method": "POST", "content_type": "urlencoded", "max_length": "160", "headers": "***"}
+    shown = {
+        "send_url": URL,
+        "method": "POST",
+        "content_type": "urlencoded",
+        "max_length": "160",
+        "split": "length",
+        "headers": "***",
+    }
 
     assert show_config(DEFAULT_GATEWAY, stored) == shown | {"send_authorization": "***", "recognizes_repeats": "true"}
     assert read_config(DEFAULT_GATEWAY, show_config(DEFAULT_GATEWAY, stored), stored) == stored
