@@ -207,6 +207,6 @@ class TestTriggers:
         assert [each["keywords"] for each in report.triggers] == [["join"]]
         assert [(each["trigger_type"], each["problem"].split(":")[0]) for each in report.skipped] == [
             ("Z", "triggers[2].trigger_type"),
-            ("K", "keyword"),
+            ("K", "keywords"),
             ("K", "flow"),
         ]

@@ -83,7 +83,7 @@ class TestWhatFlowsUse:
         done = api.delete(f"/api/v2/{path}.json", key=key)
 
         assert refused.status_code == 400
-        assert 'The flow "Letters" uses this' in refused.json()["detail"]
+        assert 'is used by the flow "Letters"' in refused.json()["detail"]
         assert done.status_code == 204
 
     def test_a_group_stays_while_triggers_or_campaigns_use_it(
