@@ -280,7 +280,7 @@ class TestWaits:
         """Sends what waits; returns once the answer is recorded."""
         step = begin_sending(runtime)
         assert receiver.wait_for(1)
-        wait_until(lambda: self.waiting(runtime.database)[0].attempts == 0, "the answer to be recorded")
+        wait_until(lambda: self.waiting(runtime.database)[0].parts_begun == 0, "the answer to be recorded")
         return step
 
     def waiting(self, database: Database) -> Any:
