@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Iterator
+from functools import partial
+from operator import contains
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +95,7 @@ def test_each_mail_of_a_mailbox_is_stored_once(service: RunningService) -> None:
             service, imap_host="127.0.0.1", imap_port=mailbox.port, imap_security="none", user="clinic", password="pass"
         )
         for number in KILLED_AT:
-            wait_until(lambda number=number: number in mailbox.reads, "the mail to be asked for")  # type: ignore[misc]
+            wait_until(partial(contains, mailbox.reads, number), "the mail to be asked for")
             service.kill("worker")
             released[number].set()
             end_leases(service.database)

@@ -1,7 +1,7 @@
 """What holds for every channel type whose provider is called by HTTP, over the real service: API and worker process,
 both databases, and a local server that plays all providers. What a provider says and hears is in the section `play` of
 the type's `cases.yaml`: a new type needs only that. Its `ways` say what differs where a type has another way to speak
-with its provider.
+with its provider. Presets are played beside them where it matters how their providers fail.
 
 In its texts {provider} stands for the URL of the provider's API, {callback} for the channel's callback URL, {to} and
 {digits} for the person's address with and without a plus, {text} for a text, {id} for the provider's id of a message,
@@ -26,6 +26,7 @@ from sqlalchemy import func, select, update
 
 from channels import calls
 from channels.calls import Request
+from channels.presets import TYPE, list_presets
 from channels.signatures import hmac_base64, hmac_hex
 from channels.types import GATEWAYS, TYPES
 from flows.urns import Urn
@@ -42,6 +43,7 @@ from testbed.patience import PATIENCE_SECONDS
 from testbed.running import RunningService, forked_service, wait_until
 from tests.channels.test_cases import FILES, PLAY, Case, body_of, is_as_written
 from tests.channels.test_signatures import token_of
+from tests.preset_providers import PROVIDERS
 from tests.worker.receivers import Received, Receiver, Reply, receiving
 
 BASE = "https://relayboard.example.org"
@@ -58,6 +60,7 @@ PLAYS: dict[str, Case] = {
 }
 """What is played of each type, and of each further way in which it speaks with its provider."""
 PLAYED = list(PLAYS)
+PRESETS = list_presets()
 NUMBERS = count(1)
 
 
@@ -69,9 +72,9 @@ class Account:
     """A channel of a type, and its account at the provider, whose server answers what `answer` says."""
 
     def __init__(self, service: RunningService, server: Receiver, name: str) -> None:
-        self.service, self.name, self.play = service, name, PLAYS[name]
-        number, kind = next(NUMBERS), name.partition(" ")[0]
-        self.kind, self.key = kind, f"{kind}-{number}"
+        self.service, self.name, self.play = service, name, self.play_of(name)
+        number, self.kind = next(NUMBERS), TYPE if name in PRESETS else name.partition(" ")[0]
+        self.key = f"{name.partition(' ')[0]}-{number}"
         self.to = self.play["to"].replace("{n}", f"{number:04}")
         self.provider = f"http://127.0.0.1:{server.port}/{self.key}"
         self.received: list[Received] = []
@@ -79,13 +82,24 @@ class Account:
         self.released = threading.Event()
         self.released.set()
         self.scheme = self.play.get("scheme", "tel")
+        self.path = ""
+        made = self.create()
+        with service.database.reading() as tx:
+            self.id = tx.execute(select(channel.c.id).where(channel.c.uuid == made)).scalar_one()
+
+    def play_of(self, name: str) -> Case:
+        return PLAYS[name]
+
+    def create(self) -> str:
+        """The UUID of the new channel."""
+        kind, service = self.kind, self.service
         own = {"api_url": "{provider}"} if any(each.name == "api_url" for each in TYPES[kind].settings) else {}
         self.settings = self.fill(FILES[kind].get("settings", {}) | own | self.play.get("settings", {}))
         with service.database.writing() as tx:
             values = {"name": self.key, "address": self.play["address"], "country": "RW", "schemes": [self.scheme]}
             made = create_gateway(tx, service.workspace.id, kind, **values, config=self.settings, secret=SECRET)
-            self.id = tx.execute(select(channel.c.id).where(channel.c.uuid == made)).scalar_one()
         self.path = callback_path(kind, made, SECRET)
+        return made
 
     def fill(self, value: Any, **words: object) -> Any:
         """What a play says, with what the words in braces stand for."""
@@ -94,7 +108,7 @@ class Account:
         if isinstance(value, list):
             return [self.fill(each, **words) for each in value]
         if isinstance(value, str):
-            known = {"provider": self.provider, "callback": BASE + getattr(self, "path", ""), **words}
+            known = {"provider": self.provider, "callback": BASE + self.path, **words}
             known |= {"to": self.to, "digits": self.to.lstrip("+")}
             for name, each in known.items():
                 value = value.replace(f"{{{name}}}", str(each))
@@ -110,6 +124,10 @@ class Account:
             return Reply(200, PICTURE, {"Content-Type": "image/jpeg"})
         if f"{self.provider}{path}" != self.fill(self.play["request"]["url"]):
             return Reply(404)
+        return self.take(request)
+
+    def take(self, request: Received) -> Reply:
+        """As the provider: to a message."""
         self.received.append(request)
         self.released.wait(PATIENCE_SECONDS)
         return self._reply(self.answer, id=f"{self.key}-{len(self.received)}")
@@ -163,6 +181,25 @@ class Account:
             return [tuple(row) for row in tx.execute(select(*columns).where(mine).order_by(message.c.id))]
 
 
+class PresetAccount(Account):
+    """A channel of a preset. What is said of its messages and reports is tested where presets are played one by one
+    (`tests/acceptance/test_presets.py`)."""
+
+    def play_of(self, name: str) -> Case:
+        self.preset = PROVIDERS[name]()
+        reply = self.preset.reply
+        takes = {"status": reply.status, "text": reply.body.decode(), "headers": reply.headers}
+        return {"to": "+25078812{n}", "takes": takes, "limits": {"status": 429, "headers": {"Retry-After": "600"}}}
+
+    def create(self) -> str:
+        fields = {"url": self.provider, **self.preset.fields}
+        new = {"preset": self.name, "fields": fields, "name": self.key, "address": "8181", "country": "RW"}
+        return str(self.service.post("/api/v2/channel_settings.json", new)["uuid"])
+
+    def respond(self, request: Received) -> Reply:
+        return self.take(request)
+
+
 class World:
     """A service and the server of all providers."""
 
@@ -172,8 +209,8 @@ class World:
         server.respond = lambda request: self.accounts[request.path.split("/")[1]].respond(request)
 
     def open(self, names: Sequence[str]) -> list[Account]:
-        """A new channel of each of these types."""
-        made = [Account(self.service, self.server, name) for name in names]
+        """A new channel of each of these types and presets."""
+        made = [(PresetAccount if name in PRESETS else Account)(self.service, self.server, name) for name in names]
         self.accounts |= {each.key: each for each in made}
         return made
 
@@ -341,7 +378,7 @@ def test_an_incoming_file_is_fetched_and_kept(world: World) -> None:
 
 
 def test_a_provider_that_is_down_is_asked_again_and_then_the_message_fails_with_its_reason(world: World) -> None:
-    accounts = world.open(PLAYED)
+    accounts = world.open([*PLAYED, *PRESETS])
     for account in accounts:
         account.answer = DOWN
     sent = {each.name: each.send("Good morning") for each in accounts}
@@ -364,7 +401,7 @@ def test_a_provider_that_is_down_is_asked_again_and_then_the_message_fails_with_
 
 
 def test_a_slow_provider_holds_up_no_other_channel(world: World) -> None:
-    slow, quick = world.open(PLAYED), world.open(PLAYED)
+    slow, quick = world.open([*PLAYED, *PRESETS]), world.open(PLAYED)
     for account in slow:
         account.released.clear()
     held = {each.name: each.send("Good morning") for each in slow}
@@ -394,7 +431,7 @@ def test_a_refusal_is_final(world: World) -> None:
 
 
 def test_a_limit_holds_back_all_messages_of_the_channel_until_it_ends(world: World) -> None:
-    accounts = world.open(have("limits"))
+    accounts = world.open([*have("limits"), *PRESETS])
     for account in accounts:
         account.answer = account.play["limits"]
     first = {each.name: each.send("Good morning") for each in accounts}

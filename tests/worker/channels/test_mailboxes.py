@@ -85,7 +85,7 @@ class Fetched:
         rows = gateway_call.c
         with self.database.reading() as tx:
             found = select(rows.outcome, rows.result, rows.error).where(rows.direction == "in")
-            return [tuple(row) for row in tx.execute(found.order_by(rows.id))]  # type: ignore[misc]
+            return list(tx.execute(found.order_by(rows.id)).tuples())
 
 
 @pytest.fixture

@@ -184,10 +184,11 @@ class TestRefusals:
         assert [each["type"] for each in api.results("/api/v2/channel_events.json")] == ["stop-contact"]
 
 
+ABSENT = {"state": "failed", "id": "SM-1", "reason": "Absent subscriber (27)"}
+
+
 class TestReasonsOfFailures:
     """What a provider says of a failure stands on the message (`failed_detail`)."""
-
-    FAILED = {"state": "failed", "id": "SM-1", "reason": "Absent subscriber (27)"}  # noqa: RUF012
 
     def wired(self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver) -> None:
         says(receiver, sent={"id": "SM-1"})
@@ -203,7 +204,7 @@ class TestReasonsOfFailures:
     ) -> None:
         self.wired(runtime, api, gateway, receiver)
         before = self.told(api)
-        call(api, gateway, {"status": self.FAILED})
+        call(api, gateway, {"status": ABSENT})
         failed = self.told(api)
         clock.advance(seconds=5)
         call(api, gateway, {"status": {"state": "delivered", "id": "SM-1"}})
@@ -217,7 +218,7 @@ class TestReasonsOfFailures:
     def test_that_of_a_status_before_its_message_is_recorded_is_kept(
         self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver
     ) -> None:
-        call(api, gateway, {"status": self.FAILED})
+        call(api, gateway, {"status": ABSENT})
         says(receiver, sent={"id": "SM-1"})
         ids = queue_messages(api.database, api.workspace, gateway)
         begin_sending(runtime)
@@ -236,7 +237,7 @@ class TestReasonsOfFailures:
             wait_for(api.database, self.sent(runtime, api, gateway), "failed")
         else:
             self.wired(runtime, api, gateway, receiver)
-            call(api, gateway, {"status": self.FAILED | {"reason": reason}})
+            call(api, gateway, {"status": ABSENT | {"reason": reason}})
 
         ((_, detail),) = self.told(api)
         assert detail is not None
@@ -251,7 +252,7 @@ class TestReasonsOfFailures:
         self, runtime: Runtime, api: Api, gateway: int, receiver: Receiver
     ) -> None:
         self.wired(runtime, api, gateway, receiver)
-        call(api, gateway, {"status": self.FAILED})
+        call(api, gateway, {"status": ABSENT})
         with api.database.writing() as tx:
             tx.execute(workspace_table.update().values(is_anonymous=True))
 
@@ -265,7 +266,7 @@ class TestReasonsOfFailures:
         self.wired(runtime, api, gateway, receiver)
         (person,) = api.results("/api/v2/contacts.json")
         deeds = [
-            lambda: call(api, gateway, {"status": self.FAILED}),
+            lambda: call(api, gateway, {"status": ABSENT}),
             lambda: api.delete("/api/v2/contacts.json", uuid=person["uuid"]),
         ]
         for deed in deeds if is_early else reversed(deeds):
