@@ -237,7 +237,7 @@ def judge_connections(connections: Sequence[tuple[str, Mapping[str, Any]]]) -> F
         elif told["state"] == ENDED:
             yield Finding("connections", WARNING, f"{sentence}, and {START_WORKER}")
     if connections and all(told["state"] == BOUND for _, told in connections):
-        yield Finding("connections", OK, f"all {len(connections)} that channels keep to providers stand")
+        yield Finding("connections", OK, f"channels keep {len(connections)} to providers, and all stand")
 
 
 def _judge_workers(workers: Sequence[Heartbeat]) -> Findings:

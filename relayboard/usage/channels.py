@@ -1,6 +1,6 @@
 """How channels are called. Their types are declared in folders that load nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import click
 
@@ -60,34 +60,45 @@ def list_schemes() -> list[str]:
 
 
 def list_settings(*, are_changes: bool = False) -> list[click.Parameter | OneOf]:
-    """An option for each setting of all types, without repeats: types may share one, or have it by another option. None
-    is required of changes."""
-    by_flag = {each.flag: each for each in _all_settings()}
-    return [part for each in by_flag.values() for part in _setting(each, are_changes=are_changes)]
+    """An option for each setting of all types. One that several types have says what it is for each. None is required
+    of changes."""
+    shared: dict[str, dict[str, Setting]] = {}
+    for name in GATEWAYS:
+        for each in TYPES[name].settings:
+            shared.setdefault(each.flag, {})[name] = each
+    return [part for of_types in shared.values() for part in _setting(of_types, are_changes=are_changes)]
 
 
 def list_setting_names() -> list[str]:
-    return sorted({each.name for each in _all_settings()})
+    return sorted({each.name for name in GATEWAYS for each in TYPES[name].settings})
 
 
-def _all_settings() -> list[Setting]:
-    return [each for name in GATEWAYS for each in TYPES[name].settings]
-
-
-def _setting(setting: Setting, *, are_changes: bool) -> Iterator[click.Parameter | OneOf]:
+def _setting(of_types: Mapping[str, Setting], *, are_changes: bool) -> Iterator[click.Parameter | OneOf]:
+    """The option of a setting, by its declaration in each type that has it."""
+    setting, text = next(iter(of_types.values())), _help(of_types)
     if setting.kind in ("text", "url"):
-        is_shared = all(setting in TYPES[name].settings for name in GATEWAYS)
-        required = is_shared and setting.is_required and not are_changes
-        metavar = "URL" if setting.kind == "url" else None
-        yield text_or_file(setting.flag, setting.help, required=required, metavar=metavar)
+        is_needed = len(of_types) == len(GATEWAYS) and all(each.is_required for each in of_types.values())
+        metavar = "URL" if setting.kind == "url" else "TEXT"
+        yield text_or_file(setting.flag, text, required=is_needed and not are_changes, metavar=metavar)
     elif setting.is_secret:
-        yield option(setting.flag, f"{setting.help} is in this file; - reads it from standard input", metavar="FILE")
+        yield option(setting.flag, f"{text} Read from this file; - for standard input", metavar="FILE")
     elif setting.kind == "flag":
-        yield flag(setting.flag, setting.help)
+        yield flag(setting.flag, text)
     elif setting.kind == "number":
-        yield option(setting.flag, setting.help, kind=WholeNumber(*setting.bounds), metavar="N")
+        lowest, highest = zip(*(each.bounds for each in of_types.values()), strict=True)
+        yield option(setting.flag, text, kind=WholeNumber(min(lowest), max(highest)), metavar="N")
     else:
-        yield option(setting.flag, setting.help, choices=setting.choices or ())
+        choices = dict.fromkeys(choice for each in of_types.values() for choice in each.choices or ())
+        # With a metavar of its own it names no record: the user of a mail server is none of the workspace.
+        yield option(setting.flag, text, choices=tuple(choices), metavar=None if choices else "TEXT")
+
+
+def _help(of_types: Mapping[str, Setting]) -> str:
+    """What a setting is, by type; once if several say the same."""
+    types: dict[str, list[str]] = {}
+    for name, each in of_types.items():
+        types.setdefault(each.help, []).append(name)
+    return " ".join(f"{', '.join(names)}: {text}." for text, names in types.items())
 
 
 CHANNEL = Noun(
@@ -161,7 +172,7 @@ CHANNEL = Noun(
     Action(
         "create",
         "channels.run_create",
-        "a gateway that sends by HTTP",
+        "a gateway, by its type or by the preset of a provider",
         workspace(),
         option("--type", f"default: {DEFAULT_GATEWAY}", choices=GATEWAYS, default=DEFAULT_GATEWAY),
         option("--preset", "settings for the gateways of one provider, made from its fields", choices=list_presets()),

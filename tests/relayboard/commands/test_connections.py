@@ -22,7 +22,7 @@ ON = "2026-03-02T08:00:00"
 @pytest.mark.parametrize(
     ("state", "is_held", "told", "sentence"),
     [
-        ("bound", True, "bound", "all 1 that channels keep to providers stand"),
+        ("bound", True, "bound", "channels keep 1 to providers, and all stand"),
         ("connecting", True, "connecting", None),
         ("failed", True, "failed", f"has failed at {ON}Z: {REASON} Correct its settings"),
         ("bound", False, "ended", f"has ended at {ON}Z, and no worker has it: start one"),

@@ -6,6 +6,7 @@ import shlex
 import click
 import pytest
 
+from relayboard.usage.channels import CHANNEL
 from relayboard.usage.parts import Action
 from tests.relayboard.every_command.leaves import COMMANDS, LEAVES, Leaf
 
@@ -90,3 +91,10 @@ def test_help_says_what_each_argument_is_and_its_examples_are_right(words: Leaf)
         given = [part for part in shlex.split(example.partition(" < ")[0])]
         with command.make_context(" ".join(words), given):
             pass
+
+
+def test_settings_of_channels_name_no_records_of_the_workspace() -> None:
+    """The user of a mail server is not looked up among those who sign in."""
+    records = {each.name: each.records for each in CHANNEL.commands.values() if isinstance(each, Action)}
+
+    assert (records["create"], records["change"]) == ({}, {"channel": "channel"})
