@@ -71,7 +71,7 @@ def hear(callback: Callback, settings: Settings) -> Heard:
 
 
 def check_line(text: str) -> None:
-    """Raises ValueError for what would end a command of IMAP."""
+    """Raises ValueError for what would end a header, or a command of IMAP."""
     if not text.isprintable():
         raise ValueError("expected one line without control characters")
 
@@ -88,7 +88,7 @@ def check_address(text: str) -> None:
         raise ValueError("expected an e-mail address such as clinic@example.org")
 
 
-_imap = partial(Setting, is_advanced=True)
+Advanced = partial(Setting, is_advanced=True)
 
 TYPE = ChannelType(
     "email",
@@ -98,8 +98,8 @@ TYPE = ChannelType(
     transport="smtp",
     settings=(
         Setting("host", "host name of the mail server that takes messages", is_required=True),
-        Setting("port", "its port; default: 587", "number", default=587, bounds=(1, 65535)),
-        Setting(
+        Advanced("port", "its port; default: 587", "number", default=587, bounds=(1, 65535)),
+        Advanced(
             "security",
             "TLS from the start, after a greeting in clear (STARTTLS), or none; default: starttls",
             choices=("starttls", "tls", "none"),
@@ -110,20 +110,20 @@ TYPE = ChannelType(
         Setting(
             "from_address", "e-mail address of messages, which people answer", is_required=True, check=check_address
         ),
-        Setting("from_name", "name beside that address", "text"),
-        Setting("subject", "of messages that answer no mail; default: the name or the address", "text"),
+        Advanced("from_name", "name beside that address", check=check_line),
+        Advanced("subject", "of messages that answer no mail; default: the name or the address", check=check_line),
         Setting("imap_host", "host name of the mail server that has what came in; without it, mails are posted"),
-        _imap("imap_port", "its port; default: 993", "number", default=993, bounds=(1, 65535)),
-        _imap(
+        Advanced("imap_port", "its port; default: 993", "number", default=993, bounds=(1, 65535)),
+        Advanced(
             "imap_security",
             "TLS from the start, after a greeting in clear (STARTTLS), or none; default: tls",
             choices=("tls", "starttls", "none"),
             default="tls",
         ),
-        _imap("imap_user", "user name there; default: the one for messages", check=check_line),
-        _imap("imap_password", "its password; default: the one for messages", "secret", "--imap-password-file"),
-        _imap("imap_folder", "folder that is read; default: INBOX", default="INBOX", check=check_folder),
-        _imap(
+        Advanced("imap_user", "user name there; default: the one for messages", check=check_line),
+        Advanced("imap_password", "its password; default: the one for messages", "secret", "--imap-password-file"),
+        Advanced("imap_folder", "folder that is read; default: INBOX", default="INBOX", check=check_folder),
+        Advanced(
             "imap_seconds",
             "seconds between two looks into it; default: 60",
             "number",

@@ -17,7 +17,7 @@ REQUESTS = (
     Setting("method", "default: POST", choices=("GET", "POST", "PUT"), default="POST"),
     Setting("content_type", "urlencoded, json, xml, or a media type", default="urlencoded", is_header=True),
     Setting("body", "template of a request; default: a form with all variables", "text"),
-    Setting("max_length", "of one message; default: 160", "number", default=PART_LENGTH, bounds=(60, 6400)),
+    Advanced("max_length", "of one message; default: 160", "number", default=PART_LENGTH, bounds=(60, 6400)),
     Advanced(
         "split",
         "how long texts are divided: by max_length, or so that each request is one SMS; default: length",
@@ -27,8 +27,8 @@ REQUESTS = (
     Setting(
         "send_authorization", "the value of the Authorization header", "secret", "--authorization-file", is_header=True
     ),
-    Setting("username", "the user name of basic authentication, or for the templates"),
-    Setting("password", "the password of that user", "secret", "--password-file"),
+    Advanced("username", "the user name of basic authentication, or for the templates"),
+    Advanced("password", "the password of that user", "secret", "--password-file"),
     Advanced(
         "headers", "further headers, a line `Name: value` for each", "headers", "--headers-file", check=read_headers
     ),

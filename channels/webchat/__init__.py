@@ -30,7 +30,12 @@ TYPE = ChannelType(
         ),
         Setting("title", "what stands above the chat; default: the name of the channel"),
         Setting("greeting", "what visitors read before they write", "text"),
-        Setting("colour", f"of the button and of what visitors write, such as {USUAL_COLOUR}", default=USUAL_COLOUR),
+        Setting(
+            "colour",
+            f"of the button and of what visitors write, such as {USUAL_COLOUR}",
+            default=USUAL_COLOUR,
+            is_advanced=True,
+        ),
         Setting("asks_name", "ask visitors for their name before they write", "flag"),
         Setting("asks_email", "ask visitors for their e-mail address before they write", "flag"),
         Setting("takes_files", "visitors may send pictures, recordings, videos and PDF files", "flag"),

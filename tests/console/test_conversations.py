@@ -18,14 +18,14 @@ from flows.urns import Urn
 from persistence.contacts.urns import ensure_owners
 from persistence.tables.contacts import contact
 from persistence.tables.messages import message
-from persistence.templates import Translation, set_translation
 from testbed.running import wait_until
 from tests.console.clinic import Clinic
 from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 from tests.providers import Channel, Provider, add_whatsapp, root_of, whatsapp_change
 from tests.worker.receivers import receiving
 
-CONTACTS, MESSAGES, TICKETS = "/api/v2/contacts.json", "/api/v2/messages.json", "/api/v2/tickets.json"
+CONTACTS, MESSAGES = "/api/v2/contacts.json", "/api/v2/messages.json"
+TEMPLATES, TICKETS = "/api/v2/templates.json", "/api/v2/tickets.json"
 
 
 def arrives(page: Page, clinic: Clinic, number: str, text: str) -> Locator:
@@ -368,16 +368,17 @@ def test_what_was_perhaps_sent_is_sent_again_and_stopped_answers_go_on(
 
 @pytest.fixture
 def whatsapp(clinic: Clinic) -> Iterator[Channel]:
-    """A number with a template, and Zubeda, who has never written to it."""
-    played = Provider()
+    """A number with a template, as a worker has read it, and Zubeda, who has never written to it."""
+    body = {"type": "BODY", "text": "Hi {{1}}, come at {{2}}"}
+    reminder = {"id": "1", "name": "reminder", "language": "en_US", "status": "APPROVED", "components": [body]}
+    played = Provider(templates=[reminder])
     with receiving(played) as provider:
         played.root = root_of(provider)
         made = add_whatsapp(clinic.service.database, clinic.service.workspace, provider)
         with clinic.service.database.writing() as tx:
-            text = Translation(made.uuid, "eng-US", "Hi {{1}}, come at {{2}}")
-            set_translation(tx, clinic.service.workspace.id, "reminder", text)
             (owner,) = ensure_owners(tx, clinic.service.workspace.id, [Urn("whatsapp", "250788123123")]).values()
             tx.execute(update(contact).where(contact.c.id == owner.contact_id).values(name="Zubeda"))
+        wait_until(lambda: clinic.service.get(TEMPLATES)["results"], "the templates, read by a worker")
         yield made
 
 

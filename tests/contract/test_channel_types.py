@@ -9,6 +9,7 @@ import pytest
 
 import channels
 from channels import types
+from channels.presets import list_presets, read_preset
 from channels.types import DEFAULT_GATEWAY, GATEWAYS, RELAYERS, TYPES
 from flows.urn_schemes import SCHEMES
 
@@ -85,3 +86,12 @@ def test_each_type_has_what_its_kind_needs() -> None:
     assert len(set(codes)) == len(codes)
     assert [name for name, each in TYPES.items() if not each.title] == []
     assert [name for name in GATEWAYS if not TYPES[name].schemes] == []
+
+
+@pytest.mark.parametrize("name", [*GATEWAYS, *list_presets()])
+def test_a_form_asks_for_six_things_at_most_beside_name_and_address(name: str) -> None:
+    asked = (
+        [each for each in TYPES[name].settings if not each.is_advanced] if name in TYPES else read_preset(name).fields
+    )
+
+    assert len(asked) <= 6
