@@ -1,4 +1,4 @@
-"""`/api/v2/campaigns.json` and `campaign_events.json`."""
+"""`/api/v2/campaigns.json`, `campaign_actions.json` and `campaign_events.json`."""
 
 from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
 from handlers.request import Request
@@ -6,7 +6,7 @@ from persistence.campaigns import records as campaign_events
 from persistence.campaigns import records as campaign_writes
 from persistence.campaigns import records as campaigns
 from persistence.campaigns.firing import change_from_form, create_from_form, delete_campaign_events, require_event
-from persistence.errors import RecordMissing
+from persistence.errors import InvalidInput, RecordMissing
 
 list_campaigns = ListAnswer(campaigns.CAMPAIGNS)
 
@@ -24,6 +24,20 @@ def write_campaign(request: Request, *, uuid: str | None = None) -> Answer:
     group_id = campaign_writes.find_any_group(request.tx, workspace.id, reference, field="group")
     campaign_id = campaign_writes.change_campaign(request.tx, workspace.id, uuid, name, group_id)
     return changed_record(request, campaigns.CAMPAIGNS, campaign_id)
+
+
+def act_on_campaigns(request: Request) -> Answer:
+    tx, workspace_id, body = request.tx, request.workspace.id, request.body
+    action, reference = body["action"], body.get("group")
+    if reference and action != "restore":
+        raise InvalidInput.across(f'The action "{action}" takes no group.')
+    group_id = campaigns.find_any_group(tx, workspace_id, reference, field="group") if reference else None
+    for campaign_id in campaigns.find_campaigns(tx, workspace_id, body["campaigns"]):
+        if action == "archive":
+            campaigns.put_away_campaign(tx, workspace_id, campaign_id)
+        else:
+            campaigns.restore_campaign(tx, workspace_id, campaign_id, group_id)
+    return no_content()
 
 
 def write_campaign_event(request: Request, *, uuid: str | None = None) -> Answer:

@@ -222,6 +222,16 @@ def drop_fires(tx: Transaction, workspace_id: int, fire_ids: Sequence[int]) -> N
     tx.execute(delete(campaign_fire).where(mine, IS_UNFIRED))
 
 
+def drop_past_fires(tx: Transaction, workspace_id: int, campaign_id: int) -> None:
+    """Delete what events of a campaign that is restored had scheduled before it was archived, and did not do."""
+    fires = campaign_fire.c
+    events = select(campaign_event.c.id).where(campaign_event.c.campaign_id == campaign_id)
+    late = select(fires.id).where(fires.event_id.in_(events), IS_UNFIRED, fires.due_on <= tx.now)
+    # A worker that holds some of them found the campaign archived, and drops them itself.
+    free = late.where(fires.workspace_id == workspace_id).with_for_update(skip_locked=True)
+    tx.execute(delete(campaign_fire).where(fires.workspace_id == workspace_id, fires.id.in_(free)))
+
+
 def trim_fires(tx: Transaction, limit: int) -> int:
     """Delete fires that were performed longer than KEPT_FOR ago; returns their number. Past times are not scheduled
     again."""

@@ -1,16 +1,18 @@
 """Campaigns, events relative to a date of each member of a group, as both generations show them, and their writes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlalchemy import ColumnElement, case, func, literal, select, update
+from sqlalchemy import ColumnElement, case, func, literal, or_, select, update
 
-from persistence.campaigns.fires import request_passes
+from persistence.campaigns.fires import drop_past_fires, request_passes
 from persistence.database import Transaction
+from persistence.errors import InvalidInput
 from persistence.lists import Condition, ListQuery, ListSpec, equals, one_of, within
 from persistence.pages import Order
 from persistence.records import Record, optional
 from persistence.sql.columns import is_uuid
-from persistence.sql.names import find_id, free_name, is_called, require_id
+from persistence.sql.names import find_all_called, find_id, free_name, is_called, name_some, require_id
 from persistence.tables.campaigns import CAMPAIGN_REF, campaign, campaign_event
 from persistence.tables.contacts import field, group
 from persistence.tables.flows import FLOW_REF, flow
@@ -68,8 +70,8 @@ CAMPAIGN_EVENT_SOURCE = (
 
 
 def _in_use(query: ListQuery) -> list[Condition]:
-    """Archived campaigns are listed only with the filter `uuid`."""
-    return [] if "uuid" in query.values else [~campaign.c.is_archived]
+    """Archived campaigns are listed only with the filters `uuid` and `archived`."""
+    return [] if {"uuid", "archived"} & query.values.keys() else [~campaign.c.is_archived]
 
 
 CAMPAIGNS = ListSpec(
@@ -78,7 +80,11 @@ CAMPAIGNS = ListSpec(
     Order(campaign.c.created_on, campaign.c.id),
     source=CAMPAIGN_SOURCE,
     standing=_in_use,
-    filters={"uuid": equals(campaign.c.uuid), **within(campaign.c.created_on)},
+    filters={
+        "uuid": equals(campaign.c.uuid),
+        "archived": equals(campaign.c.is_archived),
+        **within(campaign.c.created_on),
+    },
 )
 
 
@@ -137,11 +143,16 @@ def change_campaign(tx: Transaction, workspace_id: int, uuid: str, name: str, gr
 
 
 def find_campaign_workspace(tx: Transaction, uuid: str) -> int | None:
-    """The workspace of a campaign that is not archived."""
+    """The workspace of a campaign, archived or not."""
     if not is_uuid(uuid):
         return None
-    live = (campaign.c.uuid == uuid) & ~campaign.c.is_archived
-    return tx.execute(select(campaign.c.workspace_id).where(live)).scalar_one_or_none()
+    return tx.execute(select(campaign.c.workspace_id).where(campaign.c.uuid == uuid)).scalar_one_or_none()
+
+
+def find_campaigns(tx: Transaction, workspace_id: int, uuids: Sequence[str]) -> list[int]:
+    """The ids of campaigns, archived or not, each once and in the order in which they are locked. Raises
+    InvalidInput."""
+    return sorted({row.id for row in find_all_called(tx, workspace_id, campaign, uuids, "campaigns")})
 
 
 def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
@@ -150,13 +161,57 @@ def archive_campaign(tx: Transaction, workspace_id: int, uuid: str) -> int:
     """
     hold_workspace(tx, workspace_id)
     campaign_id = require_campaign(tx, workspace_id, uuid)
+    put_away_campaign(tx, workspace_id, campaign_id)
+    return campaign_id
+
+
+def put_away_campaign(tx: Transaction, workspace_id: int, campaign_id: int) -> None:
+    """Archives a campaign as `archive_campaign` does; an archived one stays as it is."""
+    hold_workspace(tx, workspace_id)
     mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
     of_group = select(group.c.uuid, group.c.name).join(campaign, campaign.c.group_id == group.c.id)
-    group_uuid, group_name = tx.execute(of_group.where(mine)).one()
-    former = {"former_group_uuid": group_uuid, "former_group_name": group_name}
+    found = tx.execute(of_group.where(mine, ~campaign.c.is_archived)).first()
+    if found is None:
+        return
+    former = {"former_group_uuid": found.uuid, "former_group_name": found.name}
     tx.execute(update(campaign).where(mine).values(is_archived=True, **former))
     request_passes(tx, workspace_id, campaign.c.id == campaign_id)
-    return campaign_id
+
+
+def restore_campaign(tx: Transaction, workspace_id: int, campaign_id: int, group_id: int | None = None) -> None:
+    """Restores an archived campaign, for another group if one is given: its events are scheduled anew, for times from
+    now on. Raises InvalidInput if its name is taken, its group was deleted, or what its events need is missing.
+    """
+    hold_workspace(tx, workspace_id)
+    mine = (campaign.c.workspace_id == workspace_id) & (campaign.c.id == campaign_id)
+    columns = (campaign.c.name, campaign.c.group_id, campaign.c.is_archived)
+    name, held, is_archived = tx.execute(select(*columns).where(mine).with_for_update()).one()
+    if not is_archived:
+        return
+    group_id = held if group_id is None else group_id
+    if group_id is None:
+        raise InvalidInput.on("group", f'The group of "{name}" was deleted: give another one.', "required")
+    free_name(tx, workspace_id, campaign, name, ~campaign.c.is_archived, field="campaigns")
+    _require_what_events_need(tx, workspace_id, campaign_id)
+    former = {"former_group_uuid": None, "former_group_name": None}
+    tx.execute(update(campaign).where(mine).values(is_archived=False, group_id=group_id, **former))
+    drop_past_fires(tx, workspace_id, campaign_id)
+    request_passes(tx, workspace_id, campaign.c.id == campaign_id, is_retimed=True)
+
+
+def _require_what_events_need(tx: Transaction, workspace_id: int, campaign_id: int) -> None:
+    """Raises InvalidInput if events start archived flows, or count from fields that were deleted meanwhile."""
+    theirs = (campaign_event.c.campaign_id == campaign_id) & ~campaign_event.c.is_deleted
+    source = select(flow.c.name, campaign_event.c.relative_to).select_from(CAMPAIGN_EVENT_SOURCE)
+    has_no_date = RELATIVE_NAME.is_(None)
+    is_lacking = or_(flow.c.is_archived, has_no_date)
+    found = source.add_columns(has_no_date).where(campaign_event.c.workspace_id == workspace_id, theirs, is_lacking)
+    lacking = {
+        f'the field "{key}"' if is_dateless else f'the flow "{name}"' for name, key, is_dateless in tx.execute(found)
+    }
+    if lacking:
+        needed = name_some(sorted(lacking))
+        raise InvalidInput.on("campaigns", f"Its events need {needed}, which were archived or deleted.")
 
 
 def living_events_of(workspace_id: int) -> list[ColumnElement[bool]]:

@@ -132,9 +132,22 @@ FLOW = Noun(
         is_table=False,
     ),
 )
+_CONDITIONS = (
+    option("--keyword", "a word that starts the flow; repeat", several=True, metavar="K"),
+    option("--channel", "only for messages and calls through this channel", metavar="UUID"),
+    option(
+        "--group",
+        "only for contacts of this group, by UUID or name; a schedule starts its contacts; repeat",
+        several=True,
+    ),
+    option("--exclude-group", "not for contacts of this group, by UUID or name; repeat", several=True),
+    option("--contact", "another contact that a schedule starts; repeat", several=True, metavar="UUID"),
+    option("--at", "first time of a schedule, like 2026-05-04T08:00", kind=Moment(), metavar="TIME"),
+)
+_TRIGGER = this("trigger", "--trigger", "as `relayboard trigger list` names it")
 TRIGGER = Noun(
     "trigger",
-    "create, list, show and archive what starts flows",
+    "create, change, list, show, archive and delete what starts flows",
     Action(
         "create",
         "triggers.run_create",
@@ -142,22 +155,13 @@ TRIGGER = Noun(
         workspace(),
         option("--type", "the type of event that starts the flow", choices=TRIGGER_TYPES, required=True),
         option("--flow", "the flow to start", required=True, metavar="UUID"),
-        option("--keyword", "a word that starts the flow; repeat", several=True, metavar="K"),
+        *_CONDITIONS,
         option(
             "--match",
             "whether it must be the first or the only word; default: first",
             choices=KEYWORD_MATCHES,
             default="first",
         ),
-        option("--channel", "only for messages and calls through this channel", metavar="UUID"),
-        option(
-            "--group",
-            "only for contacts of this group, by UUID or name; a schedule starts its contacts; repeat",
-            several=True,
-        ),
-        option("--exclude-group", "not for contacts of this group, by UUID or name; repeat", several=True),
-        option("--contact", "another contact that a schedule starts; repeat", several=True, metavar="UUID"),
-        option("--at", "first time of a schedule, like 2026-05-04T08:00", kind=Moment(), metavar="TIME"),
         option("--repeat", "how often a schedule repeats; default: never", choices=REPEATS, default="never"),
         option("--days", "weekdays of a weekly schedule, letters of MTWRFSU", default=""),
         examples=(
@@ -165,15 +169,38 @@ TRIGGER = Noun(
             f"{THIS} --type schedule --at 2026-05-04T08:00 --repeat weekly --days MWF --group Mothers",
         ),
     ),
+    Action(
+        "change",
+        "triggers.run_change",
+        "change what is given of a trigger; lists are replaced",
+        workspace(),
+        _TRIGGER,
+        option("--flow", "the flow to start", metavar="UUID"),
+        *_CONDITIONS,
+        option("--match", "whether it must be the first or the only word", choices=KEYWORD_MATCHES),
+        option("--repeat", "how often a schedule repeats", choices=REPEATS),
+        option("--days", "weekdays of a weekly schedule, letters of MTWRFSU"),
+        examples=(f"{IN} {ID} --keyword join --keyword start",),
+    ),
     Action("list", "triggers.run_list", "the triggers of a workspace", workspace(), examples=(IN,)),
     showing("trigger"),
+    Action("archive", "triggers.run_archive", "archive a trigger", workspace(), _TRIGGER, examples=(f"{IN} {ID}",)),
     Action(
-        "archive",
-        "triggers.run_archive",
-        "archive a trigger",
+        "restore",
+        "triggers.run_restore",
+        "restore an archived trigger; a schedule leaves out the times that it missed",
         workspace(),
-        this("trigger", "--trigger", "as `relayboard trigger list` names it"),
+        _TRIGGER,
         examples=(f"{IN} {ID}",),
+    ),
+    Action(
+        "delete",
+        "triggers.run_delete",
+        "delete a trigger",
+        workspace(),
+        _TRIGGER,
+        destroys="the trigger {trigger} is deleted, which cannot be undone",
+        examples=(f"{IN} {ID} --yes",),
     ),
 )
 START = Noun(

@@ -291,6 +291,14 @@ CAMPAIGN = Noun(
         asks_pipes=False,
         examples=(ID, "'Antenatal care'"),
     ),
+    Action(
+        "restore",
+        "campaigns.run_restore",
+        "restore an archived campaign: its events are scheduled anew, for times from now on",
+        this("campaign", "--campaign", "the UUID of the campaign"),
+        option("--group", "another group, needed if its own was deleted: UUID or name"),
+        examples=(ID, f"{ID} --group Mothers"),
+    ),
     showing("campaign"),
     Action(
         "change",

@@ -156,6 +156,7 @@ FIELDS: Mapping[str, Forms] = {
     "attachments": (by_uuid("media"),),
     "campaign": (by_uuid("campaign"),),
     "campaign_uuid": (by_uuid("campaign"),),
+    "campaigns": (by_uuid("campaign"),),
     "channel": CHANNEL,
     "contact": CONTACT,
     "contacts": CONTACT,

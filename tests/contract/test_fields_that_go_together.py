@@ -61,6 +61,7 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v2", "fields", {"label": "Age"}, "A value is required."),
     ("v2", "fields", {"name": "Age?", "type": "text"}, "Only letters, digits, spaces and hyphens"),
     ("v2", "fields", {"label": "Due_Date", "type": "text"}, "Only letters, digits, spaces and hyphens"),
+    ("v2", "campaign_actions", {"campaigns": [CAMPAIGN], "action": "archive", "group": "x"}, "takes no group."),
     ("v2", "flow_actions", {"flows": [FLOW], "action": "label"}, "needs a label."),
     ("v2", "flow_actions", {"flows": [FLOW], "action": "archive", "label": "Health"}, "takes no label."),
     ("v2", "flow_actions", {"flows": [FLOW], "action": "label", "label": 'A "B"'}, "no quotation mark"),

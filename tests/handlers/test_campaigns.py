@@ -10,9 +10,11 @@ from persistence.database import Database
 from persistence.tables.contacts import group
 from persistence.workspaces.records import Workspace
 from tests.api import Api
-from tests.factories import make_named
+from tests.campaign_rows import make_flow
+from tests.factories import make_field, make_named
 
 V1, V2 = "/api/v1/campaigns.json", "/api/v2/campaigns.json"
+ACTIONS = "/api/v2/campaign_actions.json"
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 GROUP = {V1: "group_uuid", V2: "group"}
 """How each generation names the group of a campaign."""
@@ -152,3 +154,68 @@ class TestGroupsInUse:
         assert len(api.results("/api/v2/groups.json", uuid=mothers)) == 1
         archive(api, uuid)
         assert api.delete("/api/v2/groups.json", uuid=mothers).status_code == 204
+
+
+class TestActOnCampaigns:
+    """What a restored campaign schedules is in tests/persistence/campaigns/test_scheduling.py."""
+
+    def act(self, api: Api, action: str, *uuids: str, **more: str) -> httpx.Response:
+        return api.post(ACTIONS, {"campaigns": list(uuids), "action": action, **more})
+
+    def test_archived_campaigns_leave_the_list_and_come_back(self, api: Api, mothers: str) -> None:
+        first, second = (create(api, V2, name, mothers)["uuid"] for name in ("Antenatal", "Postnatal"))
+
+        for _ in range(2):
+            assert self.act(api, "archive", first, second, first).status_code == 204
+        assert api.results(V2) == api.results(V2, archived="false") == []
+        assert {record["uuid"] for record in api.results(V2, archived="true")} == {first, second}
+        for _ in range(2):
+            assert self.act(api, "restore", second).status_code == 204
+        assert [record["uuid"] for record in api.results(V2)] == [second]
+        assert [record["archived"] for record in api.results(V2, uuid=second)] == [False]
+
+    def test_all_of_them_or_none_are_archived(self, api: Api, mothers: str) -> None:
+        uuid = create(api, V2, "Antenatal", mothers)["uuid"]
+
+        response = self.act(api, "archive", uuid, UNKNOWN)
+
+        assert (response.status_code, list(response.json())) == (400, ["campaigns"])
+        assert [record["uuid"] for record in api.results(V2)] == [uuid]
+
+    def test_a_name_that_was_used_again_refuses_the_former_campaign(self, api: Api, mothers: str) -> None:
+        uuid = create(api, V2, "Antenatal", mothers)["uuid"]
+        self.act(api, "archive", uuid)
+        create(api, V2, "ANTENATAL", mothers)
+
+        response = self.act(api, "restore", uuid)
+
+        assert (response.status_code, response.json()["campaigns"]) == (400, ["This name is already taken."])
+
+    def test_a_campaign_without_its_group_needs_another(self, api: Api, mothers: str, fathers: str) -> None:
+        uuid = create(api, V2, "Antenatal", mothers)["uuid"]
+        self.act(api, "archive", uuid)
+        assert api.delete("/api/v2/groups.json", uuid=mothers).status_code == 204
+
+        response = self.act(api, "restore", uuid)
+        assert (response.status_code, list(response.json())) == (400, ["group"])
+        assert self.act(api, "restore", uuid, group="Nobody").json()["group"][0].startswith("Nothing found")
+
+        assert self.act(api, "restore", uuid, group="fathers").status_code == 204
+        assert [record["group"]["uuid"] for record in api.results(V2)] == [fathers]
+
+    def test_events_without_their_flow_or_field_refuse(self, api: Api, mothers: str) -> None:
+        make_field(api.database, api.workspace, "Due Date", "datetime")
+        uuid = create(api, V2, "Antenatal", mothers)["uuid"]
+        flow = make_flow(api.database, api.workspace, "Survey")
+        timing = {"campaign": uuid, "offset": 1, "unit": "days", "delivery_hour": 9}
+        for event in ({"relative_to": "due_date", "message": "Hi"}, {"relative_to": "created_on", "flow": flow}):
+            assert api.post("/api/v2/campaign_events.json", timing | event).status_code == 201
+        self.act(api, "archive", uuid)
+        assert api.delete("/api/v2/fields.json", key="due_date").status_code == 204
+        assert api.post("/api/v2/flow_actions.json", {"flows": [flow], "action": "archive"}).status_code == 204
+
+        response = self.act(api, "restore", uuid)
+
+        needed = 'the field "due_date", the flow "Survey"'
+        said = f"Its events need {needed}, which were archived or deleted."
+        assert (response.status_code, response.json()["campaigns"]) == (400, [said])

@@ -141,7 +141,10 @@ def begin_campaigns(api: Api) -> Names:
     event = uuid_of_new(api, f"{V2}/campaign_events.json", {"campaign": campaign, **TIMING})
     make_group(api.database, api.workspace, "Fathers")
     flow = make_flow(api.database, api.workspace, "Survey")
-    return {"campaign": campaign, "event": event, "flow": flow}
+    put_away = make_campaign(api.database, api.workspace, "Visits")
+    act = {"campaigns": [put_away], "action": "archive"}
+    assert api.post(f"{V2}/campaign_actions.json", act).status_code == 204
+    return {"campaign": campaign, "event": event, "flow": flow, "put_away": put_away}
 
 
 def flow_id_of(api: Api, names: Names, tx: Any) -> int:
@@ -166,6 +169,8 @@ CAMPAIGNS = Scenario(
     {
         "create": post(f"{V2}/campaigns.json", {"name": "Visits", "group": "Fathers"}),
         "change": post(f"{V2}/campaigns.json", {"name": "Visits", "group": "Fathers"}, uuid="{campaign}"),
+        "archive": post(f"{V2}/campaign_actions.json", {"campaigns": ["{campaign}"], "action": "archive"}),
+        "restore": post(f"{V2}/campaign_actions.json", {"campaigns": ["{put_away}"], "action": "restore"}),
         "v1 create": post(f"{V1}/campaigns.json", {"name": "Visits", "group": "Fathers"}),
         "event": post(f"{V2}/campaign_events.json", {"campaign": "{campaign}", **TIMING}),
         "event with a flow": post(

@@ -64,6 +64,11 @@ def add_member(api: Api, due_date: str | None = DUE_DATE, **values: Any) -> str:
     return str(response.json()["uuid"])
 
 
+def act_on_campaign(api: Api, action: str, uuid: str) -> None:
+    response = api.post("/api/v2/campaign_actions.json", {"campaigns": [uuid], "action": action})
+    assert response.status_code == 204, response.text
+
+
 def act(api: Api, action: str, uuid: str, **values: Any) -> None:
     response = api.post(ACTIONS, {"contacts": [uuid], "action": action} | values)
     assert response.status_code == 204, response.text
@@ -341,6 +346,31 @@ class TestEvents:
         add_member(api)
 
         assert scheduled(database) == []
+
+    @pytest.mark.parametrize("are_dropped", [True, False], ids=["after a worker", "at once"])
+    def test_a_restored_campaign_schedules_the_future_anew_and_nothing_that_is_past(
+        self,
+        api: Api,
+        workspace: Workspace,
+        campaign: str,
+        event: int,
+        run_passes: Callable[[], int],
+        clock: Clock,
+        *,
+        are_dropped: bool,
+    ) -> None:
+        add_member(api)
+        later = NEXT_DAY[0] + timedelta(days=9)
+        add_member(api, (later - timedelta(days=1)).isoformat())
+
+        act_on_campaign(api, "archive", campaign)
+        if are_dropped:
+            run_passes()
+        clock.moment = NEXT_DAY[0] + timedelta(minutes=1)
+        act_on_campaign(api, "restore", campaign)
+        run_passes()
+
+        assert scheduled(api.database) == [later]
 
     def test_a_pass_that_is_asked_for_again_begins_again(
         self, api: Api, database: Database, workspace: Workspace, campaign: str, run_passes: Callable[[], int]

@@ -166,6 +166,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("topic", "create"): ("--workspace {workspace} --name Billing",),
     ("campaign", "list"): ("--workspace {workspace}",),
     ("campaign", "archive"): ("{spare_campaign}",),
+    ("campaign", "restore"): ("{put_away_campaign} --group Campaigners",),
     ("resthook", "create"): ("--workspace {workspace} --slug new-birth",),
     ("resthook", "subscribers"): ("--workspace {workspace}",),
     ("resthook", "secret"): (
@@ -221,7 +222,14 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ),
     ("trigger", "list"): ("--workspace {workspace}",),
     ("trigger", "show"): ("--workspace {workspace} {trigger}",),
+    ("trigger", "change"): (
+        "--workspace {workspace} {trigger} --flow {flow} --keyword hello --match only --channel {channel} "
+        "--group {group} --exclude-group {other_group}",
+        "--workspace {workspace} {schedule} --contact {contact} --at 2099-05-04T08:00 --repeat weekly --days MF",
+    ),
     ("trigger", "archive"): ("--workspace {workspace} {trigger}",),
+    ("trigger", "restore"): ("--workspace {workspace} {trigger}",),
+    ("trigger", "delete"): ("--workspace {workspace} --yes {spare_trigger}",),
     ("start", "list"): ("--workspace {workspace}",),
     ("start", "interrupt"): ("--workspace {workspace} {start}",),
     ("boundaries", "import"): ("{boundaries}", "{boundaries} --country RW"),

@@ -18,6 +18,7 @@ from persistence.accounts.sign_ins import Browser, create_sign_in
 from persistence.boundaries import read_features, store_boundaries
 from persistence.broadcasts.expansion import read_form
 from persistence.broadcasts.records import BROADCASTS, create_broadcast
+from persistence.campaigns.records import archive_campaign
 from persistence.channels.channels import create_gateway, set_channel_webhook
 from persistence.channels.settings import new_gateway_secret
 from persistence.classifiers import CLASSIFIERS, create_classifier
@@ -99,6 +100,9 @@ def made_world(service: RunningService, folder: Path) -> Iterator[World]:
         make_contact(database, workspace, number)
     names["campaign"] = make_campaign(database, workspace, "Antenatal", "Campaigners")
     names["spare_campaign"] = make_campaign(database, workspace, "Postnatal", "Campaigners")
+    names["put_away_campaign"] = make_campaign(database, workspace, "Former", "Campaigners")
+    with database.writing() as tx:
+        archive_campaign(tx, workspace.id, names["put_away_campaign"])
     for name, label in (("group", "Mothers"), ("other_group", "Others"), ("spare_group", "Spare")):
         names[name] = uuid_of(database, group, make_group(database, workspace, label))
     with database.writing() as tx:
@@ -224,15 +228,25 @@ def _make_files(folder: Path) -> dict[str, str]:
 def _make_flows(database: Database, workspace: Any) -> dict[str, str]:
     first, spare = make_definition(say("Hello")), make_definition(say("Bye"), name="Spare")
     bring_in(database, workspace, make_file(first, spare))
+    make_group(database, workspace, "Mothers")
+    forms = {
+        "trigger": TriggerForm(type="keyword", flow=first["uuid"], keywords=["old"]),
+        "spare_trigger": TriggerForm(type="keyword", flow=first["uuid"], keywords=["spare"]),
+        "schedule": TriggerForm(
+            type="schedule", flow=first["uuid"], groups=["Mothers"], scheduled_on=database.clock() + timedelta(days=900)
+        ),
+    }
     with database.writing() as tx:
-        form = TriggerForm(type="keyword", flow=first["uuid"], keywords=["old"])
-        trigger_id = create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
+        made = {
+            name: create_trigger(tx, workspace.id, read_trigger_form(tx, workspace, form))
+            for name, form in forms.items()
+        }
         flow_id = tx.execute(flow.select().where(flow.c.uuid == first["uuid"])).one().id
         add_flow_label(tx, workspace.id, flow_id, "Health")
     return {
         "flow": first["uuid"],
         "spare_flow": spare["uuid"],
-        "trigger": uuid_of(database, trigger, trigger_id),
+        **{name: uuid_of(database, trigger, trigger_id) for name, trigger_id in made.items()},
         "start": uuid_of(database, flow_start, add_start(database, workspace, flow_id)),
     }
 
