@@ -205,6 +205,7 @@ FIELDS: Mapping[str, Forms] = {
     "deliveries": (by_uuid("delivery"),),
     "receiver": RECEIVER,
     "resthook": (by_text("resthook", "slug"),),
+    "starts": (by_uuid("flow_start"),),
     "template": (by_uuid("template"), by_text("template")),
     "tickets": (by_uuid("ticket"),),
     "topic": (by_uuid("topic"),),
