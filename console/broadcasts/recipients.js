@@ -1,11 +1,9 @@
 /** To whom a message goes: groups, contacts, and those that a query finds. */
 
-import { ContactPicker } from "../parts/contact_picker.js";
-import { Icon } from "../parts/icons.js";
+import { ChosenContacts } from "../parts/contact_picker.js";
 import { Field } from "../parts/small.js";
 import { completions, useQueryWords } from "../contacts/query_words.js";
 import { useAll } from "../shared/lists.js";
-import { displayName } from "../shared/names.js";
 import { number, t } from "../shared/texts.js";
 import { html } from "../shared/ui.js";
 
@@ -15,10 +13,6 @@ export function Recipients({ draft, onChange }) {
   const words = useQueryWords();
   const toggle = (/** @type {string} */ uuid) =>
     onChange({ groups: draft.groups.includes(uuid) ? draft.groups.filter((other) => other !== uuid) : [...draft.groups, uuid] });
-  const add = (/** @type {import("../parts/contact_picker.js").Contact | null} */ contact) => {
-    if (!contact || draft.contacts.some(({ uuid }) => uuid === contact.uuid)) return;
-    onChange({ contacts: [...draft.contacts, { uuid: contact.uuid, name: displayName(contact.name, contact.urns[0]) }] });
-  };
   return html`
     <fieldset class="field">
       <legend>${t("broadcasts.to")}</legend>
@@ -26,12 +20,7 @@ export function Recipients({ draft, onChange }) {
         ${groups.map(({ uuid, name, count }) => html`<li key=${uuid}><label><input type="checkbox" checked=${draft.groups.includes(uuid)} onChange=${() => toggle(uuid)} /> ${name} (${number(count)})</label></li>`)}
       </ul>
     </fieldset>
-    ${draft.contacts.length > 0 && html`<ul class="files">
-      ${draft.contacts.map(({ uuid, name }) => html`<li key=${uuid}>${name}
-        <button type="button" class="quiet tiny" aria-label=${t("reply.remove_file", { name })}
-          onClick=${() => onChange({ contacts: draft.contacts.filter((other) => other.uuid !== uuid) })}><${Icon} name="close" size=${14} /></button></li>`)}
-    </ul>`}
-    <${ContactPicker} id="to-contact" label=${t("broadcasts.to_contact")} chosen=${null} onPick=${add} />
+    <${ChosenContacts} id="to-contact" label=${t("broadcasts.to_contact")} contacts=${draft.contacts} onChange=${(/** @type {import("./draft.js").Named[]} */ contacts) => onChange({ contacts })} />
     <${Field} label=${t("broadcasts.to_query")} id="to-query" help=${t("broadcasts.to_query_help")}>
       <input id="to-query" type="search" list="to-query-words" maxlength="1000" autocomplete="off" autocapitalize="off" spellcheck="false" value=${draft.query}
         aria-describedby="to-query-help" onInput=${(/** @type {any} */ event) => onChange({ query: event.target.value })} />

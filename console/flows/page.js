@@ -31,7 +31,9 @@ function FlowList() {
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header"><h1>${t("flows.title")}</h1><span class="grows"></span>
-        ${may("read_calendar") && html`<a class="button" href=${link(["flows", "calendar"])}><${Icon} name="campaign" size=${18} /> ${t("calendar.title")}</a>`}</header>
+        ${may("list_triggers") && html`<a class="button" href=${link(["triggers"])}><${Icon} name="play" size=${18} /> ${t("triggers.title")}</a>`}
+        ${may("list_campaigns") && html`<a class="button" href=${link(["campaigns"])}><${Icon} name="campaign" size=${18} /> ${t("campaigns.title")}</a>`}
+        ${may("read_calendar") && html`<a class="button" href=${link(["flows", "calendar"])}><${Icon} name="clock" size=${18} /> ${t("calendar.title")}</a>`}</header>
       ${isEmpty && html`<${Empty} icon="flow" title=${t("flows.empty")} text=${t("flows.empty_text")} />`}
       <ul class="cards">${list.items.map((flow) => html`<${Card} key=${flow.uuid} flow=${flow} onStart=${() => setStarting(flow)} />`)}</ul>
       <${ListEnd} list=${list} />

@@ -1,9 +1,10 @@
-/** A field in which somebody finds one contact by name or number. */
+/** Fields in which somebody finds contacts by name or number. */
 
 import { useList } from "../shared/lists.js";
 import { addressOf, displayName } from "../shared/names.js";
 import { t } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
+import { Icon } from "./icons.js";
 import { Avatar, Field, Waiting } from "./small.js";
 
 /** @typedef {import("../shared/contract.js").Listed<"contacts">} Contact */
@@ -36,5 +37,23 @@ export function ContactPicker({ id, label, chosen, onPick, without }) {
         </label></li>`)}
       </ul>`}
     <//>
+  `;
+}
+
+/** @typedef {{uuid: string, name: string}} Named */
+
+/** Several contacts: those that were chosen, and a field that finds more. @param {{id: string, label: string, contacts: Named[], onChange: (contacts: Named[]) => void}} props */
+export function ChosenContacts({ id, label, contacts, onChange }) {
+  const add = (/** @type {Contact | null} */ contact) => {
+    if (!contact || contacts.some(({ uuid }) => uuid === contact.uuid)) return;
+    onChange([...contacts, { uuid: contact.uuid, name: displayName(contact.name, contact.urns[0]) }]);
+  };
+  return html`
+    ${contacts.length > 0 && html`<ul class="files">
+      ${contacts.map(({ uuid, name }) => html`<li key=${uuid}><bdi>${name}</bdi>
+        <button type="button" class="quiet tiny" aria-label=${t("reply.remove_file", { name })}
+          onClick=${() => onChange(contacts.filter((other) => other.uuid !== uuid))}><${Icon} name="close" size=${14} /></button></li>`)}
+    </ul>`}
+    <${ContactPicker} id=${id} label=${label} chosen=${null} onPick=${add} />
   `;
 }

@@ -1,11 +1,12 @@
 /** The pages of the console, in the order of the navigation. A page is loaded when it is first opened. One that `isUnder` another
  *  is reached from there. On a small screen what is open in a page takes the place of the navigation and leads back to the page;
- *  one with `ownSections` has no such way back. */
+ *  one with `ownSections` has no such way back. The navigation of a small screen has no room for
+ *  those that are `onlyWide`: the page before links to them. */
 
 import { may } from "../shared/session.js";
 
 /**
- * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string, ownSections?: boolean,
+ * @typedef {{name: string, title: import("../shared/texts.js").Key, icon: string, isFor: () => boolean, isUnder?: string, ownSections?: boolean, onlyWide?: boolean,
  *   load: () => Promise<{default: (props: {place: import("../shared/router.js").Place}) => any}>}} Page
  */
 
@@ -76,6 +77,22 @@ export const PAGES = [
     icon: "flow",
     isFor: () => may("list_flows"),
     load: () => import("../flows/page.js"),
+  },
+  {
+    name: "triggers",
+    title: "triggers.title",
+    icon: "play",
+    isFor: () => may("list_triggers"),
+    onlyWide: true,
+    load: () => import("../triggers/page.js"),
+  },
+  {
+    name: "campaigns",
+    title: "campaigns.title",
+    icon: "campaign",
+    isFor: () => may("list_campaigns"),
+    onlyWide: true,
+    load: () => import("../campaigns/page.js"),
   },
   {
     name: "channels",

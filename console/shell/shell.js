@@ -82,8 +82,8 @@ const Navigation = ({ pages, current }) => html`
     <${WorkspaceMenu} />
     <ul>
       ${pages.map(
-        ({ name, title, icon }) => html`
-          <li key=${name}>
+        ({ name, title, icon, onlyWide }) => html`
+          <li key=${name} class=${onlyWide ? "only-wide" : undefined}>
             <a href=${link([name])} aria-current=${name === current ? "page" : undefined}>
               <${Icon} name=${icon} /><span>${t(title)}</span>
             </a>

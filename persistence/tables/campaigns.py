@@ -1,7 +1,7 @@
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, Time, UniqueConstraint, false
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, Time, UniqueConstraint
 
 from persistence.sql.columns import (
     BigId,
@@ -95,7 +95,6 @@ class CampaignFireColumns(OwnedColumns):
     due_on: Named[datetime] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
     fired_on: Named[datetime | None] = Column(UtcDateTime)
-    is_skipped: Named[bool] = Column(Boolean, default=False, server_default=false())
     attempts: Named[int] = Column(Integer, default=0, server_default="0")
 
 
@@ -106,11 +105,10 @@ campaign_fire = numbered_table(
     partial_index("ix_campaign_fire_due", "workspace_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_event_due", "event_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_fired", "fired_on", "id", where="fired_on IS NOT NULL"),
-    Index("ix_campaign_fire_contact", "contact_id", "due_on", "id"),
+    partial_index("ix_campaign_fire_contact", "contact_id", where=UNFIRED),
     info=policy(TRIMMED, erased="rows", merged="left"),
 )
-"""The unique triple lets an event fire once for a contact and a time, even if it is scheduled repeatedly. With
-`is_skipped` its time came, and the contact was left out."""
+"""The unique triple lets an event fire once for a contact and a time, even if it is scheduled repeatedly."""
 
 IS_UNFIRED = campaign_fire.c.fired_on.is_(None)
 

@@ -26,6 +26,8 @@ PAGES = (
     "broadcasts/new",
     "flows",
     "flows/calendar",
+    "triggers",
+    "campaigns",
     "channels",
     "settings",
     "settings/users",
@@ -202,7 +204,18 @@ def test_a_session_that_was_ended_elsewhere_asks_to_sign_in_and_loses_nothing(so
     expect(page.get_by_label("Write an answer")).to_have_value("Half a sen")
 
 
-ALL_PAGES = ["Overview", "Inbox", "Contacts", "Tickets", "Messages out", "Flows", "Channels", "Settings"]
+ALL_PAGES = [
+    "Overview",
+    "Inbox",
+    "Contacts",
+    "Tickets",
+    "Messages out",
+    "Flows",
+    "Triggers",
+    "Campaigns",
+    "Channels",
+    "Settings",
+]
 SEEN = {
     "administrator": ALL_PAGES,
     "editor": ALL_PAGES,

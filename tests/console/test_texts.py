@@ -36,6 +36,10 @@ WORDS = {
     "role": "users/Role",
     "run_status": "runs/ExitTypeOrNull",
     "session_method": "sessions/SessionMethod",
+    "keyword_match": "triggers/KeywordMatch",
+    "trigger_reason": "triggers/TriggerReason",
+    "trigger_repeat": "triggers/TriggerRepeatOrNull",
+    "trigger_type": "triggers/TriggerType",
 }
 """Families of texts for words of the contract, with the file and the schema that lists the words."""
 

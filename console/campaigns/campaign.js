@@ -1,0 +1,126 @@
+/** One campaign as a line of time: what each contact gets before and after their date. */
+
+import { confirmFirst } from "../parts/dialog.js";
+import { Icon } from "../parts/icons.js";
+import { Menu } from "../parts/menu.js";
+import { attempt } from "../parts/notices.js";
+import { Badge, Empty, Problem, Waiting } from "../parts/small.js";
+import { get, post, remove } from "../shared/api.js";
+import { explain } from "../shared/explain.js";
+import { loadAll } from "../shared/lists.js";
+import { link } from "../shared/router.js";
+import { may, workspace } from "../shared/session.js";
+import { languageName, number, t } from "../shared/texts.js";
+import { html, useEffect, useState } from "../shared/ui.js";
+import { EventDialog } from "./event_form.js";
+import { CampaignDialog } from "./page.js";
+
+/**
+ * @typedef {import("./page.js").Campaign} Campaign
+ * @typedef {import("../shared/contract.js").Listed<"campaign_events">} CampaignEvent
+ */
+
+/** How many minutes a unit has. */
+const MINUTES = { minutes: 1, hours: 60, days: 1440, weeks: 10_080 };
+
+/** Where an event stands on the line: minutes from the date, those of the hour included. @param {CampaignEvent} event */
+export const placeOf = ({ offset, unit, delivery_hour }) => offset * MINUTES[unit] + Math.max(delivery_hour, 0) / 24;
+
+/** When it happens, in words. @param {Pick<CampaignEvent, "offset" | "unit" | "delivery_hour">} event */
+export function whenOf({ offset, unit, delivery_hour }) {
+  const amount = number(Math.abs(offset), { style: "unit", unit: unit.slice(0, -1), unitDisplay: "long" });
+  const day = offset === 0 ? t("campaigns.on_date") : t(offset < 0 ? "campaigns.before" : "campaigns.after", { amount });
+  return delivery_hour < 0 ? day : t("campaigns.at_hour", { day, hour: `${String(delivery_hour).padStart(2, "0")}:00` });
+}
+
+/** @param {{uuid: string}} props */
+export function CampaignPage({ uuid }) {
+  const [campaign, setCampaign] = useState(/** @type {Campaign | null | undefined} */ (undefined));
+  const [events, setEvents] = useState(/** @type {CampaignEvent[]} */ ([]));
+  const [problem, setProblem] = useState("");
+  const [edited, setEdited] = useState(/** @type {CampaignEvent | "new" | null} */ (null));
+  const [renaming, setRenaming] = useState(false);
+  const load = async () => {
+    try {
+      const [page, found] = await Promise.all([get("campaigns", { uuid }), loadAll("campaign_events", { campaign: uuid })]);
+      setEvents(found.sort((one, other) => placeOf(one) - placeOf(other)));
+      setCampaign(page.results[0] ?? null);
+      setProblem("");
+    } catch (error) {
+      setProblem(explain(error));
+    }
+  };
+  useEffect(() => void load(), [uuid]);
+  if (problem) return html`<main id="main" class="page" tabindex="-1"><h1>${t("campaigns.title")}</h1><${Problem} text=${problem} onRetry=${load} /></main>`;
+  if (campaign === undefined) return html`<main id="main" class="page" tabindex="-1"><${Waiting} /></main>`;
+  if (!campaign) return html`<main id="main" class="page" tabindex="-1"><${Empty} icon="campaign" title=${t("error.gone")} /></main>`;
+  const put = async (/** @type {"archive" | "restore"} */ action) => {
+    const done = t(action === "archive" ? "campaigns.is_archived" : "campaigns.is_restored");
+    if (await attempt(() => post("campaign_actions", { campaigns: [uuid], action }), done)) load();
+  };
+  const mayWrite = may("write_campaign") && !campaign.archived;
+  const add = mayWrite && html`<button type="button" class="primary" onClick=${() => setEdited("new")}><${Icon} name="plus" size=${18} /> ${t("campaigns.add_event")}</button>`;
+  const fields = [...new Map(events.map(({ relative_to }) => [relative_to.key, relative_to])).values()];
+  return html`
+    <main id="main" class="page" tabindex="-1">
+      <header class="page-header">
+        <a class="button quiet icon-only" href=${link(["campaigns"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+        <h1><bdi>${campaign.name}</bdi></h1><p class="faint">${t("campaigns.for_group", { group: campaign.group.name })}</p>
+        ${campaign.archived && html`<${Badge}>${t("campaigns.archived")}<//>`}
+        <span class="grows"></span>
+        ${events.length > 0 && add}
+        ${may("act_on_campaigns") && html`<${Menu} label=${t("act.more_actions")} items=${[
+          mayWrite && { text: t("act.edit"), onPick: () => setRenaming(true) },
+          campaign.archived ? { text: t("act.restore"), onPick: () => put("restore") } : { text: t("act.archive"), icon: "archive", onPick: () => put("archive") },
+        ]} />`}
+      </header>
+      ${events.length === 0 && html`<${Empty} icon="campaign" title=${t("campaigns.no_events")} text=${t("campaigns.no_events_text")}>${add}<//>`}
+      ${fields.map((field) => html`<${Line} key=${field.key} field=${field} events=${events.filter(({ relative_to }) => relative_to.key === field.key)} mayWrite=${mayWrite} onEdit=${setEdited} onChange=${load} />`)}
+      ${edited && html`<${EventDialog} campaign=${campaign} event=${edited === "new" ? null : edited} onDone=${load} onClose=${() => setEdited(null)} />`}
+      ${renaming && html`<${CampaignDialog} campaign=${campaign} onDone=${load} onClose=${() => setRenaming(false)} />`}
+    </main>
+  `;
+}
+
+/** The events around one date. @param {{field: CampaignEvent["relative_to"], events: CampaignEvent[], mayWrite: boolean, onEdit: (event: CampaignEvent) => void, onChange: () => void}} props */
+function Line({ field, events, mayWrite, onEdit, onChange }) {
+  const before = events.filter(({ offset }) => offset < 0);
+  const draw = (/** @type {CampaignEvent} */ event) => html`<${Event} key=${event.uuid} event=${event} mayWrite=${mayWrite} onEdit=${() => onEdit(event)} onChange=${onChange} />`;
+  return html`
+    <section aria-label=${t("campaigns.around", { field: field.name })}>
+      <ol class="timeline">
+        ${before.map(draw)}
+        <li class="the-date"><strong><${Icon} name="clock" size=${16} /> <bdi>${field.name}</bdi></strong></li>
+        ${events.slice(before.length).map(draw)}
+      </ol>
+    </section>
+  `;
+}
+
+/** @param {{event: CampaignEvent, mayWrite: boolean, onEdit: () => void, onChange: () => void}} props */
+function Event({ event, mayWrite, onEdit, onChange }) {
+  const { uuid, flow, message, error } = event;
+  const when = whenOf(event);
+  const drop = () =>
+    confirmFirst({
+      title: t("campaigns.delete_ask", { when }),
+      text: t("campaigns.delete_text"),
+      submit: t("act.delete"),
+      onYes: async () => (await remove("campaign_events", { uuid }), onChange()),
+    });
+  const first = workspace.value?.languages?.[0] ?? "";
+  const texts = Object.entries(message ?? {}).sort(([one], [other]) => Number(other === first) - Number(one === first));
+  return html`
+    <li class="card campaign-event">
+      <header>
+        <div><h2>${when}</h2>
+          ${flow && html`<p>${t("triggers.starts")} <a href=${link(["flows", flow.uuid])}><bdi>${flow.name}</bdi></a></p>`}</div>
+        ${mayWrite && html`
+          <button type="button" aria-label=${t("settings.edit_name", { name: when })} onClick=${onEdit}>${t("act.edit")}</button>
+          <button type="button" class="quiet icon-only" aria-label=${t("settings.delete", { name: when })} onClick=${drop}><${Icon} name="trash" size=${18} /></button>`}
+      </header>
+      ${texts.map(([language, text]) => html`<p key=${language} class="text" dir="auto">${texts.length > 1 && html`<span class="tag">${languageName(language)}</span> `}${text}</p>`)}
+      ${error && html`<p class="problem" dir="auto">${error}</p>`}
+    </li>
+  `;
+}

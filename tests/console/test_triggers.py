@@ -1,0 +1,96 @@
+"""People say in a real browser what starts a flow, try it, put it away and bring it back."""
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from testbed.running import wait_until
+from tests.console.clinic import Clinic
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
+
+TRIGGERS, RUNS = "/api/v2/triggers.json", "/api/v2/runs.json"
+
+
+def on_every_screen(page: Page, what: str) -> None:
+    assert findings(page, what) == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, f"{what} on a phone") == []
+    page.set_viewport_size(WIDE)
+
+
+def test_a_keyword_is_made_tried_and_starts_its_flow(somebody: BrowserContext, clinic: Clinic) -> None:
+    flow = next(each for each in clinic.service.get("/api/v2/flows.json")["results"] if each["type"] == "message")
+    page = sign_in(somebody, clinic, "editor", place="triggers")
+    page.get_by_role("button", name="New trigger").click()
+    page.get_by_label("Flow to start").select_option(label=flow["name"])
+    page.get_by_label("Keywords").fill("Baby, mama")
+    on_every_screen(page, "the form of a trigger")
+    page.get_by_role("button", name="Save").click()
+    card = page.locator(".trigger", has_text="baby")
+    expect(card).to_contain_text(flow["name"])
+
+    page.get_by_label("Text of the message").fill("MAMA please")
+    page.get_by_role("button", name="Try").click()
+    expect(page.locator(".outcome")).to_contain_text("Begins with the word \u201cmama\u201d")
+    page.get_by_label("Text of the message").fill("what?")
+    page.get_by_role("button", name="Try").click()
+    expect(page.locator(".outcome")).not_to_contain_text("mama")
+    page.get_by_text("Why not the others").click()
+    expect(page.locator(".records li", has_text="baby")).to_contain_text("The message does not begin with its keyword.")
+    on_every_screen(page, "the page of triggers")
+
+    clinic.phone.receive_sms("+250788000661", "Mama")
+    clinic.sync()
+    query = {"flow": flow["uuid"]}
+    starters = lambda: [run["contact"]["urn"] for run in clinic.service.get(RUNS, **query)["results"]]  # noqa: E731
+    wait_until(lambda: "tel:+250788000661" in starters(), "the flow to begin")
+
+
+def test_what_is_refused_is_said_at_the_form_and_what_was_typed_stays(somebody: BrowserContext, clinic: Clinic) -> None:
+    flow = clinic.service.get("/api/v2/flows.json")["results"][0]
+    clinic.service.post(TRIGGERS, {"type": "keyword", "flow": flow["uuid"], "keywords": ["taken"]})
+    page = sign_in(somebody, clinic, "editor", place="triggers")
+    page.get_by_role("button", name="New trigger").click()
+    page.get_by_label("Flow to start").select_option(flow["uuid"])
+    page.get_by_label("Keywords").fill("taken")
+    page.get_by_role("button", name="Save").click()
+
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_be_visible()
+    expect(page.get_by_label("Keywords")).to_have_value("taken")
+
+
+def test_a_weekly_time_is_made_changed_archived_restored_and_deleted(somebody: BrowserContext, clinic: Clinic) -> None:
+    page = sign_in(somebody, clinic, "editor", place="triggers")
+    page.get_by_role("button", name="New trigger").click()
+    page.get_by_label("What starts it").select_option(label="At a time")
+    page.get_by_label("Flow to start").select_option(index=1)
+    page.get_by_label("First time").fill("2099-03-02T08:30")
+    page.get_by_label("Repeats").select_option(label="Every week")
+    page.get_by_label("Mon").check()
+    page.get_by_label("Fri").check()
+    page.get_by_label("Expecting mothers").check()
+    on_every_screen(page, "the form of a time")
+    page.get_by_role("button", name="Save").click()
+    card = page.locator(".trigger", has_text="At a time").first
+    expect(card).to_contain_text("Every week: Mon, Fri")
+    made = clinic.service.get(TRIGGERS, type="schedule")["results"][0]
+    assert made["days"] == "MF" and [group["name"] for group in made["groups"]] == ["Expecting mothers"]
+
+    card.get_by_role("button", name="Edit").click()
+    expect(page.get_by_label("First time")).to_have_value("2099-03-02T08:30")
+    page.get_by_label("Fri").uncheck()
+    page.get_by_role("button", name="Save").click()
+    expect(card).not_to_contain_text("Fri")
+    changed = clinic.service.get(TRIGGERS, uuid=made["uuid"])["results"][0]
+    assert changed == made | {"days": "M"}, "only the days were changed"
+
+    card.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Archive").click()
+    expect(page.get_by_text("The trigger is put away and starts nothing.")).to_be_visible()
+    page.get_by_role("link", name="Archived").click()
+    card.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Restore").click()
+    expect(page.get_by_text("The trigger works again.")).to_be_visible()
+    open_page(page, clinic, "triggers")
+    card.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.get_by_role("button", name="Delete").click()
+    wait_until(lambda: not clinic.service.get(TRIGGERS, uuid=made["uuid"])["results"], "the trigger to be gone")
