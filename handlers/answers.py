@@ -12,7 +12,16 @@ import orjson
 from handlers.asgi.store_responses import link_to_file
 from handlers.request import Request
 from persistence.errors import RecordMissing
-from persistence.lists import ListQuery, ListSpec, NewRecord, fetch_list, fetch_numbered_list, insert_shown, read_record
+from persistence.lists import (
+    ListQuery,
+    ListSpec,
+    NewRecord,
+    count_list,
+    fetch_list,
+    fetch_numbered_list,
+    insert_shown,
+    read_record,
+)
 from persistence.messages.routes import Leaving
 from persistence.pages import InvalidCursor, decode_cursor, encode_cursor
 from persistence.records import Shown, write_record
@@ -114,7 +123,7 @@ class ListAnswer:
         if self.spec.is_followed:
             # Before the page: what is committed between the two comes twice, and never not at all.
             asked_on = position.asked_on if position else time_text(read_visible_clock(query.tx, query.workspace.id))
-        page = fetch_list(query, self.spec, position, request.settings.page_size)
+        page = fetch_list(query, self.spec, position, request.page_size)
         following, preceding = (
             None
             if near is None
@@ -123,7 +132,10 @@ class ListAnswer:
             )
             for near in (page.next, page.previous)
         )
-        answer = self._envelope(request, {"next": following, "previous": preceding}, page.shown)
+        beside: dict[str, Any] = {"next": following, "previous": preceding}
+        if request.page.count:
+            beside["count"] = dict(zip(("value", "is_exact"), count_list(query, self.spec), strict=True))
+        answer = self._envelope(request, beside, page.shown)
         return answer if asked_on is None else replace(answer, headers={NEXT_CHANGES: asked_on})
 
     def _query(self, request: Request, values: dict[str, Any]) -> ListQuery:
@@ -136,10 +148,14 @@ class ListAnswer:
             user_id=who.user_id,
             sign_in_id=who.sign_in_id,
             areas=request.areas,
+            # What `show` looks at is not known.
+            members=frozenset(request.page.fields) if request.page.fields and self.show is None else None,
         )
 
     def _envelope(self, request: Request, beside: Mapping[str, Any], records: Sequence[Shown]) -> Answer:
         shown = records if self.show is None else [self.show(request, record) for record in records]
+        if request.page.fields:
+            shown = [pick(record, request.page.fields) for record in shown]
         return Answer(200, orjson.dumps({**beside, "results": shown}), is_list=True)
 
 
@@ -156,6 +172,11 @@ class NumberedListAnswer(ListAnswer):
         following = _page_url(request, "page", str(number + 1)) if number * size < found.count else None
         preceding = _page_url(request, "page", str(number - 1)) if number > 1 else None
         return self._envelope(request, {"count": found.count, "next": following, "previous": preceding}, found.shown)
+
+
+def pick(record: Shown, names: Sequence[str]) -> Shown:
+    """The record with these members alone, in its own order."""
+    return {name: value for name, value in record.items() if name in names}
 
 
 def with_link(name: str) -> Callable[[Request, Shown], Shown]:

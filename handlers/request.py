@@ -1,9 +1,9 @@
 """What the layers of the service know about one request, and what a handler may read of it."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
@@ -77,6 +77,20 @@ def context_of(scope: Mapping[str, Any]) -> RequestContext:
 
 
 @dataclass(frozen=True, slots=True)
+class PageOptions:
+    """The parameters that lists of generation 2 have in common: where the page begins, how many records it has, whether
+    all are counted, and the members that are wanted of each record."""
+
+    cursor: str | None = None
+    page_size: int | None = None
+    count: bool = False
+    fields: Sequence[str] = ()
+
+
+PAGE_OPTIONS = tuple(each.name for each in fields(PageOptions))
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request with valid credentials and arguments, inside its transaction. `url` is the operation's URL as the
     client knows it. `stored_root` is the start of URLs that other people will read; it does not depend on anything the
@@ -89,9 +103,17 @@ class Request:
     url: str
     stored_root: str
     query_text: str
-    cursor: str | None = None
+    page: PageOptions = PageOptions()
     body: dict[str, Any] = field(default_factory=dict)
     media: Upload | None = None
+
+    @property
+    def cursor(self) -> str | None:
+        return self.page.cursor
+
+    @property
+    def page_size(self) -> int:
+        return self.page.page_size or self.settings.page_size
 
     @property
     def workspace(self) -> Workspace:

@@ -3,10 +3,23 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Executable, FromClause, Select, Table, bindparam, func, insert, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Executable,
+    FromClause,
+    Integer,
+    Select,
+    Table,
+    bindparam,
+    func,
+    insert,
+    literal_column,
+    select,
+)
 
 from persistence.database import Transaction
 from persistence.pages import Order, Page, Position, Selection, fetch_numbered_page, fetch_page, read_all
@@ -16,7 +29,7 @@ from persistence.sql.columns import NO_ID, BigId, NumberedColumns, UtcDateTime, 
 from persistence.sql.names import name_key
 from persistence.sql.query_functions import contains_folded
 from persistence.stamps import Changes, clock_time, stamped
-from persistence.statements import Statement, parameters_of
+from persistence.statements import Statement, execute_kept, parameters_of
 from persistence.tables.changes import record_stamp
 from persistence.tokens import Areas, covers
 from persistence.workspaces.records import Workspace
@@ -24,6 +37,8 @@ from persistence.workspaces.records import Workspace
 WANTED = "wanted_id"
 """The parameter with the id of one record."""
 RECORDS_PER_STATEMENT = 250
+MOST_COUNTED = 10_000
+"""Records of a list that are counted; of more it is told that there are more."""
 EVEN = frozenset({"uuid", "id", "key", "folder", "contact", "urn", "flow", "before", "after", "reverse", "paths"})
 """Parameters whose values do not matter for the plan of a statement: the same index serves all."""
 EVEN_ALONE = frozenset({"label", "group"})
@@ -39,7 +54,8 @@ CHANGE_ORDER = Order(record_stamp.c.stamped_on, record_stamp.c.record)
 @dataclass(frozen=True, slots=True)
 class ListQuery:
     """The workspace, the person and the parameters of a list request; parameters have the contract's names and
-    converted values. `areas` are those to which the token is limited."""
+    converted values. `areas` are those to which the token is limited. `members` are those that are wanted of each
+    record, all of them without."""
 
     tx: Transaction
     workspace: Workspace
@@ -48,6 +64,7 @@ class ListQuery:
     user_id: int | None = None
     sign_in_id: int | None = None
     areas: Areas = None
+    members: frozenset[str] | None = None
 
     @property
     def asking(self) -> dict[str, Any]:
@@ -94,6 +111,8 @@ class ListSpec:
     def select(self, query: ListQuery, order: Order, conditions: Sequence[Condition], *, is_even: bool) -> Selection:
         """The matching records."""
         record, source = self.record_of(query), self.source_of()
+        if query.members is not None:
+            record = record.only(query.members)
         return Selection(record, source, self.table.c.id, order, conditions, query.asking, is_even)
 
     def select_ids(self, query: ListQuery) -> Select[int]:
@@ -146,6 +165,14 @@ def fetch_list(query: ListQuery, spec: ListSpec, position: Position | None, size
     is_even = not asked or (len(query.values) == 1 and asked <= EVEN_ALONE)
     chosen = spec.select(query, spec.order_of(query.values), spec.conditions(query), is_even=is_even)
     return fetch_page(query.tx, chosen, position, size)
+
+
+def count_list(query: ListQuery, spec: ListSpec) -> tuple[int, bool]:
+    """How many records a list has, at most MOST_COUNTED, and whether there are no more; no others are looked at."""
+    order, conditions = spec.order_of(query.values), spec.conditions(query)
+    build = partial(_select_count, order, conditions)
+    ((found,),) = execute_kept(query.tx, (spec.source_of(), order), ("count",), conditions, build, query.asking)
+    return min(found, MOST_COUNTED), found <= MOST_COUNTED
 
 
 def fetch_numbered_list(query: ListQuery, spec: ListSpec, number: int, size: int) -> Page:
@@ -345,6 +372,12 @@ def insert_row(tx: Transaction, table: Table[NumberedColumns], values: Mapping[s
     ((number,),) = _inserting(table, tuple(sorted(row)), None).rows(tx, **row)
     _tell_created(tx, table, row)
     return number
+
+
+def _select_count(order: Order, conditions: Sequence[Condition]) -> Select[int]:
+    # Part of the text, as that of a page is: see `persistence/pages.py`.
+    some = select(order.id).where(*conditions).limit(literal_column(str(MOST_COUNTED + 1), Integer)).subquery()
+    return select(func.count()).select_from(some)
 
 
 @lru_cache(maxsize=1000)

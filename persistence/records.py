@@ -6,6 +6,7 @@ of every value, and fields of contacts one by one.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, ClassVar
 
@@ -50,6 +51,8 @@ SIGN_IN = bindparam("asking_sign_in", None, type_=BigId, required=False)
 
 TIME_ENDS = {27: "", 19: ".000000Z", **{20 + digits: f"{'0' * (6 - digits)}Z" for digits in range(1, 7)}}
 """What a time lacks, by its length: PostgreSQL leaves out zeros at the end of a fraction."""
+MOST_PARTIAL = 500
+"""Records with some of their members that are remembered: clients choose the members."""
 ONE: ColumnElement[int] = literal_column("1", Integer)
 AS_TEXT = (JSON, JsonIndexed, Float, Numeric)
 """What the database writes as JSON has it: of a float PostgreSQL makes `10` and Python `10.0`."""
@@ -99,6 +102,16 @@ class Record:
         inner = [column for part in self._parts for column in part.columns]
         self.columns: list[ColumnElement[Any] | OfPage] = inner if present is None else [present, *inner]
 
+    def only(self, names: frozenset[str]) -> "Record":
+        """The record with these members alone; what the others need is not read. One of which people see something else
+        stays whole, because that may be made of any member.
+        """
+        return self if self.show is not None else _partial(self, names)
+
+    def _with(self, names: frozenset[str]) -> "Record":
+        kept = {name: field for name, field in self.fields.items() if name in names}
+        return Record(kept, present=self._present) if kept else self
+
     @property
     def own_columns(self) -> list[ColumnElement[Any]]:
         """The columns of a record that has nothing related."""
@@ -123,6 +136,12 @@ class Record:
             return []
         columns = list(zip(*rows, strict=True))
         return self.build(iter(columns), columns[-1])
+
+
+@lru_cache(maxsize=MOST_PARTIAL)
+def _partial(record: Record, names: frozenset[str]) -> Record:
+    """Made once, because statements are kept for the record of which they were made."""
+    return record._with(names)
 
 
 def optional(present: ColumnElement[Any], fields: Mapping[str, Any]) -> Record:

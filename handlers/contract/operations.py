@@ -21,6 +21,8 @@ from persistence.tokens import Credentials, check_area, covers
 
 JSON_TYPE = "application/json"
 EVENT_STREAM = "text/event-stream"
+FIELDS = "fields"
+"""The parameter with which a client chooses members of records."""
 
 OPEN = "open"
 """For every token: what tells clients who and where they are, and the accounts of people."""
@@ -43,7 +45,8 @@ class OperationRules:
     begins with: its settings, or who may do what in it. If it `runs_itself`, its handler opens its transactions;
     if it `keeps_no_answer`, its answer has a secret and there is no Idempotency-Key. If it `tells_reading`, the
     audit log is told who reads, in a unit of work that writes. A request whose body has what `may_be_dry` names
-    only reads; what is absent counts as false. One that `reads_only` takes a body, and stores nothing."""
+    only reads; what is absent counts as false. One that `reads_only` takes a body, and stores nothing. `members` are
+    those that a client can choose of its records, and `partial` is what it gets then."""
 
     id: str
     generation: str
@@ -69,6 +72,8 @@ class OperationRules:
     may_be_dry: Mapping[str, bool]
     reads_only: bool
     responses: Mapping[str, Schema | None] = field(default_factory=dict)
+    members: frozenset[str] = frozenset()
+    partial: Schema | None = None
 
     @property
     def is_writing(self) -> bool:
@@ -160,6 +165,7 @@ def _compile(
     function = getattr(module, operation["operationId"])
     definitions = [resolve(part, components) for part in operation.get("parameters", [])]
     content = resolve(operation["requestBody"], components)["content"] if "requestBody" in operation else {}
+    members, partial = _partial_answer(operation, components, named)
     return OperationRules(
         id=name,
         generation=generation,
@@ -191,6 +197,8 @@ def _compile(
             status: _response_schema(resolve(response, components), named)
             for status, response in operation["responses"].items()
         },
+        members=members,
+        partial=partial,
     )
 
 
@@ -198,6 +206,22 @@ def _verbatim_fields(content: Mapping[str, Any], components: Mapping[str, Any]) 
     """The body fields with a client's own data, which is stored unchanged."""
     schema = resolve(content[JSON_TYPE]["schema"], components) if JSON_TYPE in content else {}
     return frozenset(name for name, part in schema.get("properties", {}).items() if part.get("x-verbatim"))
+
+
+def _partial_answer(
+    operation: Mapping[str, Any], components: Mapping[str, Any], named: Mapping[str, Any]
+) -> tuple[frozenset[str], Schema | None]:
+    """The members of the records that an operation reads, and its answer with some of them."""
+    if not any(resolve(part, components)["name"] == FIELDS for part in operation.get("parameters", [])):
+        return frozenset(), None
+    content = resolve(operation["responses"]["200"], components)["content"]
+    answer = resolve(content[JSON_TYPE]["schema"], components)
+    listed = answer["properties"].get("results")
+    record = answer if listed is None else resolve(listed["items"], components)
+    part = {key: value for key, value in record.items() if key != "required"}
+    if listed is not None:
+        part = {**answer, "properties": {**answer["properties"], "results": {**listed, "items": part}}}
+    return frozenset(record["properties"]), Schema(part, named)
 
 
 def _response_schema(response: Mapping[str, Any], named: Mapping[str, Any]) -> Schema | None:

@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import anyio.to_thread
+import orjson
 from connexion.exceptions import OAuthProblem
 from connexion.resolver import Resolver
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp, Receive, Scope
 
-from handlers.answers import Answer, HeldAnswer, Rehearsed
+from handlers.answers import Answer, HeldAnswer, Rehearsed, pick
 from handlers.asgi.plain_responses import JSON_TYPE, LEAST_BYTES, PlainResponse, Stream, accepts_gzip, compress
 from handlers.asgi.request_body import KNOWN_COOKIE, check_origin, cookie_in
 from handlers.contract.operations import (
@@ -23,8 +25,10 @@ from handlers.contract.operations import (
 )
 from handlers.contract.validation import read_json
 from handlers.request import (
+    PAGE_OPTIONS,
     ChatCaller,
     ChatRequest,
+    PageOptions,
     PersonRequest,
     RelayRequest,
     Request,
@@ -312,7 +316,7 @@ def _said(context: RequestContext) -> bytes:
 
 def _call_handler(tx: Transaction, rules: OperationRules, http: HttpRequest, context: RequestContext) -> Answer:
     query = dict(context.query)
-    cursor = query.pop("cursor", None)
+    page = PageOptions(**{name: query.pop(name) for name in PAGE_OPTIONS if name in query})
     request = Request(
         tx=tx,
         credentials=context.credentials,
@@ -320,11 +324,14 @@ def _call_handler(tx: Transaction, rules: OperationRules, http: HttpRequest, con
         url=base_url(context.service, http) + rules.path,
         stored_root=stored_root(context.service, http),
         query_text=http.scope["query_string"].decode("latin-1"),
-        cursor=cursor,
+        page=page,
         body=context.json or {},
         media=context.upload,
     )
     answer: Answer = rules.function(request, **query)
+    if page.fields and not answer.is_list:
+        assert answer.body is not None, "only what reads a record has this parameter"
+        return replace(answer, body=orjson.dumps(pick(orjson.loads(answer.body), page.fields)))
     return answer
 
 

@@ -4,7 +4,7 @@ Query parameters as the contract describes them: read, split, converted and chec
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -417,3 +417,10 @@ def check_lookups(values: Mapping[str, Any], parameters: Mapping[str, Parameter]
         raise Refused(f"Use only one of these parameters: {', '.join(given)}.")
     if needed and lookups and not given:
         raise Refused(f"One of these parameters is required: {', '.join(lookups)}.")
+
+
+def check_members(names: Sequence[str], known: Collection[str]) -> None:
+    """Raises Refused if a record has no member with one of these names."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise Refused(f"Parameter fields: there is no {', '.join(unknown)}; a record has {', '.join(sorted(known))}.")

@@ -10,7 +10,8 @@ from handlers.asgi.request_body import check_form_type, check_json_type, replay
 from handlers.asgi.strict_json import StrictJsonError, parse_strict
 from handlers.asgi.uploads import in_threads, receive_upload
 from handlers.auth import rules_of
-from handlers.contract.schemas import check_lookups, read_query
+from handlers.contract.operations import FIELDS
+from handlers.contract.schemas import check_lookups, check_members, read_query
 from handlers.request import context_of
 from persistence.errors import InvalidInput
 from persistence.sql.columns import new_uuid
@@ -35,6 +36,8 @@ class QueryValidator:
             return  # requests of phones are read leniently, by their handlers
         values = read_query(scope["query_string"], rules.parameters)
         check_lookups(values, rules.parameters, needed=rules.lookup_is_needed)
+        if rules.members and FIELDS in values:
+            check_members(values[FIELDS], rules.members)
         context_of(scope).query = values
 
 

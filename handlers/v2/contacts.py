@@ -224,7 +224,7 @@ def read_timeline(
         raise RecordMissing("This cursor is not valid.") from error
     if contact_id is None:
         raise RecordMissing
-    size = request.settings.page_size
+    size = request.page_size
     page = read_page(
         request.tx,
         request.workspace,

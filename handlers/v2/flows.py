@@ -1,5 +1,5 @@
 """`/api/v2/flows.json`, `flow_actions.json`, `flow_figures.json`, `flow_issues.json`, `flow_revisions.json`,
-`flow_starts.json` and `simulations.json`.
+`flow_starts.json`, `flow_start_actions.json` and `simulations.json`.
 """
 
 from flows.definition import DefinitionError
@@ -9,6 +9,7 @@ from persistence import figures
 from persistence.definitions.checking import check_definition
 from persistence.definitions.editing import change_from_form, create_from_form, save_from_form
 from persistence.errors import InvalidInput, NothingFound, RecordMissing
+from persistence.flow_starts.batches import interrupt_starts
 from persistence.flow_starts.flow_starts import STARTS, create_start, read_form
 from persistence.flows.records import (
     FLOWS,
@@ -21,6 +22,7 @@ from persistence.flows.records import (
 )
 from persistence.flows.simulations import simulate
 from persistence.flows.writes import list_revisions, read_revision
+from persistence.tokens import check_area
 
 list_flows = ListAnswer(FLOWS)
 
@@ -95,9 +97,17 @@ def run_simulation(request: Request) -> Answer:
 
 def create_flow_start(request: Request) -> Answer:
     workspace = request.workspace
+    if request.body.get("query"):
+        check_area(request.areas, "contacts")
     form = read_form(request.tx, workspace, request.body, request.credentials.user_id)
     start_id = create_start(request.tx, workspace.id, form)
     return created_record(request, STARTS, start_id)
+
+
+def act_on_flow_starts(request: Request) -> Answer:
+    ends_runs = request.body["action"] == "interrupt_runs"
+    interrupt_starts(request.tx, request.workspace.id, request.body["starts"], ends_runs=ends_runs)
+    return no_content()
 
 
 def read_flow_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) -> Answer:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select, true, union, update
+from sqlalchemy import Select, func, select, true, union, update
 
 from channels.sms import measure
 from flows.engine import Contact
@@ -17,12 +17,11 @@ from flows.engine.contact_texts import ContactTexts, may_see, read_literal
 from flows.queries import QueryError
 from persistence.broadcasts.records import COMPLETED, FAILED, IS_GOING, PENDING, QUEUED, STARTED, WAITS, NewBroadcast
 from persistence.changes import note_changed
-from persistence.contacts.audience import SavedAudience, check_audience, find_groups, read_audience
+from persistence.contacts.audience import SavedAudience, check_audience, check_query, find_groups, read_audience
 from persistence.contacts.owners import find_contacts, find_owners, read_recipients
-from persistence.contacts.queries import match_query
 from persistence.contacts.urns import FixedClock, environment_of
 from persistence.database import Transaction
-from persistence.errors import InvalidInput, Refused
+from persistence.errors import InvalidInput
 from persistence.flows.assets import load_contact_assets
 from persistence.leases import GIVEN_UP, GOT_ON, Leases
 from persistence.media.store import MediaFile, find_media
@@ -215,8 +214,6 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) ->
     """The broadcast of a request; contacts are created for new URNs. Raises InvalidInput."""
     check_audience(body, allows_query=True)
     content = _read_content(tx, workspace, body)
-    if body.get("query"):
-        check_query(tx, workspace, body["query"])
     return NewBroadcast(
         content.text,
         content.base_language,
@@ -235,14 +232,6 @@ def read_wording(tx: Transaction, workspace: Workspace, body: Mapping[str, Any])
     files = {language: [file.attachment for file in found] for language, found in content.files.items()}
     wish = find_wish(tx, workspace.id, body)
     return Wording(content.text, content.base_language, files, content.quick_replies, template=wish)
-
-
-def check_query(tx: Transaction, workspace: Workspace, text: str) -> ColumnElement[bool]:
-    """The condition for the contacts that match the query of a request. Raises InvalidInput."""
-    try:
-        return match_query(tx, workspace, text, "query")
-    except Refused as error:
-        raise InvalidInput.on("query", str(error).removeprefix("Parameter query: ")) from error
 
 
 def preview(tx: Transaction, workspace: Workspace, body: Mapping[str, Any]) -> dict[str, Any]:

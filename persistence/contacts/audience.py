@@ -14,7 +14,7 @@ from flows.urns import UrnError, parse
 from persistence.contacts.owners import find_contacts, read_recipients
 from persistence.contacts.urns import ensure_owners
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, Refused
 from persistence.records import Record, Related
 from persistence.sql.names import find_all_called, find_ids
 from persistence.statements import Statement, Values, insert_rows
@@ -45,16 +45,29 @@ def check_audience(body: Mapping[str, Any], *, allows_query: bool = False) -> No
 def read_audience(
     tx: Transaction, workspace: Workspace, body: Mapping[str, Any], *, allows_query: bool = False
 ) -> Audience:
-    """The `urns`, `contacts` and `groups` of a request, and its `query`; contacts are created for new URNs. Raises
-    InvalidInput.
+    """The `urns`, `contacts` and `groups` of a request, and its `query`, which is checked; contacts are created for new
+    URNs. Raises InvalidInput.
     """
+    query = (body.get("query") or None) if allows_query else None
+    if query is not None:
+        check_query(tx, workspace, query)
     group_ids = find_groups(tx, workspace.id, body.get("groups") or [])
     contact_ids = find_contacts(tx, workspace, body.get("contacts") or [])
     urns = read_recipients(tx, workspace, body.get("urns") or [])
     owners = ensure_owners(tx, workspace.id, urns, beside=contact_ids)
     address_ids = [owners[urn.identity].contact_id for urn in urns]
-    query = (body.get("query") or None) if allows_query else None
     return Audience(contact_ids, group_ids, [urn.identity for urn in urns], address_ids, query)
+
+
+def check_query(tx: Transaction, workspace: Workspace, text: str) -> ColumnElement[bool]:
+    """The condition for the contacts that match the query of a request. Raises InvalidInput."""
+    # The query language is loaded only for those who use it: lists of broadcasts need this module too.
+    from persistence.contacts.queries import match_query  # noqa: PLC0415
+
+    try:
+        return match_query(tx, workspace, text, "query")
+    except Refused as error:
+        raise InvalidInput.on("query", str(error).removeprefix("Parameter query: ")) from error
 
 
 def find_audience(tx: Transaction, workspace: Workspace, event: Mapping[str, Any]) -> Audience:
@@ -135,7 +148,7 @@ class SavedAudience:
             if not is_excluded
         ]
         if query:
-            # The query language is loaded only for those who use it: lists of broadcasts need this module too.
+            # As above.
             from flows.queries import parse_query  # noqa: PLC0415
             from persistence.contacts.queries import find_matches, open_scope  # noqa: PLC0415
 

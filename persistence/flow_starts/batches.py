@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Executable,
     delete,
+    exists,
     literal_column,
     or_,
     select,
@@ -25,18 +26,23 @@ from persistence.flow_starts.flow_starts import (
     DONE,
     INTERRUPTED,
     START_COLUMNS,
+    WAKE,
     StartRow,
     list_wishes,
 )
 from persistence.leases import GIVEN_UP, Leases, is_free
 from persistence.runs.runs import IS_OPEN, close_runs
+from persistence.sessions.sessions import interrupt_runs_of_start
+from persistence.sql.columns import is_uuid
 from persistence.sql.due_work import list_due_workspaces
+from persistence.sql.names import must_exist
 from persistence.stamps import stamped
 from persistence.statements import among, statement
 from persistence.tables.contacts import contact
 from persistence.tables.flows import IS_PENDING_BATCH, IS_UNFINISHED, flow_run, flow_start, flow_start_batch
 
 LEASE = timedelta(minutes=2)
+RUNS_AT_ONCE = 500
 BUSY_DELAY = timedelta(seconds=1)
 LEASES = Leases(flow_start_batch, IS_PENDING_BATCH, flow_start_batch.c.number, flow_start_batch.c.id, lasts=(LEASE,))
 
@@ -211,6 +217,43 @@ def interrupt_start(tx: Transaction, workspace_id: int, uuid: str) -> int:
         raise RecordMissing
     end_start(tx, workspace_id, start_id, INTERRUPTED)
     return start_id
+
+
+def interrupt_starts(tx: Transaction, workspace_id: int, uuids: Sequence[str], *, ends_runs: bool = False) -> None:
+    """Stops starts as `interrupt_start` does; finished ones stay as they are. With `ends_runs` a worker interrupts who
+    is in a run of theirs soon after. Raises InvalidInput for an unknown one."""
+    wanted = [uuid.lower() for uuid in uuids if is_uuid(uuid)]
+    mine = (flow_start.c.workspace_id == workspace_id) & flow_start.c.uuid.in_(wanted)
+    held = select(flow_start.c.id, flow_start.c.uuid).where(mine).order_by(flow_start.c.id)
+    found = {row.uuid: row.id for row in tx.execute(held.with_for_update(key_share=True))}
+    ids = sorted({must_exist(found.get(uuid.lower()), "starts", uuid) for uuid in uuids})
+    for start_id in ids:
+        end_start(tx, workspace_id, start_id, INTERRUPTED)
+    if ends_runs:
+        theirs = (flow_start.c.workspace_id == workspace_id) & flow_start.c.id.in_(ids)
+        # A batch that is at work now may bring runs for as long as its lease.
+        tx.execute(update(flow_start).where(theirs).values(ends_runs_until=tx.now + LEASE))
+        tx.wake(WAKE)
+
+
+def list_ending_workspaces(tx: Transaction) -> list[int]:
+    """The workspaces with starts whose runs are interrupted; there are few."""
+    ending = flow_start.c.ends_runs_until.is_not(None)
+    return list(tx.execute(select(flow_start.c.workspace_id).where(ending).distinct()).scalars())
+
+
+def end_next_runs(tx: Transaction, workspace_id: int) -> bool:
+    """Interrupts some of the runs of a start whose runs were interrupted; returns whether there may be more. It can be
+    done by several workers and repeated."""
+    rows, runs = flow_start.c, flow_run.c
+    ending = (rows.workspace_id == workspace_id) & rows.ends_runs_until.is_not(None)
+    has_open = exists(select(runs.id).where(runs.flow_id == rows.flow_id, runs.start_id == rows.id, IS_OPEN))
+    row = tx.execute(select(rows.id, rows.flow_id).where(ending, has_open).order_by(rows.id).limit(1)).first()
+    if row is not None:
+        interrupt_runs_of_start(tx, workspace_id, row.flow_id, row.id, RUNS_AT_ONCE)
+        return True
+    tx.execute(update(flow_start).where(ending, rows.ends_runs_until <= tx.now).values(ends_runs_until=None))
+    return False
 
 
 def end_start(tx: Transaction, workspace_id: int, start_id: int, status: str, error: str | None = None) -> None:

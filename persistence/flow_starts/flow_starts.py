@@ -64,6 +64,7 @@ _FIELDS: dict[str, Any] = {
     "progress": Record({"total": flow_start.c.total, "started": flow_start.c.started}),
     "groups": list_groups(OF_START, Record(GROUP_REF)),
     "contacts": list_contacts(OF_START, Record(CONTACT_REF)),
+    "query": flow_start.c.query,
     "params": flow_start.c.params,
     "extra": flow_start.c.params,
     "restart_participants": flow_start.c.restart_participants,
@@ -168,11 +169,11 @@ def read_form(tx: Transaction, workspace: Workspace, body: Mapping[str, Any], cr
     """The start of a v2 request; contacts are created for new URNs. Raises InvalidInput."""
     flow_id = require_active_flow(tx, workspace.id, body["flow"], field="flow")
     params = _read_params(body)
-    check_audience(body)
+    check_audience(body, allows_query=True)
     return NewStart(
         flow_id,
         API,
-        read_audience(tx, workspace, body),
+        read_audience(tx, workspace, body, allows_query=True),
         restart_participants=bool(body.get("restart_participants", True)),
         exclude_active=bool(body.get("exclude_active", False)),
         params=params,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Self
 
-from sqlalchemy import Executable, bindparam, delete, select, update
+from sqlalchemy import Executable, bindparam, delete, exists, select, update
 
 from persistence.changes import change_contacts, differs
 from persistence.contacts.leases import lock_rows
@@ -173,6 +173,22 @@ def interrupt_flow(tx: Transaction, workspace_id: int, flow_id: int) -> None:
         theirs = select(flow_session.c.id).where(mine, flow_session.c.contact_id.in_(some))
         _end_sessions(tx, workspace_id, tx.execute(theirs).scalars().all(), INTERRUPTED)
     close_runs(tx, workspace_id, (flow_run.c.flow_id == flow_id) & flow_run.c.session_id.is_(None))
+
+
+def interrupt_runs_of_start(tx: Transaction, workspace_id: int, flow_id: int, start_id: int, limit: int) -> None:
+    """Interrupts up to `limit` sessions with an open run of a start, and the runs that were created ahead for it. A
+    sprint of theirs that is under way is not recorded."""
+    runs = flow_run.c
+    its_runs = (runs.workspace_id == workspace_id) & (runs.flow_id == flow_id) & (runs.start_id == start_id) & IS_OPEN
+    of_run = (flow_session.c.workspace_id == workspace_id) & (flow_session.c.id == runs.session_id) & IS_WAITING
+    waiting = select(flow_session.c.contact_id).join(flow_run, of_run).where(its_runs)
+    contact_ids = sorted(tx.execute(waiting.limit(limit)).scalars())
+    _lock_contacts(tx, workspace_id, contact_ids)
+    for some in split(contact_ids):
+        theirs = select(flow_session.c.id).join(flow_run, of_run).where(its_runs, runs.contact_id.in_(some))
+        _end_sessions(tx, workspace_id, tx.execute(theirs).scalars().all(), INTERRUPTED)
+        change_contacts(tx, workspace_id, some, {"handling_until": None}, only=_IS_LEASED)
+    close_runs(tx, workspace_id, its_runs & ~exists(select(flow_session.c.id).where(of_run).correlate(flow_run)))
 
 
 @statement(is_prepared=False)

@@ -1,7 +1,7 @@
 from datetime import datetime, time
 from typing import Any
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, Time, UniqueConstraint
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Named, String, Text, Time, UniqueConstraint, false
 
 from persistence.sql.columns import (
     BigId,
@@ -95,6 +95,7 @@ class CampaignFireColumns(OwnedColumns):
     due_on: Named[datetime] = Column(UtcDateTime)
     created_on: Named[datetime] = Column(UtcDateTime)
     fired_on: Named[datetime | None] = Column(UtcDateTime)
+    is_skipped: Named[bool] = Column(Boolean, default=False, server_default=false())
     attempts: Named[int] = Column(Integer, default=0, server_default="0")
 
 
@@ -105,10 +106,11 @@ campaign_fire = numbered_table(
     partial_index("ix_campaign_fire_due", "workspace_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_event_due", "event_id", "due_on", "id", where=UNFIRED),
     partial_index("ix_campaign_fire_fired", "fired_on", "id", where="fired_on IS NOT NULL"),
-    partial_index("ix_campaign_fire_contact", "contact_id", where=UNFIRED),
+    Index("ix_campaign_fire_contact", "contact_id", "due_on", "id"),
     info=policy(TRIMMED, erased="rows", merged="left"),
 )
-"""The unique triple lets an event fire once for a contact and a time, even if it is scheduled repeatedly."""
+"""The unique triple lets an event fire once for a contact and a time, even if it is scheduled repeatedly. With
+`is_skipped` its time came, and the contact was left out."""
 
 IS_UNFIRED = campaign_fire.c.fired_on.is_(None)
 

@@ -157,7 +157,7 @@ flow_run = numbered_table(
     partial_index(
         "ix_flow_run_responded", "workspace_id", "modified_on", "id", where="responded", sqlite_where="responded = 1"
     ),
-    partial_index("ix_flow_run_open", "flow_id", where="status IN ('active', 'waiting')"),
+    partial_index("ix_flow_run_open", "flow_id", "start_id", where="status IN ('active', 'waiting')"),
     partial_index("ix_flow_run_ended", "workspace_id", "exited_on", "id", where="exited_on IS NOT NULL"),
     partial_index(
         "uq_flow_run_start", "start_id", "contact_id", "workspace_id", where="start_id IS NOT NULL", unique=True
@@ -239,6 +239,7 @@ class FlowStartColumns(RecordColumns):
     batch_count: Named[int] = Column(Integer, default=0)
     last_contact_id: Named[int] = Column(BigId, default=0)
     is_expanded: Named[bool] = Column(Boolean, default=False)
+    ends_runs_until: Named[datetime | None] = Column(UtcDateTime)
     attempts: Named[int] = Column(Integer, default=0, server_default="0")
     leased_until: Named[datetime | None] = Column(UtcDateTime)
     error: Named[str | None] = Column(Text)
@@ -260,6 +261,7 @@ flow_start = numbered_table(
         where="status IN ('pending', 'queued', 'started')",
     ),
     Index("ix_flow_start_flow", "flow_id"),
+    partial_index("ix_flow_start_ending", "workspace_id", "id", where="ends_runs_until IS NOT NULL"),
     info={FOUND_BY: "start_type IN ('manual', 'api', 'api_v1')"}
     | policy(
         "who was started in what, in the lists of v2",
@@ -273,7 +275,8 @@ flow_start = numbered_table(
 "is_passive" the flow interrupts nothing. Contacts are found in the order of their ids: `last_contact_id` is the last
 one checked, `contact_count` and `batch_count` are the numbers of contacts and batches so far. With `is_expanded` all
 were found, and `total` is their number, -1 until then. `started` counts contacts in finished batches. With
-`makes_runs` the runs are created as soon as their contacts are found."""
+`makes_runs` the runs are created as soon as their contacts are found. `ends_runs_until` says that somebody interrupted
+its runs, and how long batches that were at work then may bring new ones."""
 
 
 class FlowStartContactColumns(LinkColumns):

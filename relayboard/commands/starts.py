@@ -13,10 +13,10 @@ NEWEST = 250
 def run_create(options: Options) -> None:
     from persistence.flow_starts.flow_starts import create_start, read_form  # lists need none of it
 
-    named = {"contacts": options.contact, "groups": options.group, "urns": options.urn}
+    named = {"contacts": options.contact, "groups": options.group, "urns": options.urn, "query": options.query}
     given = {name: values for name, values in named.items() if values}
     if not given:
-        raise CommandFailed("give a --contact, a --group or a --urn")
+        raise CommandFailed("give a --contact, a --group, a --urn or a --query")
     if not is_uuid(options.flow):
         raise CommandFailed(f"there is no flow {options.flow}")
     rules = {"restart_participants": not options.only_new, "exclude_active": options.not_busy}
@@ -36,9 +36,11 @@ def run_list(options: Options) -> None:
 def run_interrupt(options: Options) -> None:
     if not is_uuid(options.start):
         raise CommandFailed(f"there is no start {options.start}")
-    from persistence.flow_starts.batches import interrupt_start  # lists need none of it
+    from persistence.flow_starts.batches import interrupt_start, interrupt_starts  # lists need none of it
 
     with writing_in(options) as (tx, workspace):
         start_id = interrupt_start(tx, workspace.id, options.start.lower())
+        if options.runs:
+            interrupt_starts(tx, workspace.id, [options.start], ends_runs=True)
         record = read_record(tx, STARTS, workspace, start_id)
     print_record(record)

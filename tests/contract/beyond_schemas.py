@@ -217,6 +217,9 @@ REASONS = [
     Reason("JSON in itself", r"The request body nests deeper than \d+ levels\."),
     Reason("JSON in itself", r"Must be at most 10000 characters as JSON\.", r"POST /api/v2/flow_starts\.json \w+"),
     Reason("an e-mail address", r"This is not an e-mail address\.", r"POST /chat/[0-9a-f-]{36}/visits email"),
+    Reason(
+        "members of another record", r"Parameter fields: there is no .*; a record has .*\.", r"GET /api/v2/\S+ detail"
+    ),
     Reason("the address as a whole", r"The URL is longer than 8192 bytes\."),
     Reason(
         "the order of commands",

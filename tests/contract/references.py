@@ -139,9 +139,9 @@ PARAMETERS: Mapping[str, Forms] = {
     "v1/messages.label": (by_text("label"),),
 } | dict.fromkeys(
     words(
-        "after archive_type archived before call_type country cursor days deleted dependencies direction event folder "
-        "geometry modified_after number page paths period query responded reverse role scheduled search status text "
-        "type unread"
+        "after archive_type archived before call_type count country cursor days deleted dependencies direction event "
+        "fields folder geometry modified_after number page page_size paths period query responded reverse role "
+        "scheduled search status text type unread"
     ),
     NOTHING,
 )
@@ -205,6 +205,7 @@ FIELDS: Mapping[str, Forms] = {
     "deliveries": (by_uuid("delivery"),),
     "receiver": RECEIVER,
     "resthook": (by_text("resthook", "slug"),),
+    "starts": (by_uuid("flow_start"),),
     "template": (by_uuid("template"), by_text("template")),
     "tickets": (by_uuid("ticket"),),
     "topic": (by_uuid("topic"),),

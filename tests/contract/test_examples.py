@@ -37,8 +37,8 @@ def test_a_request_example_is_carried_out_or_names_a_record_that_is_missing(api:
 @pytest.mark.parametrize("operation", READING, ids=str)
 def test_a_list_accepts_the_example_of_each_parameter(api: Api, operation: Operation) -> None:
     for part in operation.parameters():
-        if part["name"] in ("cursor", "page"):
-            continue
+        if part["name"] in ("cursor", "page", "fields"):
+            continue  # values that not every list has; they have tests of their own
         response = api.get(url_of(operation), **{part["name"]: part["example"]})
         expected = (200, 404) if part.get("x-lookup") else (200,)
         assert response.status_code in expected, f"{part['name']}: {response.text}"

@@ -4,9 +4,10 @@ import pytest
 
 from handlers.answers import ListAnswer, NumberedListAnswer
 from handlers.contract.operations import OperationRules, load_contract
+from handlers.request import PAGE_OPTIONS
 from persistence.deletions import SHOWN_KINDS
 
-PLACES = {"v1": "page", "v2": "cursor"}
+PLACES = {"v1": {"page"}, "v2": set(PAGE_OPTIONS)}
 KINDS = {"v1": NumberedListAnswer, "v2": ListAnswer}
 LISTS = [
     rules
@@ -21,7 +22,7 @@ def test_a_list_understands_the_parameters_of_its_operation(rules: OperationRule
     assert isinstance(rules.function, KINDS[rules.generation])
     spec = rules.function.spec
 
-    assert {*spec.filters, *spec.options, PLACES[rules.generation]} - {SHOWN_KINDS} == set(rules.parameters)
+    assert {*spec.filters, *spec.options, *PLACES[rules.generation]} - {SHOWN_KINDS} == set(rules.parameters)
     assert not spec.filters.keys() & spec.options
 
 

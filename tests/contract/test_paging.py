@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -70,6 +71,33 @@ def test_every_record_of_one_moment_is_found_once(crowd: Api, operation: Operati
     first = crowd.get(f"/api/v2{operation.path}").json()
     assert first["previous"] is None
     assert crowd.follow(crowd.follow(first["next"]).json()["previous"]).json()["results"] == first["results"]
+
+
+@pytest.mark.parametrize("operation", LISTS, ids=str)
+def test_pages_have_the_size_that_is_asked_for_and_cursors_are_good_for_any(crowd: Api, operation: Operation) -> None:
+    path = f"/api/v2{operation.path}"
+    whole = crowd.all_results(path)
+
+    few = crowd.get(path, page_size=3).json()
+    cursor = dict(parse_qsl(urlsplit(few["next"]).query))["cursor"]
+    rest = crowd.get(path, cursor=cursor, page_size=250).json()
+
+    assert "page_size=3" in few["next"] and "count" not in few
+    assert few["results"] + rest["results"] == whole[: 3 + 250]
+    assert crowd.get(path, count="true", page_size=1).json()["count"] == {"value": len(whole), "is_exact": True}
+
+
+@pytest.mark.parametrize("operation", LISTS, ids=str)
+def test_of_each_record_a_client_gets_the_members_that_it_names(crowd: Api, operation: Operation) -> None:
+    path = f"/api/v2{operation.path}"
+    whole = crowd.results(path, page_size=9)
+    names = list(whole[0])
+
+    for some in (names[::2], names[1::2], names[:1], names[-1:]):
+        found = crowd.results(path, page_size=9, fields=",".join(some))
+        assert found == [{name: record[name] for name in names if name in some} for record in whole]
+    refused = crowd.get(path, fields=f"{names[0]},nonsense,other")
+    assert (refused.status_code, "there is no nonsense, other;" in refused.json()["detail"]) == (400, True)
 
 
 @pytest.mark.parametrize("operation", NUMBERED, ids=str)

@@ -12,6 +12,7 @@ from persistence.contacts.leases import see_free
 from persistence.database import Transaction
 from persistence.flow_starts.batches import (
     StartBatch,
+    end_next_runs,
     end_start,
     find_left_out,
     find_made_runs,
@@ -20,6 +21,7 @@ from persistence.flow_starts.batches import (
     give_up_batch,
     lease_batch,
     leave_parked,
+    list_ending_workspaces,
     list_starting_workspaces,
     postpone_batch,
 )
@@ -47,7 +49,8 @@ TIMERS = "timers"
 
 
 def begin_starts(runtime: Runtime) -> Callable[[], bool]:
-    """The step that finds one page of contacts of a start, and starts the contacts of one batch."""
+    """The step that finds one page of contacts of a start, starts the contacts of one batch, and interrupts a page of
+    the runs of starts that were interrupted with them."""
     runner = FlowRunner(runtime)
 
     def work(workspace_id: int) -> bool:
@@ -57,7 +60,8 @@ def begin_starts(runtime: Runtime) -> Callable[[], bool]:
         batch = runtime.database.write(lambda tx: lease_batch(tx, workspace_id))
         if batch is not None:
             _start_batch(runner, batch)
-        return start_id is not None or batch is not None
+        are_more_left = runtime.database.write(lambda tx: end_next_runs(tx, workspace_id))
+        return are_more_left or start_id is not None or batch is not None
 
     return begin_turns(runtime, _list_due, work)
 
@@ -115,7 +119,7 @@ def plan_waits(
 
 
 def _list_due(tx: Transaction) -> list[int]:
-    return sorted({*list_expanding_workspaces(tx), *list_starting_workspaces(tx)})
+    return sorted({*list_expanding_workspaces(tx), *list_starting_workspaces(tx), *list_ending_workspaces(tx)})
 
 
 def _expand(tx: Transaction, workspace_id: int, start_id: int) -> None:

@@ -79,7 +79,8 @@ def begin_starts(api: Api) -> Names:
     add_waiting(api.database, api.workspace, flow_id, id_of(api.database, amina))
     names["group"] = uuid_of_new(api, f"{V2}/groups.json", {"name": "Reporters"})
     api.post(f"{V2}/contact_actions.json", {"contacts": [bosco], "action": "add", "group": names["group"]})
-    return names
+    begun = {"flow": names["flow"], "contacts": [bosco]}
+    return names | {"start": uuid_of_new(api, f"{V2}/flow_starts.json", begun)}
 
 
 def _triggers(api: Api, _names: Names) -> Any:
@@ -99,6 +100,7 @@ STARTS = Scenario(
         "start": post(f"{V2}/flow_starts.json", {"flow": "{flow}", "contacts": ["{amina}"]}),
         "start group": post(f"{V2}/flow_starts.json", {"flow": "{flow}", "groups": ["{group}"]}),
         "start urns": post(f"{V2}/flow_starts.json", {"flow": "{flow}", "urns": [f"tel:{PHONE}", f"tel:{NEW_PHONE}"]}),
+        "interrupt start": post(f"{V2}/flow_start_actions.json", {"starts": ["{start}"], "action": "interrupt_runs"}),
         "v1 run": post(f"{V1}/runs.json", {"flow_uuid": "{flow}", "contact": ["{amina}"]}),
         "v1 run by phone": post(f"{V1}/runs.json", {"flow_uuid": "{flow}", "phone": [PHONE, NEW_PHONE]}),
         "v1 run only new": post(

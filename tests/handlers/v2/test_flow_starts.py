@@ -54,6 +54,7 @@ class TestCreateFlowStart:
             "progress": {"total": -1, "started": 0},
             "groups": [{"uuid": reporters, "name": "Reporters"}],
             "contacts": [{"uuid": amina, "name": "Amina"}],
+            "query": None,
             "params": {"first_name": "Amina"},
             "extra": {"first_name": "Amina"},
             "restart_participants": True,
@@ -64,6 +65,31 @@ class TestCreateFlowStart:
         }
         assert "starts" in woken
         assert api.results(PATH) == [record]
+
+    def test_a_query_alone_names_who_is_started(self, api: Api, registration: str) -> None:
+        record = api.post(PATH, {"flow": registration, "query": 'name = "Amina"'}).json()
+
+        assert (record["query"], record["contacts"], record["status"]) == ('name = "Amina"', [], "pending")
+
+    @pytest.mark.parametrize(
+        ("query", "said"),
+        [
+            ("nothing = 1", "can't resolve 'nothing' to attribute, scheme or field (character 0)."),
+            ("x" * 1001, "At most 1000 characters."),
+        ],
+    )
+    def test_a_bad_query_is_refused_by_its_field(
+        self, api: Api, database: Database, registration: str, query: str, said: str
+    ) -> None:
+        response = api.post(PATH, {"flow": registration, "query": query})
+
+        assert (response.status_code, response.json()) == (400, {"query": [said]})
+        assert count(database, flow_start) == 0
+
+    def test_a_query_needs_a_token_that_may_see_contacts(self, api: Api, registration: str) -> None:
+        limited = api.limited_to("flows")
+
+        assert limited.post(PATH, {"flow": registration, "query": "age > 18"}).status_code == 403
 
     def test_truth_values_may_be_numbers(self, api: Api, registration: str, amina: str) -> None:
         body = {"flow": registration, "contacts": [amina], "restart_participants": 0, "exclude_active": 1}
@@ -225,3 +251,23 @@ class TestListFlowStarts:
         add_start(database, workspace, add_flow(database, workspace), start_type=start_type)
 
         assert len(api.results(PATH)) == is_shown
+
+
+class TestInterruptFlowStarts:
+    """What becomes of their runs is in tests/worker/flows/test_started_runs.py."""
+
+    @pytest.mark.parametrize("action", ["interrupt", "interrupt_runs"])
+    def test_all_of_them_or_none_are_interrupted(
+        self, api: Api, database: Database, workspace: Workspace, action: str
+    ) -> None:
+        flow_id = add_flow(database, workspace)
+        first, second = (uuid_of(database, flow_start, add_start(database, workspace, flow_id)) for _ in range(2))
+        path = "/api/v2/flow_start_actions.json"
+
+        response = api.post(path, {"starts": [first, new_uuid()], "action": action})
+        assert (response.status_code, list(response.json())) == (400, ["starts"])
+        assert {each["status"] for each in api.results(PATH)} == {"pending"}
+
+        for _ in range(2):
+            assert api.post(path, {"starts": [first, second, first], "action": action}).status_code == 204
+        assert {each["status"] for each in api.results(PATH)} == {"interrupted"}

@@ -231,7 +231,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("trigger", "restore"): ("--workspace {workspace} {trigger}",),
     ("trigger", "delete"): ("--workspace {workspace} --yes {spare_trigger}",),
     ("start", "list"): ("--workspace {workspace}",),
-    ("start", "interrupt"): ("--workspace {workspace} {start}",),
+    ("start", "interrupt"): ("--workspace {workspace} {start}", "--workspace {workspace} {start} --runs"),
     ("boundaries", "import"): ("{boundaries}", "{boundaries} --country RW"),
     ("boundaries", "alias"): (
         "--workspace {workspace} --boundary R171496 --name Urwanda",
@@ -312,6 +312,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
     ("flow", "show"): ("--workspace {workspace} {flow}",),
     ("start", "create"): (
         "--workspace {workspace} --flow {flow} --group {group} --only-new --not-busy",
+        "--workspace {workspace} --flow {flow} --query 'name = \"Amina\"'",
         "--workspace {workspace} --flow {flow} --urn tel:+250788000444 --params '{{\"visit\": 2}}'",
     ),
     ("start", "show"): ("--workspace {workspace} {start}",),

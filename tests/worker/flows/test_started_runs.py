@@ -9,7 +9,8 @@ from sqlalchemy import select, update
 
 from flows.engine import Contact
 from persistence.contacts.leases import acquire_leases, lock_leased
-from persistence.flow_starts.batches import find_batch, interrupt_start
+from persistence.flow_starts import batches
+from persistence.flow_starts.batches import end_next_runs, find_batch, interrupt_start
 from persistence.flow_starts.expansion import expand_start, lease_start
 from persistence.stamps import stamped
 from persistence.tables.contacts import contact, ticket
@@ -313,3 +314,77 @@ def test_a_contact_that_another_worker_starts_meanwhile_is_started_once(
 
     assert (stage.sent_to(amina), len(stage.rows(flow_run))) == (["Hello"], 1)
     assert [row.status for row in stage.rows(flow_start)] == ["completed"]
+
+
+class TestInterruptedRuns:
+    """`interrupt_runs` of `/api/v2/flow_start_actions.json`, and what a worker does of it."""
+
+    PHONES = (AMINA, BEN, "+250788000333")
+
+    def interrupt(self, api: Api, *starts: str, action: str = "interrupt_runs") -> None:
+        response = api.post("/api/v2/flow_start_actions.json", {"starts": list(starts), "action": action})
+        assert response.status_code == 204, response.text
+
+    def start(self, api: Api, stage: Stage) -> str:
+        flow_uuid = store_flow(stage.database, stage.workspace, SURVEY)
+        people = [uuid_in(stage.database, contact, stage.add_contact(phone)) for phone in self.PHONES]
+        made = api.post("/api/v2/flow_starts.json", {"flow": flow_uuid, "contacts": people}).json()
+        return str(made["uuid"])
+
+    def test_a_start_alone_is_interrupted_and_who_was_started_goes_on(self, api: Api, stage: Stage) -> None:
+        uuid = self.start(api, stage)
+        stage.work()
+
+        self.interrupt(api, uuid, action="interrupt")
+        stage.work()
+
+        assert [run["exit_type"] for run in api.results(NEWER)] == [None] * 3
+        assert stage.rows(flow_start)[0].status == "completed"
+
+    def test_everybody_in_a_run_of_a_finished_start_is_interrupted_page_by_page(
+        self, api: Api, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(batches, "RUNS_AT_ONCE", 2)
+        uuid = self.start(api, stage)
+        stage.work()
+        stage.receive(BEN, "red")
+        stage.work()
+        other = stage.add_contact("+250788000444")
+        stage.start(api.results("/api/v2/flows.json")[0]["uuid"], other)
+        stage.work()
+
+        self.interrupt(api, uuid, uuid)
+        # The worker that begins ends after its first page, and another one goes on.
+        stage.database.write(lambda tx: end_next_runs(tx, stage.workspace.id))
+        first = [run["exit_type"] for run in api.results(NEWER)]
+        stage.work()
+
+        ends = {run["contact"]["uuid"]: run["exit_type"] for run in api.results(NEWER)}
+        (theirs,) = [uuid for uuid, end in ends.items() if end is None]
+        assert sorted(str(end) for end in first) == ["None", "completed", "interrupted", "interrupted"]
+        assert sorted(str(end) for end in ends.values()) == ["None", "completed", "interrupted", "interrupted"]
+        assert theirs == uuid_in(stage.database, contact, other)
+        (waiting,) = [each["uuid"] for each in api.results("/api/v2/contacts.json") if each["flow"]]
+        assert waiting == theirs
+
+    def test_a_batch_that_was_at_work_brings_nobody_who_stays(
+        self, api: Api, stage: Stage, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        uuid = self.start(api, stage)
+        perform = FlowRunner.perform_unleased
+
+        def perform_late(*given: Any) -> Any:
+            self.interrupt(api, uuid)
+            stage.database.write(lambda tx: end_next_runs(tx, stage.workspace.id))
+            return perform(*given)
+
+        with monkeypatch.context() as late:
+            late.setattr(FlowRunner, "perform_unleased", perform_late)
+            begin_starts(stage.runtime)()
+        stage.work()
+
+        assert [run["exit_type"] for run in api.results(NEWER)] == ["interrupted"] * 3
+        assert stage.rows(flow_start)[0].status == "interrupted"
+        clock.moment += batches.LEASE
+        stage.work()
+        assert [row.ends_runs_until for row in stage.rows(flow_start)] == [None]
