@@ -1,16 +1,21 @@
-"""`/api/v2/campaigns.json`, `campaign_actions.json` and `campaign_events.json`."""
+"""`/api/v2/campaigns.json`, `campaign_actions.json`, `campaign_events.json`, `campaign_figures.json` and
+`contact_schedule.json`.
+"""
 
-from handlers.answers import Answer, ListAnswer, changed_record, created_record, no_content
+from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence.campaigns import records as campaign_events
 from persistence.campaigns import records as campaign_writes
 from persistence.campaigns import records as campaigns
 from persistence.campaigns.firing import change_from_form, create_from_form, delete_campaign_events, require_event
+from persistence.campaigns.schedules import read_campaign_figures as read_figures
+from persistence.campaigns.schedules import read_contact_schedule as read_schedule
 from persistence.errors import InvalidInput, RecordMissing
 
 list_campaigns = ListAnswer(campaigns.CAMPAIGNS)
 
 list_campaign_events = ListAnswer(campaign_events.CAMPAIGN_EVENTS)
+USUAL_DAYS = 7
 
 
 def write_campaign(request: Request, *, uuid: str | None = None) -> Answer:
@@ -55,3 +60,11 @@ def delete_campaign_event(request: Request, *, uuid: str) -> Answer:
     if not delete_campaign_events(request.tx, workspace.id, [event.id]):
         raise RecordMissing
     return no_content()
+
+
+def read_campaign_figures(request: Request, *, uuid: str, days: int = USUAL_DAYS) -> Answer:
+    return as_json(200, read_figures(request.tx, request.workspace, uuid, int(days)))
+
+
+def read_contact_schedule(request: Request, *, contact: str) -> Answer:
+    return as_json(200, read_schedule(request.tx, request.workspace.id, contact))

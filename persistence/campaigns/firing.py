@@ -5,7 +5,7 @@ workers never take the same fire.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -130,9 +130,11 @@ def fire_next(tx: Transaction, workspace_id: int, attempt: Attempt) -> bool:
     }
     ripe = [one for one in batch.fires if moments.get(one.contact_id) == one.due_on]
     overtaken = [one for one in batch.fires if moments.get(one.contact_id) != one.due_on]
-    if ripe and _perform(tx, batch, [batch.contacts[one.contact_id] for one in ripe]):
+    left_out = _perform(tx, batch, [batch.contacts[one.contact_id] for one in ripe]) if ripe else None
+    if left_out is not None:
         fired = update(campaign_fire).where(campaign_fire.c.id.in_([one.id for one in ripe]), IS_UNFIRED)
-        tx.execute(fired.where(campaign_fire.c.workspace_id == batch.workspace_id).values(fired_on=tx.now))
+        done = {"fired_on": tx.now, "is_skipped": campaign_fire.c.contact_id.in_(left_out)}
+        tx.execute(fired.where(campaign_fire.c.workspace_id == batch.workspace_id).values(**done))
     elif ripe:
         drop_fires(tx, batch.workspace_id, [one.id for one in ripe])
     if overtaken:
@@ -338,7 +340,7 @@ def _give_up(tx: Transaction, workspace_id: int, event_id: int, hopeless: Column
     if not left_out:
         return
     mine = update(campaign_fire).where(fires.workspace_id == workspace_id, fires.id.in_(left_out), IS_UNFIRED)
-    tx.execute(mine.values(fired_on=tx.now))
+    tx.execute(mine.values(fired_on=tx.now, is_skipped=True))
     event = (campaign_event.c.workspace_id == workspace_id) & (campaign_event.c.id == event_id)
     tx.execute(update(campaign_event).where(event).values(error=f"A contact was left out. {GIVEN_UP}"))
     theirs = (contact.c.workspace_id == workspace_id) & contact.c.id.in_(left_out.values())
@@ -392,24 +394,26 @@ def _reschedule(
     add_fires(tx, batch.workspace_id, keys)
 
 
-def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[ContactRow]) -> bool:
-    """Send the event's message or start its flow; returns False if the flow has been archived. With the start mode
-    skip, contacts who wait in a flow are left out; a message never interrupts.
+def _perform(tx: Transaction, batch: _Batch, contacts: Sequence[ContactRow]) -> Collection[int] | None:
+    """Send the event's message or start its flow; returns who was left out, or None if the flow has been archived. With
+    the start mode skip, contacts who wait in a flow are left out, of a flow when it is started; a message never
+    interrupts.
     """
     rows = campaign_event.c
     mine = (rows.workspace_id == batch.workspace_id) & (rows.id == batch.timing.event_id)
     columns = (rows.flow_id, rows.message, rows.base_language, rows.start_mode)
     flow_id, text, base_language, start_mode = tx.execute(select(*columns).where(mine)).one()
     if flow_id is not None:
-        return _start_flow(tx, batch, flow_id, start_mode, [one.id for one in contacts])
+        return () if _start_flow(tx, batch, flow_id, start_mode, [one.id for one in contacts]) else None
     workspace = find_workspace(tx, batch.workspace_id)
     assert workspace is not None
     assert base_language is not None, "an event without a flow has a message"
+    busy: Collection[int] = ()
     if start_mode == SKIP:
         busy = find_waiting(tx, workspace.id, [one.id for one in contacts])
         contacts = [one for one in contacts if one.id not in busy]
     add_outgoing(tx, workspace.id, Writer(tx, workspace, Wording(text, base_language), contacts).write())
-    return True
+    return busy
 
 
 def _start_flow(tx: Transaction, batch: _Batch, flow_id: int, start_mode: str, contact_ids: Sequence[int]) -> bool:

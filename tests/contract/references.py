@@ -45,6 +45,7 @@ TABLES = {
     "events": "campaign_event",
     "fields": "contact_field",
     "flow_figures": "flow",
+    "campaign_figures": "campaign",
     "flow_revisions": "flow",
     "globals": "global_value",
     "groups": "contact_group",

@@ -65,6 +65,8 @@ DEEDS: dict[tuple[str, str], list[str]] = {
     ("act_on_broadcasts", "stop"): [],
     ("act_on_flows", "archive"): ["write_trigger"],
     **{("act_on_flows", action): [] for action in ("restore", "label", "unlabel")},
+    **{("act_on_campaigns", action): ["write_campaign"] for action in ("archive", "restore")},
+    **{("act_on_flow_starts", action): ["create_flow_start"] for action in ("interrupt", "interrupt_runs")},
     ("act_on_conversations", "read"): ["list_conversations"],
 }
 """The deeds of each action for which there is an operation of its own."""
@@ -78,6 +80,8 @@ WHOLE = {
     "list_archives": ["list_messages", "list_runs"],
     "read_calendar": ["list_broadcasts", "list_campaigns", "list_flows"],
     "read_flow_figures": ["list_flows"],
+    "read_campaign_figures": ["list_campaigns"],
+    "read_contact_schedule": ["list_campaigns", "list_contacts"],
     "read_flow_revisions": ["list_flows"],
     "read_broadcast_progress": ["list_broadcasts"],
 }

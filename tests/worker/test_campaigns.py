@@ -10,19 +10,23 @@ import pytest
 from sqlalchemy import select, update
 
 from persistence.campaigns import firing as campaign_firing
+from persistence.campaigns import schedules
 from persistence.campaigns.firing import delete_campaign_events
 from persistence.campaigns.records import archive_campaign
 from persistence.contacts.writes import ContactChange, change_contact, create_contact
 from persistence.database import Database, Transaction
 from persistence.leases import PAUSES
 from persistence.tables.accounts import workspace as workspace_table
+from persistence.tables.campaigns import campaign_event
 from persistence.tables.contacts import contact, field, group_membership
 from persistence.tables.flows import flow, flow_start, flow_start_contact
 from persistence.tables.messages import message
 from persistence.workspaces.records import Workspace
+from tests.api import Api
 from tests.campaign_rows import fired, make_campaign, make_event, make_flow, make_group, make_members, scheduled
 from tests.conftest import Clock
 from tests.factories import make_field
+from tests.run_rows import add_waiting, uuid_of
 from worker.jobs import begin_campaigns
 from worker.runtime import Runtime
 
@@ -427,3 +431,133 @@ class TestWorkers:
 
         assert sizes == [60, 25, 25, 10, 1]
         assert (len(receivers(database)), len(fired(database))) == (59, 60)
+
+
+class TestWhatIsToCome:
+    """`/api/v2/campaign_figures.json` and `contact_schedule.json`."""
+
+    FIGURES, SCHEDULE = "/api/v2/campaign_figures.json", "/api/v2/contact_schedule.json"
+    LATER = "2026-03-25T23:30:00+02:00"
+
+    @pytest.fixture
+    def api(self, api: Api, database: Database) -> Api:
+        """In Kigali, two hours ahead of UTC."""
+        with database.writing() as tx:
+            tx.execute(update(workspace_table).values(timezone="Africa/Kigali"))
+        return api
+
+    def uuids(self, api: Api) -> list[str]:
+        return [event["uuid"] for event in reversed(api.results("/api/v2/campaign_events.json"))]
+
+    def test_scheduled_contacts_are_counted_by_event_and_day_of_the_workspace(
+        self, api: Api, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        for due_date in (DUE_DATE, DUE_DATE, self.LATER):
+            add_member(database, workspace, due_date)
+        make_event(database, workspace, campaign)
+        make_event(database, workspace, campaign, offset=2)
+        make_event(database, workspace, make_campaign(database, workspace, "Others"))
+        run()
+        first, second, _ = self.uuids(api)
+        clock.moment = datetime(2026, 3, 20, 22, 30, tzinfo=UTC)
+
+        answer = api.get(self.FIGURES, uuid=campaign, days="5").json()
+
+        assert answer["is_exact"]
+        assert [(each["day"], each["event"], each["contacts"]) for each in answer["results"]] == sorted(
+            [("2026-03-21", first, 2), ("2026-03-22", second, 2)]
+        )
+        assert [each["day"] for each in api.get(self.FIGURES, uuid=campaign).json()["results"]][2:] == [
+            *("2026-03-26", "2026-03-27")
+        ]
+        clock.moment = datetime(2026, 3, 22, 5, tzinfo=UTC)
+        late = api.get(self.FIGURES, uuid=campaign, days="1").json()["results"]
+        assert {each["event"]: each["contacts"] for each in late} == {first: 2, second: 2}
+        assert {each["day"] for each in late} == {"2026-03-22"}
+
+        with database.writing() as tx:
+            archive_campaign(tx, workspace.id, campaign)
+        assert api.get(self.FIGURES, uuid=campaign).json() == {"results": [], "is_exact": True}
+
+    def test_the_count_ends_where_it_would_take_too_long(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        campaign: str,
+        clock: Clock,
+        run: Callable[[], None],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(schedules, "MOST_COUNTED", 2)
+        make_members(database, workspace, 4, DUE_DATE)
+        make_event(database, workspace, campaign)
+        run()
+        clock.moment = JUST_BEFORE
+
+        assert not api.get(self.FIGURES, uuid=campaign).json()["is_exact"]
+
+    def test_the_schedule_of_a_contact_says_what_became_of_each_event(
+        self, api: Api, database: Database, workspace: Workspace, campaign: str, clock: Clock, run: Callable[[], None]
+    ) -> None:
+        make_field(database, workspace, "Birthday", "datetime")
+        amina, flow_uuid = add_member(database, workspace), make_flow(database, workspace, "Survey")
+        with database.writing() as tx:
+            flow_id = tx.execute(select(flow.c.id).where(flow.c.uuid == flow_uuid)).scalar_one()
+        add_waiting(database, workspace, flow_id, amina)
+        made = {
+            "fired": make_event(database, workspace, campaign),
+            "skipped": make_event(database, workspace, campaign, start_mode="S"),
+            "scheduled": make_event(database, workspace, campaign, offset=9),
+            "past": make_event(database, workspace, campaign, offset=-90),
+            "undated": make_event(database, workspace, campaign, relative_to="birthday"),
+        }
+        run()
+        clock.moment = DUE
+        run()
+
+        answer = api.get(self.SCHEDULE, contact=uuid_of(database, contact, amina)).json()
+
+        found = {each["status"]: each for each in answer["results"]}
+        assert {name: each["event"] for name, each in found.items()} == {
+            name: uuid_of(database, campaign_event, event_id) for name, event_id in made.items()
+        }
+        first, *_, last_but_one, last = (each["status"] for each in answer["results"])
+        assert (first, last_but_one, last) == ("scheduled", "past", "undated")
+        assert found["fired"] | {"event": None} == {
+            "campaign": {"uuid": campaign, "name": "Antenatal"},
+            "event": None,
+            "relative_to": {"key": "due_date", "name": "Due Date", "label": "Due Date"},
+            "offset": 1,
+            "unit": "days",
+            "delivery_hour": -1,
+            "flow": None,
+            "text": "Hello @contact.first_name",
+            "time": "2026-03-21T07:30:00.000000Z",
+            "status": "fired",
+        }
+        assert found["undated"]["time"] is None
+
+    def test_neither_takes_more_statements_for_more_events_and_contacts(
+        self,
+        api: Api,
+        database: Database,
+        workspace: Workspace,
+        campaign: str,
+        run: Callable[[], None],
+        statements: list[str],
+    ) -> None:
+        amina = uuid_of(database, contact, add_member(database, workspace))
+        counts = []
+        # The first request of a token is one that nobody has seen before.
+        for _ in range(3):
+            for _ in range(3):
+                make_event(database, workspace, campaign)
+                add_member(database, workspace)
+            run()
+            statements.clear()
+            assert api.get(self.FIGURES, uuid=campaign).status_code == 200
+            assert len(api.get(self.SCHEDULE, contact=amina).json()["results"]) >= 3
+            counts.append(len(statements))
+
+        assert counts[1] == counts[2]
