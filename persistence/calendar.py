@@ -7,20 +7,22 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import select
 
+from persistence.broadcasts.records import WAITS, When, find_times
 from persistence.database import Transaction
+from persistence.repeating import NEVER, find_next_due
 from persistence.sql.columns import time_text
 from persistence.tables.campaigns import IS_UNFIRED, LIVING_EVENT, campaign, campaign_event, campaign_fire, trigger
 from persistence.tables.flows import flow
 from persistence.tables.messages import broadcast
 from persistence.tokens import Areas, covers
 from persistence.triggers.records import SCHEDULE
-from persistence.triggers.schedules import NEVER, find_next_due
 from persistence.workspaces.records import Workspace
 
 MOST_SCHEDULES = 250
 MOST_BROADCASTS = 250
 MOST_FIRES = 10_000
-UNFINISHED_BROADCASTS = ("pending", "queued", "started")
+MOST_TIMES = 92
+"""Of one broadcast: daily for as long as can be asked for."""
 
 Item = dict[str, Any]
 
@@ -93,14 +95,13 @@ def _find_fires(tx: Transaction, workspace: Workspace, until: datetime) -> tuple
 
 
 def _find_broadcasts(tx: Transaction, workspace: Workspace, until: datetime) -> list[Item]:
+    """Each time at which a broadcast is sent."""
     rows = broadcast.c
-    waits = (
-        (rows.workspace_id == workspace.id) & rows.status.in_(UNFINISHED_BROADCASTS) & rows.scheduled_on.is_not(None)
-    )
-    found = select(rows.uuid, rows.scheduled_on, rows.text, rows.base_language).where(waits, rows.scheduled_on <= until)
+    mine = (rows.workspace_id == workspace.id) & WAITS & (rows.scheduled_on > tx.now) & (rows.scheduled_on <= until)
+    columns = (rows.uuid, rows.text, rows.base_language, rows.repeated, *(rows[name] for name in When._fields))
+    found = select(*columns).where(mine).order_by(rows.scheduled_on, rows.id).limit(MOST_BROADCASTS)
     return [
-        _item("broadcast", row.uuid, row.scheduled_on, name=(row.text or {}).get(row.base_language, "")[:100])
-        for row in tx.execute(
-            found.where(rows.scheduled_on > tx.now).order_by(rows.scheduled_on).limit(MOST_BROADCASTS)
-        )
+        _item("broadcast", row.uuid, moment, name=(row.text or {}).get(row.base_language, "")[:100])
+        for row in tx.execute(found)
+        for moment in find_times(workspace, When.of(row), row.repeated, most=MOST_TIMES, upto=until)
     ]

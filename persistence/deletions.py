@@ -17,10 +17,15 @@ from persistence.tables.changes import deletion
 
 KEPT_FOR = timedelta(days=90)
 
-CAMPAIGN_EVENT, CHANNEL, CONTACT, FIELD, GLOBAL = "campaign_event", "channel", "contact", "field", "global"
+BROADCAST, CAMPAIGN_EVENT, CHANNEL, CONTACT = "broadcast", "campaign_event", "channel", "contact"
+FIELD, GLOBAL = "field", "global"
 GROUP, LABEL, NOTE, RUN, SAVED_REPLY = "group", "label", "contact_note", "run", "saved_reply"
 SUBSCRIBER, TICKET = "subscriber", "ticket"
-KINDS = (CAMPAIGN_EVENT, CHANNEL, CONTACT, NOTE, FIELD, GLOBAL, GROUP, LABEL, RUN, SAVED_REPLY, SUBSCRIBER, TICKET)
+KINDS = (
+    *(BROADCAST, CAMPAIGN_EVENT, CHANNEL, CONTACT, NOTE, FIELD),
+    *(GLOBAL, GROUP, LABEL, RUN, SAVED_REPLY, SUBSCRIBER, TICKET),
+)
+"""Of broadcasts only drafts are deleted."""
 BY_KEY = (FIELD, GLOBAL, SUBSCRIBER)
 """The kinds of records that have a key in place of a UUID; subscribers of resthooks have a number."""
 

@@ -14,7 +14,8 @@ from persistence.accounts.accounts import Ages, trim_accounts
 from persistence.accounts.invitations import claim_letter, finish_letter, postpone_letter, read_letter
 from persistence.accounts.signing_in import Writing, write_letter
 from persistence.archives.writing import archive_next_day, remove_rolled_up, roll_up_next_month, trim_archived
-from persistence.broadcasts.expansion import begin_expansion, begin_next, expand_next, list_broadcasting_workspaces
+from persistence.broadcasts.expansion import begin_expansion, expand_next, list_broadcasting_workspaces
+from persistence.broadcasts.schedules import begin_next
 from persistence.campaigns.fires import begin_pass, list_rescheduling_workspaces, run_next_pass, trim_fires
 from persistence.campaigns.firing import begin_fires, fire_next, list_firing_workspaces
 from persistence.channels.connections import trim_pieces

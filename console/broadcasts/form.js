@@ -1,9 +1,9 @@
-/** The form of a message to many people: to whom, what, when. What is written is kept until it is sent. */
+/** The form of a message to many people: to whom, what, when, how often. What is written is kept until it is stored. */
 
 import { Icon } from "../parts/icons.js";
 import { notify } from "../parts/notices.js";
-import { Field } from "../parts/small.js";
-import { newKey, post } from "../shared/api.js";
+import { Empty, Field, Problem, Waiting } from "../parts/small.js";
+import { get, newKey, post } from "../shared/api.js";
 import { keepDraft, loadDraft } from "../shared/drafts.js";
 import { explain } from "../shared/explain.js";
 import { useAll } from "../shared/lists.js";
@@ -11,82 +11,108 @@ import { go, link } from "../shared/router.js";
 import { countSegments } from "../shared/segments.js";
 import { may, workspace } from "../shared/session.js";
 import { languageName, number, t, zone } from "../shared/texts.js";
-import { html, useMemo, useRef, useState } from "../shared/ui.js";
-import { toLocal, toMoment } from "../shared/zone_time.js";
+import { html, useEffect, useMemo, useRef, useState } from "../shared/ui.js";
+import { toLocal } from "../shared/zone_time.js";
 import { Attachments } from "./attachments.js";
-import { DRAFT, NOTHING } from "./draft.js";
+import { DRAFT, hasAudience, NOTHING, readBroadcast, toBody } from "./draft.js";
 import { Preview } from "./preview.js";
+import { afresh, RepeatFields } from "./repeat.js";
 import { TemplateFields, isFilled } from "../parts/template_fields.js";
 import { Recipients } from "./recipients.js";
 
 /** @typedef {import("./draft.js").Named} Named */
 /** @typedef {import("./draft.js").Draft} Draft */
+/** @typedef {{broadcast: import("./page.js").Broadcast, draft: Draft}} Known */
 
-/** The request that creates what is written. @param {Draft} draft @param {string} base */
-export function toBody({ texts, groups, contacts, query, files, made }, base) {
-  return {
-    text: Object.fromEntries(Object.entries(texts).filter(([, written]) => written.trim())),
-    base_language: base,
-    groups,
-    contacts: contacts.map(({ uuid }) => uuid),
-    ...(query.trim() ? { query: query.trim() } : {}),
-    ...(made.template ? { template: made.template, template_variables: made.variables.map((value) => value.trim()) } : {}),
-    ...(files.length ? { attachments: { [base]: files.map(({ uuid }) => uuid) } } : {}),
+/**
+ * One that is stored already is read, and then changed.
+ * @param {{uuid: string}} props
+ */
+export function BroadcastChange({ uuid }) {
+  const [known, setKnown] = useState(/** @type {Known | null | undefined} */ (undefined));
+  const [problem, setProblem] = useState("");
+  const load = async () => {
+    try {
+      const [broadcast] = (await get("broadcasts", { uuid })).results;
+      if (!broadcast) return setKnown(null);
+      const { query } = await get("broadcast_progress", { uuid });
+      setKnown({ broadcast, draft: readBroadcast(broadcast, query) });
+      setProblem("");
+    } catch (error) {
+      setProblem(explain(error));
+    }
   };
+  useEffect(() => void load(), [uuid]);
+  if (known) return html`<${BroadcastForm} known=${known} />`;
+  return html`<main id="main" class="page" tabindex="-1"><h1>${t("broadcasts.change")}</h1>
+    ${problem ? html`<${Problem} text=${problem} onRetry=${load} />` : known === null ? html`<${Empty} icon="send" title=${t("error.gone")} />` : html`<${Waiting} />`}</main>`;
 }
 
-export function BroadcastForm() {
-  const languages = workspace.value?.languages?.length ? workspace.value.languages : ["eng"];
-  const [draft, setDraft] = useState(() => ({ ...NOTHING, ...loadDraft(DRAFT, NOTHING) }));
+/** @param {{known?: Known}} props what is stored already, if it is changed */
+export function BroadcastForm({ known }) {
+  const spoken = workspace.value?.languages?.length ? workspace.value.languages : ["eng"];
+  const base = known?.broadcast.base_language ?? spoken[0];
+  const languages = known ? [...new Set([base, ...spoken, ...Object.keys(known.broadcast.text)])] : spoken;
+  const [draft, setDraft] = useState(() => known?.draft ?? { ...NOTHING, ...loadDraft(DRAFT, NOTHING) });
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
   const key = useRef(newKey());
   const change = (/** @type {Partial<Draft>} */ part) =>
     setDraft((old) => {
       const changed = { ...old, ...part };
-      keepDraft(DRAFT, changed);
+      if (!known) keepDraft(DRAFT, changed);
       return changed;
     });
   const found = useAll(may("list_templates") ? "templates" : null);
-  const templates = useMemo(() => approved(found, languages[0]), [found]);
+  const templates = useMemo(() => approved(found, base), [found]);
   const template = templates.find(({ uuid }) => uuid === draft.made.template);
   const isMade = !draft.made.template || (!!template && isFilled(template, draft.made.variables));
-  const isReady = isMade && !!draft.texts[languages[0]]?.trim() && (draft.groups.length > 0 || draft.contacts.length > 0 || !!draft.query.trim());
-  const send = async (/** @type {Event} */ event) => {
-    event.preventDefault();
+  const isWritten = isMade && !!draft.texts[base]?.trim();
+  const isReady = isWritten && hasAudience(draft);
+  const isDraft = known?.broadcast.status === "draft";
+  const isScheduled = !!known && !isDraft;
+  const store = async (/** @type {boolean} */ asDraft) => {
     setBusy(true);
     try {
-      const written = await post("broadcasts", { ...toBody(draft, languages[0]), scheduled_on: toMoment(draft.when) ?? null }, undefined, key.current);
-      keepDraft(DRAFT, null);
-      notify(t(draft.when ? "broadcasts.is_scheduled" : "broadcasts.is_sent"));
+      const uuid = known?.broadcast.uuid;
+      const body = { ...toBody(draft, base), ...(asDraft || isDraft ? { draft: asDraft } : {}) };
+      const written = await post("broadcasts", body, uuid ? { uuid } : undefined, key.current);
+      if (!known) keepDraft(DRAFT, null);
+      notify(t(asDraft ? "broadcasts.is_saved" : isScheduled ? "broadcasts.is_changed" : draft.when ? "broadcasts.is_scheduled" : "broadcasts.is_sent"));
       go(["broadcasts", written.uuid]);
     } catch (error) {
+      key.current = newKey();
       setProblem(explain(error));
       setBusy(false);
     }
   };
+  const send = (/** @type {Event} */ event) => (event.preventDefault(), store(false));
   return html`
     <main id="main" class="page" tabindex="-1">
       <header class="page-header">
-        <a class="button quiet icon-only" href=${link(["broadcasts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
-        <h1>${t("broadcasts.write")}</h1>
+        <a class="button quiet icon-only" href=${link(known ? ["broadcasts", known.broadcast.uuid] : ["broadcasts"])} aria-label=${t("act.back")}><${Icon} name="back" /></a>
+        <h1>${t(known ? "broadcasts.change" : "broadcasts.write")}</h1>
       </header>
       <div class="two form-two">
         <form class="card" onSubmit=${send}>
           <${Recipients} draft=${draft} onChange=${change} />
-          ${languages.map((language, at) => html`<${Text} key=${language} language=${language} isFirst=${at === 0} text=${draft.texts[language] ?? ""}
+          ${languages.map((language) => html`<${Text} key=${language} language=${language} isFirst=${language === base} text=${draft.texts[language] ?? ""}
             onWrite=${(/** @type {string} */ text) => change({ texts: { ...draft.texts, [language]: text } })} />`)}
           ${templates.length > 0 && html`<${TemplateFields} id="template" label=${t("resource.templates")} help=${t("broadcasts.template_help")} none=${t("gateway.not_chosen")}
             templates=${templates} chosen=${draft.made} onChange=${(/** @type {Draft["made"]} */ made) => change({ made })} />`}
           <${Attachments} files=${draft.files} onChange=${(/** @type {Named[]} */ files) => change({ files })} />
           <${Field} label=${t("broadcasts.when")} id="when" help=${t("broadcasts.when_help", { zone: zone.value })}>
             <input id="when" type="datetime-local" value=${draft.when} min=${toLocal(Date.now())} aria-describedby="when-help"
-              onInput=${(/** @type {any} */ event) => change({ when: event.target.value })} />
+              onInput=${(/** @type {any} */ event) => change({ when: event.target.value, repeat: afresh(draft.repeat) })} />
           <//>
+          ${draft.when && html`<${RepeatFields} repeat=${draft.repeat} when=${draft.when} onChange=${(/** @type {Draft["repeat"]} */ repeat) => change({ repeat })} />`}
           ${problem && html`<p class="problem" role="alert">${problem}</p>`}
-          <footer class="form-end"><button type="submit" class="primary" disabled=${busy || !isReady}>${t(draft.when ? "broadcasts.schedule" : "act.send")} <${Icon} name="send" size=${16} /></button></footer>
+          <footer class="form-end">
+            ${!known?.broadcast.repeated && html`<button type="button" disabled=${busy || !isWritten} onClick=${() => store(true)}>${t("broadcasts.save_draft")}</button>`}
+            <button type="submit" class="primary" disabled=${busy || !isReady}>${t(!draft.when ? "act.send" : isScheduled ? "act.save" : "broadcasts.schedule")} <${Icon} name=${isScheduled && draft.when ? "check" : "send"} size=${16} /></button>
+          </footer>
         </form>
-        <${Preview} body=${isReady ? toBody(draft, languages[0]) : null} />
+        <${Preview} body=${isReady ? { ...toBody(draft, base), ...(draft.urns.length ? { urns: draft.urns } : {}) } : null} />
       </div>
     </main>
   `;

@@ -4,14 +4,14 @@ import { ContactPicker } from "../parts/contact_picker.js";
 import { Icon } from "../parts/icons.js";
 import { post } from "../shared/api.js";
 import { explain } from "../shared/explain.js";
-import { number, t, word } from "../shared/texts.js";
+import { number, shortTime, t, word } from "../shared/texts.js";
 import { html, useEffect, useState } from "../shared/ui.js";
 
 /** @typedef {import("../shared/contract.js").Written<"broadcast_previews">} Previewed */
 
 const PAUSE_MS = 500;
 
-/** @param {{body: ReturnType<typeof import("./form.js").toBody> | null}} props null until there is something to send to somebody */
+/** @param {{body: ReturnType<typeof import("./draft.js").toBody> | null}} props null until there is something to send to somebody */
 export function Preview({ body }) {
   const [contact, setContact] = useState(/** @type {import("../parts/contact_picker.js").Contact | null} */ (null));
   const [seen, setSeen] = useState(/** @type {Previewed | null} */ (null));
@@ -41,6 +41,7 @@ export function Preview({ body }) {
         ${seen ? t(seen.is_exact ? "broadcasts.reaches" : "broadcasts.reaches_more", { contacts: number(seen.recipients), segments: number(seen.total_segments) }) : t("broadcasts.preview_help")}
       </p>
       ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+      ${seen && seen.next_times.length > 0 && html`<${NextTimes} times=${seen.next_times} />`}
       <${ContactPicker} id="preview-contact" label=${t("broadcasts.seen_by")} chosen=${contact} onPick=${setContact} />
       ${message && html`
         <div class="bubble out preview-bubble" dir="auto">
@@ -52,3 +53,9 @@ export function Preview({ body }) {
     </section>
   `;
 }
+
+/** When it goes next. @param {{times: string[]}} props */
+export const NextTimes = ({ times }) => html`
+  <h3 id="next-times">${t("broadcasts.next_times")}</h3>
+  <ol class="next-times" aria-labelledby="next-times">${times.map((time) => html`<li key=${time}><time datetime=${time}>${shortTime(time)}</time></li>`)}</ol>
+`;

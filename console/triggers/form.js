@@ -9,7 +9,7 @@ import { channelName, displayName } from "../shared/names.js";
 import { t, word, zone } from "../shared/texts.js";
 import { html, useRef, useState } from "../shared/ui.js";
 import { toLocal, toMoment } from "../shared/zone_time.js";
-import { DAYS, dayNames } from "./days.js";
+import { DAYS, dayNames } from "../shared/weekdays.js";
 
 /**
  * @typedef {import("./page.js").Trigger} Trigger
@@ -82,7 +82,7 @@ const Times = ({ trigger, first, repeat, onRepeat }) => html`
       <input id="trigger-time" name="scheduled_on" type="datetime-local" required min=${toLocal(Date.now())} defaultValue=${first} aria-describedby="trigger-time-help" /><//>
     <${Field} label=${t("triggers.repeat")} id="trigger-repeat">
       <select id="trigger-repeat" name="repeat" onChange=${(/** @type {any} */ event) => onRepeat(event.target.value)}>
-        ${REPEATS.map((each) => html`<option key=${each} value=${each} selected=${each === repeat}>${word("trigger_repeat", each)}</option>`)}
+        ${REPEATS.map((each) => html`<option key=${each} value=${each} selected=${each === repeat}>${word("repeat", each)}</option>`)}
       </select><//>
   </div>
   ${repeat === "weekly" && html`<fieldset class="boxed event-checks"><legend>${t("triggers.days")}</legend>

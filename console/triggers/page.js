@@ -12,7 +12,7 @@ import { link } from "../shared/router.js";
 import { may } from "../shared/session.js";
 import { shortTime, t, word } from "../shared/texts.js";
 import { html, useState } from "../shared/ui.js";
-import { dayNames } from "./days.js";
+import { dayNames } from "../shared/weekdays.js";
 import { TriggerDialog } from "./form.js";
 import { TryMessage } from "./try_message.js";
 
@@ -61,7 +61,7 @@ function Row({ trigger, channelNameOf, onEdit, onChange }) {
       submit: t("act.delete"),
       onYes: async () => (await remove("triggers", { uuid }), onChange()),
     });
-  const often = repeat && repeat !== "never" ? [word("trigger_repeat", repeat), repeat === "weekly" && days ? dayNames(days).join(", ") : ""].filter(Boolean).join(": ") : "";
+  const often = repeat && repeat !== "never" ? [word("repeat", repeat), repeat === "weekly" && days ? dayNames(days).join(", ") : ""].filter(Boolean).join(": ") : "";
   return html`
     <li class="card trigger">
       <header>

@@ -5,7 +5,7 @@ from typing import Any
 
 from handlers.answers import Answer, NumberedListAnswer, created_record
 from handlers.request import Request
-from persistence.broadcasts.expansion import read_form
+from persistence.broadcasts.forms import read_form
 from persistence.broadcasts.records import BROADCASTS_V1
 from persistence.broadcasts.records import create_broadcast as store_broadcast
 from persistence.channels.channels import is_channel_active

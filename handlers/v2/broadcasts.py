@@ -1,9 +1,9 @@
 """`/api/v2/broadcasts.json`, `broadcast_actions.json`, `broadcast_progress.json` and `broadcast_previews.json`."""
 
-from handlers.answers import Answer, ListAnswer, as_json, created_record, no_content
+from handlers.answers import Answer, ListAnswer, as_json, changed_record, created_record, no_content
 from handlers.request import Request
 from persistence.broadcasts import records
-from persistence.broadcasts.expansion import preview, read_form
+from persistence.broadcasts.forms import delete_draft, preview, write_broadcast
 from persistence.broadcasts.records import BROADCASTS
 from persistence.sql.columns import time_text
 from persistence.tokens import check_area
@@ -11,12 +11,16 @@ from persistence.tokens import check_area
 list_broadcasts = ListAnswer(BROADCASTS)
 
 
-def create_broadcast(request: Request) -> Answer:
-    workspace = request.workspace
+def create_broadcast(request: Request, *, uuid: str | None = None) -> Answer:
     if request.body.get("query"):
         check_area(request.areas, "contacts")
-    broadcast_id = records.create_broadcast(request.tx, workspace.id, read_form(request.tx, workspace, request.body))
-    return created_record(request, BROADCASTS, broadcast_id)
+    broadcast_id = write_broadcast(request.tx, request.workspace, request.body, uuid)
+    return (created_record if uuid is None else changed_record)(request, BROADCASTS, broadcast_id)
+
+
+def delete_broadcast(request: Request, *, uuid: str) -> Answer:
+    delete_draft(request.tx, request.workspace.id, uuid)
+    return no_content()
 
 
 def act_on_broadcasts(request: Request) -> Answer:
@@ -25,9 +29,9 @@ def act_on_broadcasts(request: Request) -> Answer:
 
 
 def read_broadcast_progress(request: Request, *, uuid: str) -> Answer:
-    found = records.read_progress(request.tx, request.workspace.id, uuid)
+    found = records.read_progress(request.tx, request.workspace, uuid)
     moments = {name: found[name] and time_text(found[name]) for name in ("scheduled_on", "stopped_on")}
-    return as_json(200, found | moments)
+    return as_json(200, found | moments | {"next_times": [time_text(moment) for moment in found["next_times"]]})
 
 
 def preview_broadcast(request: Request) -> Answer:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, func, select, union
+from sqlalchemy import ColumnElement, Select, Table, delete, func, select, union
 
 from flows.urns import UrnError, parse
 from persistence.contacts.owners import find_contacts, read_recipients
@@ -112,6 +112,12 @@ def save_audience(
     if chosen:
         groups = [{**thing, "group_id": one, "is_excluded": out} for one, out in chosen.items()]
         _linking(tables.groups, (tables.link, "group_id", "is_excluded")).run(tx, groups)
+
+
+def leave_audience(tx: Transaction, workspace_id: int, tables: AudienceTables, thing_id: int) -> None:
+    """Links a broadcast or start to nobody."""
+    for links in (tables.contacts, tables.groups):
+        tx.execute(delete(links).where(links.c.workspace_id == workspace_id, links.c[tables.link] == thing_id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from sqlalchemy.exc import DBAPIError
 
 from persistence.archives.archives import MESSAGE, ArchiveGone, read_lines
 from persistence.archives.writing import Measured
-from persistence.broadcasts.records import IS_UNFINISHED
+from persistence.broadcasts.records import IS_DRAFT, IS_UNFINISHED
 from persistence.changes import change_contacts, change_messages, note_changed
 from persistence.contacts.deletion import delete_contacts
 from persistence.data_jobs import PENDING_AGAIN, UNFINISHED
@@ -372,7 +372,7 @@ def _is_shared(tx: Transaction, person: Person, media_uuid: str) -> bool:
     rows = message.c
     others = (rows.workspace_id == person.workspace_id) & (rows.contact_id != person.contact_id)
     named = cast(rows.attachments, Text).contains(media_uuid)
-    to_others = (broadcast.c.started > 1) | (IS_UNFINISHED & ~is_for_nobody_else(OF_BROADCAST, person))
+    to_others = (broadcast.c.started > 1) | ((IS_UNFINISHED | IS_DRAFT) & ~is_for_nobody_else(OF_BROADCAST, person))
     to_many = (broadcast.c.workspace_id == person.workspace_id) & to_others
     sent = cast(broadcast.c.files, Text).contains(media_uuid)
     return (

@@ -1,6 +1,6 @@
 """The statuses of messages in both directions."""
 
-from datetime import datetime
+from datetime import date, datetime, time
 from typing import Any
 
 from sqlalchemy import (
@@ -11,12 +11,14 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Computed,
+    Date,
     ForeignKey,
     Index,
     Integer,
     Named,
     String,
     Text,
+    Time,
     TypedColumns,
     UniqueConstraint,
     bindparam,
@@ -89,6 +91,13 @@ class BroadcastColumns(RecordColumns):
     started: Named[int] = Column(Integer, default=0)
     last_contact_id: Named[int] = Column(BigId, default=0)
     scheduled_on: Named[datetime | None] = Column(UtcDateTime)
+    repeat: Named[str | None] = Column(String(8))
+    days: Named[str | None] = Column(String(7))
+    time_of_day: Named[time | None] = Column(Time)
+    repeat_until: Named[date | None] = Column(Date)
+    repeat_times: Named[int | None] = Column(Integer)
+    repeated: Named[int] = Column(Integer, default=0, server_default="0")
+    parent_id: Named[int | None] = Column(BigId)
     stopped_on: Named[datetime | None] = Column(UtcDateTime)
     attempts: Named[int] = Column(Integer, default=0, server_default="0")
     leased_until: Named[datetime | None] = Column(UtcDateTime)
@@ -116,16 +125,20 @@ broadcast = numbered_table(
         "id",
         where=f"status IN ('pending', 'queued', 'started') AND {HAS_BEGUN}",
     ),
+    partial_index("ix_broadcast_draft", "workspace_id", "created_on", "id", where="status = 'draft'"),
+    partial_index("ix_broadcast_parent", "parent_id", "created_on", "id", where="parent_id IS NOT NULL"),
     info=policy(
         "what was sent to whom, in the lists of both generations",
         documents=("urns",),
         queries=("query",),
         audited=Audited("broadcasts", shown=("status", "scheduled_on")),
-        refers={"last_contact_id": "contact"},
+        refers={"last_contact_id": "contact", "parent_id": "broadcast"},
     ),
 )
 """`attachments` contains media UUIDs by language, `files` the attachments for messages. Messages are created in the
-order of contact ids; `last_contact_id` is the last contact with a message, committed together with that message."""
+order of contact ids; `last_contact_id` is the last contact with a message, committed together with that message.
+One that repeats makes no messages itself: each time that it is due makes another broadcast, whose `parent_id` names it,
+and `repeated` counts these. `scheduled_on` is then its next time; see `persistence.repeating` for `days`."""
 
 
 class BroadcastContactColumns(LinkColumns):

@@ -4,7 +4,7 @@ format, triggers).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, Table, delete, select, update
@@ -16,6 +16,7 @@ from persistence.database import Transaction
 from persistence.errors import InvalidInput
 from persistence.flows.records import SURVEY, VOICE
 from persistence.leases import GOT_ON
+from persistence.repeating import NEVER, WEEKLY, find_next_due, read_times
 from persistence.sql.columns import is_uuid
 from persistence.sql.names import find_all_called, must_exist, require_id
 from persistence.tables.campaigns import FIRST_WORD, trigger, trigger_contact, trigger_group
@@ -34,7 +35,6 @@ from persistence.triggers.records import (
     refuse_rivals,
     set_archived,
 )
-from persistence.triggers.schedules import MONTHLY, NEVER, REPEATS, WEEKDAYS, WEEKLY, find_next_due
 from persistence.workspaces.records import Workspace, hold_workspace
 
 KEYWORD_LENGTH = 64
@@ -226,26 +226,15 @@ def _store(tx: Transaction, workspace_id: int, trigger_id: int, new: NewTrigger,
 
 
 def _read_timing(workspace: Workspace, form: TriggerForm, now: datetime) -> dict[str, Any]:
-    given = form.scheduled_on
-    if given is None:
+    if form.scheduled_on is None:
         raise InvalidInput.on("scheduled_on", "A schedule needs a time.")
-    try:
-        local = given.replace(tzinfo=workspace.zone) if given.tzinfo is None else given.astimezone(workspace.zone)
-        local.astimezone(UTC)
-    except OverflowError as error:
-        raise InvalidInput.on(
-            "scheduled_on", "This time is not in the calendar of the workspace's time zone."
-        ) from error
-    if local <= now:
-        raise InvalidInput.on("scheduled_on", "This time is in the past.")
-    if form.repeat not in REPEATS:
-        raise InvalidInput.on("repeat", f"One of {', '.join(REPEATS)}.")
-    if form.repeat == WEEKLY and not (form.days and set(form.days) <= set(WEEKDAYS)):
-        raise InvalidInput.on("days", f"A weekly schedule needs letters of {WEEKDAYS}.")
-    if form.repeat != WEEKLY and form.days:
-        raise InvalidInput.on("days", "Only weekly schedules have days.")
-    days = str(local.day) if form.repeat == MONTHLY else form.days or None
-    return {"repeat": form.repeat, "days": days, "time_of_day": local.time(), "next_fire_on": local}
+    times = read_times(workspace.zone, form.scheduled_on, form.repeat, form.days, now)
+    return {
+        "repeat": times.repeat,
+        "days": times.days,
+        "time_of_day": times.time_of_day,
+        "next_fire_on": times.due_on,
+    }
 
 
 def _find_groups(tx: Transaction, workspace_id: int, references: Sequence[str], field: str) -> frozenset[int]:

@@ -2,11 +2,9 @@
 workspace, and closed tickets (flow format, triggers). Each due time becomes a start, even if a worker dies.
 """
 
-import calendar
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -16,6 +14,7 @@ from persistence.contacts.audience import Audience
 from persistence.database import Transaction
 from persistence.flow_starts.flow_starts import TICKET, TRIGGER, WAKE, NewStart, create_start
 from persistence.leases import GIVEN_UP, GOT_ON, Leases
+from persistence.repeating import NEVER, find_next_due
 from persistence.sql.columns import BigId, UtcDateTime, new_uuid, time_text
 from persistence.stamps import stamped
 from persistence.statements import param
@@ -30,9 +29,6 @@ from persistence.users import USER_NAME
 
 logger = logging.getLogger("relayboard.worker")
 
-NEVER, DAILY, WEEKLY, MONTHLY = REPEATS = "never", "daily", "weekly", "monthly"
-WEEKDAYS = "MTWRFSU"
-"""One letter for each day of the week, beginning with Monday."""
 MISSED = f"A time was left out. {GIVEN_UP}"
 _MINE, _NOW = param("workspace_id", BigId), param("now", UtcDateTime)
 _LIVING = select(flow.c.id).where(flow.c.workspace_id == _MINE, ~flow.c.is_archived)
@@ -70,27 +66,6 @@ def start_due(tx: Transaction, workspace_id: int, trigger_id: int) -> bool:
         create_start(tx, workspace_id, _describe_start(tx, trigger_id, flow_id))
         _move_on(tx, workspace_id, trigger_id, error=None)
     return True
-
-
-def find_next_due(
-    due_on: datetime, repeat: str, days: str | None, zone: ZoneInfo, after: datetime, time_of_day: time | None = None
-) -> datetime | None:
-    """The first time after `after` when a schedule that was due at `due_on` is due again; None if never. The local time
-    of day stays the same: `time_of_day`, by default the one of `due_on`. They differ if clocks skip that hour on the
-    day of `due_on`. `days` are the letters of the weekdays of a weekly schedule, and the day of the month of a monthly
-    one, which in shorter months is the last day.
-    """
-    if repeat == NEVER:
-        return None
-    local = due_on.astimezone(zone)
-    clock = local.time() if time_of_day is None else time_of_day
-    start = max(local, after.astimezone(zone) - timedelta(days=1))
-    day = start.date()
-    while True:
-        moment = datetime.combine(day, clock, zone).astimezone(UTC)
-        if moment > after and moment > due_on and _is_its_day(day.year, day.month, day.day, repeat, days or ""):
-            return moment
-        day += timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +143,6 @@ def _describe_start(tx: Transaction, trigger_id: int, flow_id: int) -> NewStart:
         excluded_group_ids=[group_id for group_id, is_excluded in groups if is_excluded],
     )
     return NewStart(flow_id, TRIGGER, audience)
-
-
-def _is_its_day(year: int, month: int, day: int, repeat: str, days: str) -> bool:
-    if repeat == WEEKLY:
-        return WEEKDAYS[calendar.weekday(year, month, day)] in days
-    if repeat == MONTHLY:
-        return day == min(int(days), calendar.monthrange(year, month)[1])
-    return True
 
 
 def _load(tx: Transaction, workspace_id: int, ticket_ids: Sequence[int]) -> list[_Closed]:

@@ -14,7 +14,7 @@ from sqlalchemy import Table, insert, select, update
 
 from channels.sms import count_segments
 from flows.urns import Urn
-from persistence.broadcasts.expansion import read_form
+from persistence.broadcasts.forms import read_form
 from persistence.broadcasts.records import create_broadcast
 from persistence.campaigns.records import create_campaign
 from persistence.changes import change_contacts, change_each_contact

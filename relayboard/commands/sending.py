@@ -1,12 +1,11 @@
 """`relayboard message send|list|resend`, `relayboard broadcast create`."""
 
 import threading
-from datetime import datetime
 from typing import Any
 
 import orjson
 
-from persistence.broadcasts.records import BROADCASTS, COMPLETED, FAILED, create_broadcast
+from persistence.broadcasts.records import BROADCASTS, COMPLETED, FAILED
 from persistence.contacts.owners import find_contacts
 from persistence.contacts.records import CONTACTS
 from persistence.database import Database
@@ -33,6 +32,7 @@ from relayboard.usage.parts import Options
 LOOK_SECONDS = 0.5
 
 ASKED = ("folder", "contact", "broadcast")
+OPTIONS = {"scheduled_on": "at", "repeat_until": "until", "repeat_times": "times"}
 REFERRED = {"contact": CONTACTS, "broadcast": BROADCASTS}
 
 
@@ -55,16 +55,15 @@ def run_broadcast(options: Options) -> int:
         raise CommandFailed("give --at or --wait: what waits for its time creates no messages before")
     given = {"text": options.text, "contacts": options.contact, "groups": options.group, "urns": options.urn}
     body = {name: value for name, value in given.items() if value}
-    from persistence.broadcasts.expansion import read_form  # it loads the expressions of flows
+    from persistence.broadcasts.forms import write_broadcast  # it loads the expressions of flows
 
     with opened_database() as database:
         with database.writing() as tx:
             workspace = workspace_named(tx, options.workspace)
             try:
-                form = read_form(tx, workspace, body | _schedule(options.at, workspace))
+                broadcast_id = write_broadcast(tx, workspace, body | _schedule(options, workspace))
             except InvalidInput as error:
                 raise _of_options(error) from error
-            broadcast_id = create_broadcast(tx, workspace.id, form)
         record = _wait(database, workspace, broadcast_id) if options.wait else _read(database, workspace, broadcast_id)
     print_json(record)
     return 1 if options.wait and record["status"] == FAILED else 0
@@ -92,16 +91,20 @@ def run_resend(options: Options) -> None:
     print_json({"resent": len(set(options.message))})
 
 
-def _schedule(given: datetime | None, workspace: Workspace) -> dict[str, str]:
-    """The time as a request has it."""
-    if given is None:
-        return {}
-    return {"scheduled_on": (given if given.tzinfo else given.replace(tzinfo=workspace.zone)).isoformat()}
+def _schedule(options: Options, workspace: Workspace) -> dict[str, Any]:
+    """The times as a request has them."""
+    given: dict[str, Any] = {"repeat": options.repeat, "days": options.days, "repeat_times": options.times}
+    if options.until is not None:
+        given["repeat_until"] = options.until.date().isoformat()
+    if options.at is not None:
+        moment = options.at if options.at.tzinfo else options.at.replace(tzinfo=workspace.zone)
+        given["scheduled_on"] = moment.isoformat()
+    return given
 
 
 def _of_options(error: InvalidInput) -> InvalidInput:
     """The same about the option in place of the field, which has another name."""
-    return InvalidInput({"at" if name == "scheduled_on" else name: said for name, said in error.errors.items()})
+    return InvalidInput({OPTIONS.get(name, name): said for name, said in error.errors.items()})
 
 
 def _wait(database: Database, workspace: Workspace, broadcast_id: int) -> dict[str, Any]:

@@ -163,7 +163,7 @@ TRIGGER = Noun(
             default="first",
         ),
         option("--repeat", "how often a schedule repeats; default: never", choices=REPEATS, default="never"),
-        option("--days", "weekdays of a weekly schedule, letters of MTWRFSU", default=""),
+        option("--days", "weekdays of a weekly schedule, letters of MTWRFSU, or the day of a monthly one", default=""),
         examples=(
             f"{THIS} --type keyword --keyword join",
             f"{THIS} --type schedule --at 2026-05-04T08:00 --repeat weekly --days MWF --group Mothers",

@@ -6,7 +6,7 @@ from relayboard.usage.data import CONTACT_DATA, FOLDERS
 from relayboard.usage.parts import Action, Noun, argument, flag, limit, option, workspace
 from relayboard.usage.people import ID, IN
 from relayboard.usage.records import record, showing
-from relayboard.usage.values import DOUBLES, Moment
+from relayboard.usage.values import DOUBLES, REPEATS, Moment, WholeNumber
 
 NUMBER = "tel:+250788000111"
 
@@ -166,11 +166,16 @@ BROADCAST = Noun(
         option("--group", "UUID or name of a group; repeat", several=True),
         option("--urn", "an address, like tel:+250788000111; repeat", several=True),
         option("--at", "send it then, like 2027-05-04T08:00; default: now", kind=Moment(), metavar="TIME"),
+        option("--repeat", "how often it comes again; default: never", choices=REPEATS, default="never"),
+        option("--days", "weekdays of a weekly one, letters of MTWRFSU, or the day of a monthly one", default=""),
+        option("--until", "the last day of one that repeats, like 2027-12-31", kind=Moment(), metavar="DAY"),
+        option("--times", "how often one that repeats is sent in all", kind=WholeNumber(1, 1000), metavar="N"),
         flag("--wait", "wait until a worker has created all messages; the exit status is 1 if that failed"),
         more="A time without a time zone is one of the workspace.",
         examples=(
             f"{IN} --group Mothers --text 'Hello @contact.first_name' --wait",
             f"{IN} --group Mothers --text 'The clinic is open.' --at 2027-05-04T08:00",
+            f"{IN} --group Mothers --text 'Come today.' --at 2027-05-04T08:00 --repeat weekly --days TR --times 10",
         ),
     ),
     Action(

@@ -1,4 +1,4 @@
-"""People write to many in a real browser, follow what becomes of it, and stop it."""
+"""People write to many in a real browser, now, later or again and again, follow what becomes of it, and stop it."""
 
 from base64 import b64decode
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from testbed.running import wait_until
-from tests.console.pages import NARROW, findings, open_page, sign_in
+from tests.console.pages import NARROW, WIDE, findings, open_page, sign_in
 
 BROADCASTS, PROGRESS = "/api/v2/broadcasts.json", "/api/v2/broadcast_progress.json"
 RECORD = """async () => {
@@ -153,6 +153,63 @@ def test_a_scheduled_message_waits_and_is_stopped_and_what_was_typed_outlives_a_
     assert clinic.service.get(PROGRESS, uuid=uuid)["status"] == "interrupted"
     page.get_by_role("link", name="Back").click()
     expect(card).to_contain_text("stopped")
+
+
+def test_a_draft_is_written_on_repeated_changed_and_taken_back(somebody, clinic):
+    page = sign_in(somebody, clinic, "editor")
+    open_page(page, clinic, "broadcasts", "new")
+    page.locator("textarea").first.fill("The clinic moves")
+    page.get_by_role("button", name="Save as draft").click()
+    expect(page.locator(".badge", has_text="draft")).to_be_visible()
+    uuid = page.url.rpartition("/")[2]
+    assert findings(page, "draft") == []
+    open_page(page, clinic, "broadcasts")
+    page.get_by_role("link", name="Drafts").click()
+    expect(page.locator(".broadcast", has_text="The clinic moves")).to_contain_text("draft")
+    assert findings(page, "drafts") == []
+    page.get_by_role("link", name="The clinic moves").click()
+    page.get_by_role("link", name="Edit").click()
+    expect(page.locator("textarea").first).to_have_value("The clinic moves")
+
+    page.get_by_label("Expecting mothers").check()
+    year = page.evaluate("new Date(Date.now() + 3 * 864e5).getUTCFullYear()")
+    day = page.evaluate("new Date(Date.now() + 3 * 864e5).toISOString().slice(0, 10)")
+    page.get_by_label("When").fill(f"{day}T08:30")
+    page.get_by_label("Repeats").select_option("Every month")
+    page.get_by_label("Ends").select_option("On a day")
+    page.get_by_label("Last day").fill(f"{year + 5}-12-31")
+    times = page.locator(".next-times li")
+    expect(times).to_have_count(3)
+    page.get_by_label("Repeats").select_option("Every week")
+    for name in page.get_by_role("group", name="On these days").get_by_role("checkbox").all():
+        name.check()
+    page.get_by_label("Ends").select_option("After a number of times")
+    page.get_by_label("How many times").fill("2")
+    expect(times).to_have_count(2)
+    expect(times.first).to_contain_text("8:30")
+    assert findings(page, "repeat") == []
+    page.set_viewport_size(NARROW)
+    assert findings(page, "repeat on a phone") == []
+    page.set_viewport_size(WIDE)
+    page.get_by_role("button", name="Schedule").click()
+
+    expect(page.get_by_text("times in all: 2")).to_be_visible()
+    (stored,) = clinic.service.get(BROADCASTS, uuid=uuid)["results"]
+    assert (stored["status"], stored["repeat"], stored["days"]) == ("pending", "weekly", "MTWRFSU")
+    assert findings(page, "a message that repeats") == []
+    page.get_by_role("link", name="Edit").click()
+    page.locator("textarea").first.fill("The clinic has moved")
+    page.get_by_label("Repeats").select_option("Once")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.locator(".text", has_text="The clinic has moved")).to_be_visible()
+    (changed,) = clinic.service.get(BROADCASTS, scheduled="true", uuid=uuid)["results"]
+    assert (changed["repeat"], changed["scheduled_on"]) == (None, stored["scheduled_on"])
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_role("button", name="Save as draft").click()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="No drafts")).to_be_visible()
+    assert clinic.service.get(BROADCASTS, uuid=uuid)["results"] == []
 
 
 def test_a_scheduled_message_moves_to_those_that_were_sent_when_its_time_comes(somebody, clinic):

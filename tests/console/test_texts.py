@@ -38,7 +38,7 @@ WORDS = {
     "session_method": "sessions/SessionMethod",
     "keyword_match": "triggers/KeywordMatch",
     "trigger_reason": "triggers/TriggerReason",
-    "trigger_repeat": "triggers/TriggerRepeatOrNull",
+    "repeat": "../../shared/schemas/RepeatOrNull",
     "trigger_type": "triggers/TriggerType",
 }
 """Families of texts for words of the contract, with the file and the schema that lists the words."""
@@ -73,7 +73,7 @@ def test_there_is_a_file_for_each_language_that_can_be_chosen():
 
 @pytest.mark.parametrize("family", WORDS)
 def test_every_word_of_the_contract_has_a_text(family):
-    file, schema = WORDS[family].split("/")
+    file, schema = WORDS[family].rsplit("/", 1)
     content = yaml.safe_load((FOLDER.parent / "openapi" / "v2" / "schemas" / f"{file}.yaml").read_text())
 
     words = {f"{family}.{word}" for word in content[schema]["enum"] if word is not None}

@@ -70,6 +70,23 @@ REASONS = [
         r"POST \S+/contact_renumberings\.json new",
     ),
     Reason("a time in the future", r"A time in the future, within a year, is required\.", r"POST \S+ scheduled_on"),
+    Reason(
+        "what repeats",
+        r"(?:Only what repeats has this|What repeats needs a time|A weekly schedule needs letters of MTWRFSU"
+        r"|A monthly schedule has one day, from 1 to 31|Only weekly and monthly schedules have days"
+        r"|The last day is before the first time|This time is not in the calendar .*)\.",
+        r"POST /api/v2/broadcast(?:s|_previews)\.json \w+",
+    ),
+    Reason(
+        "the state of a record", r"This broadcast has begun or was stopped: .*", r"\S+ /api/v2/broadcasts\.json detail"
+    ),
+    Reason("the state of a record", r"This broadcast has repeated .*", r"POST /api/v2/broadcasts\.json \w+"),
+    Reason("the state of a record", r"Only drafts can be deleted\. .*", r"DELETE /api/v2/broadcasts\.json detail"),
+    Reason(
+        "a field that a parameter makes needless",
+        r"(?:A value is required|At least one URN, contact or group is required)\.",
+        r"POST /api/v2/broadcasts\.json (?:text)?",
+    ),
     Reason("a name that is taken", r"This name is already taken\."),
     Reason("a name that is taken", r"Another (?:field|global) has the key made from this name\."),
     Reason("a name that is taken", r"This URL is already subscribed\.", r"POST /api/v2/resthook_subscribers\.json "),
@@ -175,7 +192,8 @@ REASONS = [
         "what a type of triggers needs",
         r"(?:A value is required|Keyword triggers need a keyword, .*|Only schedules have times and contacts"
         r"|A schedule needs (?:groups or contacts|a time)|The type of a trigger cannot be changed|.* is not one word"
-        r"|A weekly schedule needs letters of MTWRFSU|Only weekly schedules have days|This time is in the past"
+        r"|A weekly schedule needs letters of MTWRFSU|A monthly schedule has one day, .*|This time is in the past"
+        r"|Only weekly and monthly schedules have days"
         r"|This time is not in the calendar .*|Surveys are not started by triggers|Incoming calls need a voice flow"
         r"|Another trigger with the same channel and groups does this already)\.",
         r"POST /api/v2/triggers\.json \w+",

@@ -282,6 +282,8 @@ def _soft_parent(column: Column[Any]) -> str | None:
     """The table whose rows a column names without a foreign key, as `message.flow_id` does."""
     if (column.table.name, column.name) == ("delivery", "subscriber_id"):
         return "resthook_subscriber"
+    if (column.table.name, column.name) == ("broadcast", "parent_id"):
+        return "broadcast"
     if column.name == "external_id":  # the name that somebody else has given
         return None
     name = column.name.removeprefix("current_").removesuffix("_id")

@@ -100,6 +100,7 @@ PARAMETERS: Mapping[str, Forms] = {
     "assignee": (BY_EMAIL,),
     "broadcast": BROADCAST,
     "call": (by_id("channel_event"),),
+    "broadcasts.parent": (by_uuid("broadcast"),),
     "campaign": (by_uuid("campaign"),),
     "campaign_uuid": (by_uuid("campaign"),),
     "channel": CHANNEL,
@@ -140,8 +141,8 @@ PARAMETERS: Mapping[str, Forms] = {
     "v1/messages.label": (by_text("label"),),
 } | dict.fromkeys(
     words(
-        "after archive_type archived before call_type count country cursor days deleted dependencies direction event "
-        "fields folder geometry modified_after number page page_size paths period query responded reverse role "
+        "after archive_type archived before call_type count country cursor days deleted dependencies direction draft "
+        "event fields folder geometry modified_after number page page_size paths period query responded reverse role "
         "scheduled search status text type unread"
     ),
     NOTHING,
@@ -235,11 +236,11 @@ FIELDS: Mapping[str, Forms] = {
     words(
         "action address after agent_access allow_international answer_limit archived automatic_per_day "
         "base_language before claim_code columns cost_per_segment country date_style days decimal_sign "
-        "delivery_hour dry_run encoding end_former_secret events exclude_active extra folder is_on keywords "
+        "delivery_hour draft dry_run encoding end_former_secret events exclude_active extra folder is_on keywords "
         "language languages match message messages_per_second note number_format offset params phone query "
-        "quick_replies repeat requests_per_second restart_participants retry_delays_seconds rotate_secret "
-        "scheduled_on scheme second_phone sending_hours settings signature since target_url template_variables "
-        "text timezone transliterate type unit unread url value value_type"
+        "quick_replies repeat repeat_times repeat_until requests_per_second restart_participants retry_delays_seconds "
+        "rotate_secret scheduled_on scheme second_phone sending_hours settings signature since target_url "
+        "template_variables text timezone transliterate type unit unread url value value_type"
     ),
     NOTHING,
 )

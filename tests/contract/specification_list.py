@@ -108,6 +108,7 @@ STATES = {
 """Closed sets of words in v2 by the name of their schema."""
 
 ADDED_STATES = {
+    "BroadcastStatus": "draft",
     "ContactActionName": "answer_again",
     "MessageActionName": "resend",
 }

@@ -47,7 +47,6 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("v1", "events", {**TIMING, "campaign_uuid": CAMPAIGN, "message": "Hi", "flow_uuid": FLOW}, ONE_OF_TWO),
     ("v1", "events", {**TIMING, "campaign_uuid": CAMPAIGN, "message": " ", "flow_uuid": None}, ONE_OF_TWO),
     ("v1", "fields", {"label": "Due_Date", "value_type": "D"}, "Only letters, digits, spaces and hyphens"),
-    ("v2", "broadcasts", {"text": "Hi", "contacts": []}, NOBODY),
     ("v2", "broadcast_previews", {"text": "Hi", "contacts": []}, NOBODY),
     ("v2", "flow_starts", {"flow": FLOW}, NOBODY),
     ("v2", "campaign_events", {**TIMING_V2, "campaign": CAMPAIGN}, ONE_OF_TWO),

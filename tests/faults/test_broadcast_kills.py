@@ -4,11 +4,12 @@ import random
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, update
 
 from persistence.broadcasts.records import COMPLETED
 from persistence.database import Database
@@ -19,7 +20,7 @@ from testbed.running import RunningService, forked_service, wait_until
 from tests.channel_rows import add_channel
 from tests.factories import make_contacts, make_named
 
-CONTACTS, GROUPS, BROADCASTS, KILLS = 2_500, 4, 2, 4
+CONTACTS, GROUPS, BROADCASTS, REPEATING, KILLS = 2_500, 4, 2, 30, 4
 LONGEST_PAUSE_SECONDS = 0.2
 
 
@@ -100,3 +101,41 @@ def test_nobody_is_left_out_and_nobody_gets_two_though_the_worker_is_killed(serv
     assert (texts, queued) == (len(everybody), made.total())
     shown = service.get("/api/v2/broadcasts.json")["results"]
     assert [one["progress"] for one in shown] == [{"total": len(everybody), "started": len(everybody)}] * len(records)
+
+
+def make_due(service: RunningService) -> None:
+    """As if nobody had worked for three days."""
+    with service.database.writing() as tx:
+        rows, due_on = broadcast.c, tx.now - timedelta(days=3)
+        due = update(broadcast).where(rows.repeat.is_not(None))
+        tx.execute(due.values(created_on=tx.now - timedelta(days=9), scheduled_on=due_on, time_of_day=due_on.time()))
+
+
+def turns(service: RunningService) -> tuple[Counter[int], Counter[int], bool]:
+    """How often each repeated by its own account, how many it has made, and whether all wait for a time to come."""
+    rows = broadcast.c
+    with service.database.reading() as tx:
+        repeating = tx.execute(select(rows.id, rows.repeated, rows.scheduled_on).where(rows.repeat.is_not(None))).all()
+        made = Counter(tx.execute(select(rows.parent_id).where(rows.parent_id.is_not(None))).scalars())
+        wait = all(row.scheduled_on > tx.now for row in repeating)
+    return Counter({row.id: row.repeated for row in repeating}), made, wait
+
+
+def test_each_time_of_what_repeats_comes_once_though_both_workers_are_killed(service: RunningService) -> None:
+    add_channel(service.database, service.workspace)
+    soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+    body = {"text": "Hi", "urns": ["tel:+250799999999"], "scheduled_on": soon, "repeat": "daily"}
+    ids = [service.post("/api/v2/broadcasts.json", body)["id"] for _ in range(REPEATING)]
+    service.start("worker two")
+    chance = random.Random(11)
+    for _ in range(KILLS):
+        make_due(service)
+        threading.Event().wait(chance.uniform(0, LONGEST_PAUSE_SECONDS))
+        for worker in ("worker", "worker two"):
+            service.kill(worker)
+            service.start(worker)
+        wait_until(lambda: turns(service)[2], "each to have repeated")
+
+    repeated, made, _ = turns(service)
+    assert repeated == made == Counter(dict.fromkeys(ids, KILLS))
+    wait_until(lambda: progress(service)[0] == made.total(), "all messages to be made")

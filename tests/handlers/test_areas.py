@@ -122,7 +122,7 @@ def test_the_stream_gives_the_kinds_whose_lists_the_token_may_read(workspace: Wo
 
     gone = {
         "contacts": ["contact", "contact_note", "field", "group"],
-        "messages": ["label", "saved_reply"],
+        "messages": ["broadcast", "label", "saved_reply"],
         "tickets": ["ticket"],
         "flows": ["global", "run", "subscriber"],
         "channels": ["channel"],

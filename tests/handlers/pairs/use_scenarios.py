@@ -124,7 +124,8 @@ def begin_broadcasts(api: Api) -> Names:
     make_contact(api.database, api.workspace, SECOND_PHONE, "Bosco")
     add_channel(api.database, api.workspace)
     sent = uuid_of_new(api, f"{V2}/broadcasts.json", {"contacts": [amina], "text": "Good morning"})
-    return {"amina": amina, "sent": sent}
+    draft = uuid_of_new(api, f"{V2}/broadcasts.json", {"contacts": [amina], "text": "Good evening", "draft": True})
+    return {"amina": amina, "sent": sent, "draft": draft}
 
 
 BROADCASTS = Scenario(
@@ -134,6 +135,8 @@ BROADCASTS = Scenario(
         "broadcast urns": post(f"{V2}/broadcasts.json", {"urns": [f"tel:{PHONE}", f"tel:{NEW_PHONE}"], "text": "Yo"}),
         "v1 broadcast": post(f"{V1}/broadcasts.json", {"contacts": ["{amina}"], "text": "Hello"}),
         "stop": post(f"{V2}/broadcast_actions.json", {"broadcasts": ["{sent}"], "action": "stop"}),
+        "send draft": post(f"{V2}/broadcasts.json", {"draft": False}, uuid="{draft}"),
+        "delete draft": delete(f"{V2}/broadcasts.json", uuid="{draft}"),
         "preview": post(f"{V2}/broadcast_previews.json", {"contacts": ["{amina}"], "text": "Hi"}),
         "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hey"}),
         "delete": delete(f"{V2}/contacts.json", uuid="{amina}"),

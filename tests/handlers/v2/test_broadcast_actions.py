@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import select
 
 from persistence.broadcasts import expansion
-from persistence.broadcasts.expansion import begin_next, expand_next
+from persistence.broadcasts.expansion import expand_next
+from persistence.broadcasts.schedules import begin_next
 from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.contacts import group

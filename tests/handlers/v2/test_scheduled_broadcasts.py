@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from persistence.broadcasts.expansion import begin_next, expand_next
+from persistence.broadcasts.expansion import expand_next
+from persistence.broadcasts.schedules import begin_next
 from persistence.database import Database
 from persistence.sql.columns import time_text
 from persistence.tables.messages import broadcast

@@ -3,7 +3,7 @@
 import yaml
 
 from openapi.bundle import contract_folder
-from persistence.broadcasts.expansion import MOST_COUNTED
+from persistence.broadcasts.forms import MOST_COUNTED
 
 
 def test_recipients_are_counted_as_far_as_clients_are_told() -> None:

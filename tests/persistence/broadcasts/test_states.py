@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert, select, text
 
-from persistence.broadcasts.expansion import begin_next, expand_next, list_broadcasting_workspaces
+from persistence.broadcasts.expansion import expand_next, list_broadcasting_workspaces
 from persistence.broadcasts.records import HAS_BEGUN, IS_SCHEDULED
+from persistence.broadcasts.schedules import begin_next
 from persistence.database import Database, Transaction
 from persistence.sql.columns import new_uuid
 from persistence.tables.messages import broadcast

@@ -8,11 +8,11 @@ import pytest
 
 from persistence.database import Database
 from persistence.errors import InvalidInput
+from persistence.repeating import DAILY, MONTHLY, NEVER, WEEKLY, find_next_due
 from persistence.tables.channels import channel
 from persistence.tables.contacts import group
 from persistence.triggers.forms import TriggerForm, read_trigger_form
 from persistence.triggers.records import CATCH_ALL, SCHEDULE
-from persistence.triggers.schedules import DAILY, MONTHLY, NEVER, WEEKLY, find_next_due
 from persistence.workspaces.records import Workspace
 from tests.campaign_rows import make_flow, make_group
 from tests.channel_rows import add_channel

@@ -135,6 +135,7 @@ GOOD: dict[Leaf, tuple[str, ...]] = {
         "--workspace {workspace} --text 'Hello @contact.name' --contact {contact} --group Mothers "
         "--urn tel:+250788000333",
         "--workspace {workspace} --text Hello --group Mothers --at {tomorrow}",
+        "--workspace {workspace} --text Hello --group Mothers --at {tomorrow} --repeat monthly --days 31 --times 3",
     ),
     ("broadcast", "list"): ("--workspace {workspace}", "--workspace {workspace} --scheduled"),
     ("broadcast", "stop"): ("--workspace {workspace} --yes {broadcast}",),

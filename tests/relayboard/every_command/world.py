@@ -16,7 +16,7 @@ from sqlalchemy import select
 from persistence.accounts.invitations import invite
 from persistence.accounts.sign_ins import Browser, create_sign_in
 from persistence.boundaries import read_features, store_boundaries
-from persistence.broadcasts.expansion import read_form
+from persistence.broadcasts.forms import read_form
 from persistence.broadcasts.records import BROADCASTS, create_broadcast
 from persistence.campaigns.records import archive_campaign
 from persistence.channels.channels import create_gateway, set_channel_webhook

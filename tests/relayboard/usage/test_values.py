@@ -5,14 +5,14 @@ import pytest
 from flows.definition.exports import Dependencies
 from flows.numbers import NUMBER_FORMATS
 from openapi.bundle import bundle
-from persistence import classifiers, fields, templates, ticketers, tokens, users
+from persistence import classifiers, fields, repeating, templates, ticketers, tokens, users
 from persistence.channels import health
 from persistence.channels.event_form import CHANNEL_EVENTS
 from persistence.contacts import merging
 from persistence.tables import deliveries
 from persistence.tables.complete import metadata
 from persistence.tables.policies import policy_of
-from persistence.triggers import records, schedules
+from persistence.triggers import records
 from persistence.workspaces.records import BY_COUNTRY, DATE_STYLES
 from relayboard.usage import values
 
@@ -32,7 +32,7 @@ SAME = {
     "FIELD_ACCESSES": CONTRACT["AgentAccess"]["enum"],
     "TRIGGER_TYPES": records.TYPES,
     "KEYWORD_MATCHES": records.KEYWORD_MATCHES,
-    "REPEATS": schedules.REPEATS,
+    "REPEATS": repeating.REPEATS,
     "CALL_OUTCOMES": (health.ACCEPTED, health.REFUSED_CALL, health.UNANSWERED),
     "CHANNEL_EVENTS": CHANNEL_EVENTS,
     "DATE_STYLES": DATE_STYLES,

@@ -1,6 +1,6 @@
 /** The days of a week, as schedules name them. */
 
-import { language } from "../shared/texts.js";
+import { language } from "./texts.js";
 
 /** From Monday on. */
 export const DAYS = "MTWRFSU";
