@@ -142,12 +142,17 @@ class InvalidInput(RuleBroken):
         return cls({"non_field_errors": [message]})
 
 
+def nothing_found(reference: str) -> str:
+    """What is said of a reference that names no record."""
+    return f'Nothing found for "{reference[:64]}".'
+
+
 class NothingFound(InvalidInput):
     """A reference in a field, such as `groups`, that names no record."""
 
     def __init__(self, field: str, reference: str, index: int | None = None) -> None:
         self.field, self.reference = field, reference[:64]
-        message = [f'Nothing found for "{self.reference}".']
+        message = [nothing_found(reference)]
         super().__init__({field: message if index is None else {str(index): message}}, "unknown_reference")
 
 

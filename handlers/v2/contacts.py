@@ -29,6 +29,7 @@ from persistence.contact_imports.taking_back import count_taking_back, take_back
 from persistence.contacts import bulk as contact_actions
 from persistence.contacts import deletion, queries
 from persistence.contacts import writes as contact_writes
+from persistence.contacts.bulk import ContactRow, Outcome
 from persistence.contacts.deletion import delete_contacts
 from persistence.contacts.merging import DOUBLES, EXAMPLES, Renumbering, count_doubles, merge_doubles, renumber_some
 from persistence.contacts.merging import merge_contacts as merge
@@ -39,7 +40,7 @@ from persistence.contacts.timeline import read_timeline as read_page
 from persistence.contacts.writes import ContactChange
 from persistence.errors import InvalidInput, RecordMissing
 from persistence.groups.groups import find_manual_groups, hold_contacts
-from persistence.lists import read_record
+from persistence.lists import read_record, read_records
 from persistence.media.store import place_of_import
 from persistence.messages.incoming import answer_again
 from persistence.messages.outgoing import describe_route
@@ -80,6 +81,8 @@ LISTED_BY = {
     "message": "list_conversations",
 }
 """The operation that shows each kind of events; who may not use it does not get them."""
+WHOLE_LISTS = {"urns": ("add_urns",), "groups": ("add_groups", "remove_groups")}
+"""The lists of a contact that a request replaces, and what changes them otherwise."""
 ORDER = Order(contact.c.last_seen_on, contact.c.id)
 """Cursors of the timeline contain a time and a number, as those of a list by this column, which there is none of."""
 
@@ -90,8 +93,9 @@ def write_contact(request: Request, *, uuid: str | None = None, urn: str | None 
         raise InvalidInput.on("urns", "Not allowed together with the parameter urn.")
     address = None if urn is None else read_lookup(request.tx, workspace, urn)
     contact_id = None if uuid is None and address is None else _find(request, uuid, address)
-    if workspace.is_anonymous and contact_id is not None and "urns" in request.body:
-        raise InvalidInput.on("urns", "URNs cannot be changed in an anonymous workspace.")
+    changes_urns = next((name for name in ("urns", "add_urns") if name in request.body), None)
+    if workspace.is_anonymous and contact_id is not None and changes_urns:
+        raise InvalidInput.on(changes_urns, "URNs cannot be changed in an anonymous workspace.")
     change = _read_change(request, address if contact_id is None else None)
     if contact_id is None and uuid is not None:
         raise RecordMissing
@@ -100,6 +104,25 @@ def write_contact(request: Request, *, uuid: str | None = None, urn: str | None 
         return created_record(request, CONTACTS, contact_id)
     contact_writes.change_contact(request.tx, workspace, contact_id, change, by_agent=request.is_agent)
     return changed_record(request, CONTACTS, contact_id)
+
+
+def upsert_contacts(request: Request) -> Answer:
+    rows = [
+        ContactRow(
+            number,
+            uuid=item.get("uuid"),
+            name=_or_cleared(item, "name"),
+            language=_or_cleared(item, "language"),
+            urns=item.get("urns", ()),
+            fields=_as_texts(item.get("fields", {})),
+            groups=item.get("add_groups", ()),
+        )
+        for number, item in enumerate(request.body["contacts"])
+    ]
+    outcomes = contact_actions.write_contacts(request.tx, request.workspace, rows)
+    shown = read_records(request.tx, CONTACTS, request.workspace, [each.contact_id for each in outcomes])
+    results = [_show_outcome(each, shown) for each in outcomes]
+    return as_json(200, {"results": results})
 
 
 def delete_contact(request: Request, *, uuid: str | None = None, urn: str | None = None) -> Answer:
@@ -258,6 +281,10 @@ def _find(request: Request, uuid: str | None, urn: Urn | None) -> int | None:
 
 def _read_change(request: Request, first_urn: Urn | None) -> ContactChange:
     body = request.body
+    for whole, parts in WHOLE_LISTS.items():
+        for name in parts if whole in body else ():
+            if name in body:
+                raise InvalidInput.on(name, f"Not allowed together with {whole}.")
     urns = read_urns(request.tx, request.workspace, body["urns"]) if "urns" in body else None
     groups = body.get("groups")
     return ContactChange(
@@ -270,7 +297,34 @@ def _read_change(request: Request, first_urn: Urn | None) -> ContactChange:
         fields=_as_texts(body["fields"]) if "fields" in body else None,
         clears=frozenset(name for name in ("name", "language") if name in body and body[name] in (None, "")),
         are_urns_found_free=first_urn is not None,
+        more_urns=read_urns(request.tx, request.workspace, body.get("add_urns", ()), "add_urns"),
+        **_read_moves(request),
     )
+
+
+def _read_moves(request: Request) -> dict[str, list[int]]:
+    """The groups that a contact joins and leaves."""
+    joins, leaves = (
+        find_manual_groups(request.tx, request.workspace.id, request.body[name], field=name)
+        if request.body.get(name)
+        else []
+        for name in ("add_groups", "remove_groups")
+    )
+    if set(joins) & set(leaves):
+        raise InvalidInput.on("remove_groups", "A group stands in add_groups, too.")
+    return {"joins": joins, "leaves": leaves}
+
+
+def _or_cleared(item: Mapping[str, str | None], name: str) -> str | None:
+    """A text of an item: None if it is not given, empty if it is to be cleared."""
+    return (item[name] or "") if name in item else None
+
+
+def _show_outcome(outcome: Outcome, shown: Mapping[int, str]) -> dict[str, object]:
+    if outcome.contact_id is None:
+        place = outcome.place or "non_field_errors"
+        return {"status": outcome.result, "errors": {place: [outcome.reason]}}
+    return {"status": outcome.result, "contact": orjson.Fragment(shown[outcome.contact_id])}
 
 
 def _as_texts(values: Mapping[str, str | float | bool | None]) -> dict[str, str | None]:

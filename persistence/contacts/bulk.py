@@ -15,11 +15,11 @@ from flows.urns import Urn
 from persistence.changes import change_contacts, change_each_contact, change_messages, differs, hold_messages
 from persistence.contacts.owners import explain_urn, find_urns, hold_owners, is_one_of
 from persistence.contacts.urns import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
-from persistence.contacts.writes import TAKEN_URN
+from persistence.contacts.writes import TAKEN_URN, URNS_LIMIT
 from persistence.database import Transaction
-from persistence.errors import InvalidInput
+from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
-from persistence.groups.groups import add_members, hold_contacts, leave_all_groups, remove_members
+from persistence.groups.groups import add_members, find_joinable, hold_contacts, leave_all_groups, remove_members
 from persistence.groups.smart_groups import follow_contacts, refresh_contacts
 from persistence.messages.outgoing import fail_waiting
 from persistence.runs.runs import EXPIRED
@@ -32,7 +32,7 @@ from persistence.tables.messages import ARCHIVED, INCOMING, VISIBLE, message
 from persistence.workspaces.records import Workspace, find_workspace
 
 CREATED, UPDATED, REJECTED = "created", "updated", "rejected"
-NAME_LENGTH, URNS_LIMIT = 64, 100
+NAME_LENGTH = 64
 
 UNNAMED = "A row needs a UUID or a URN."
 UNKNOWN_UUID = "No contact has this UUID."
@@ -43,13 +43,23 @@ CELL_ERROR = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|DIV/0!|NULL!|NUM!|SPILL!|CA
 """What a spreadsheet shows in place of a value."""
 BAD_TEXT = "The character with the code 0 is not allowed."
 
+
+class RowRejected(ValueError):
+    """A row breaks a rule. `place` is what of it does, in the words of the API; empty for the row as a whole."""
+
+    def __init__(self, reason: str, place: str = "") -> None:
+        super().__init__(reason)
+        self.place = place
+
+
 _IS_NEW_STATUS, _IS_BLOCKED = differs(contact.c.status), contact.c.status == literal(BLOCKED)
 
 
 @dataclass(frozen=True, slots=True)
 class ContactRow:
     """What a row says about a contact. None means that it says nothing; an empty `name`, `language` or value of a
-    field clears. `fields` are texts by key; `urns` are added to those that the contact has."""
+    field clears. `fields` are texts by key; `urns` are added to those that the contact has, and `groups`, by UUID or
+    name, are joined."""
 
     number: int
     uuid: str | None = None
@@ -57,13 +67,15 @@ class ContactRow:
     language: str | None = None
     urns: Sequence[str] = ()
     fields: Mapping[str, str | None] = field(default_factory=dict)
+    groups: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a row; `reason` says why it was rejected. `unread` are values that the types of their fields do
-    not understand, with the keys of these; they are stored as texts. `changes` is what the row changed, as
-    `persistence.tables.data_jobs.imported_contact` keeps it; None if it changed nothing."""
+    """What became of a row; `reason` says why it was rejected, and `place` what of it is wrong. `unread` are values
+    that the types of their fields do not understand, with the keys of these; they are stored as texts. `changes` is
+    what the row changed, as `persistence.tables.data_jobs.imported_contact` keeps it; None if it changed nothing.
+    """
 
     number: int
     result: str
@@ -71,6 +83,7 @@ class Outcome:
     contact_id: int | None = None
     unread: Sequence[tuple[str, str]] = ()
     changes: Mapping[str, Any] | None = None
+    place: str = ""
 
 
 @dataclass(slots=True)
@@ -80,6 +93,7 @@ class _Read:
     row: ContactRow
     urns: list[Urn]
     language: str | None
+    group_ids: Sequence[int]
     contact_id: int | None = None
     values: dict[str, Value] = field(default_factory=dict)
     unread: list[tuple[str, str]] = field(default_factory=list)
@@ -106,12 +120,12 @@ def write_contacts(
     LostRace and IntegrityError if others take the same URNs meanwhile.
     """
     outcomes: dict[int, Outcome] = {}
-    rest = _read_rows(tx, workspace, rows, outcomes)
+    rest = _read_rows(tx, workspace, rows, group_ids, outcomes)
     values = _Values.load(tx, workspace, rows, reading)
     while rest:
         # A contact that two rows name is written twice, one row after the other.
         some, rest = _before_repeat(rest)
-        rest = _write_some(tx, workspace, some, values, group_ids, outcomes) + rest
+        rest = _write_some(tx, workspace, some, values, outcomes) + rest
     return [outcomes[row.number] for row in rows]
 
 
@@ -133,7 +147,7 @@ class _Values:
     def read(
         self, tx: Transaction, row: ContactRow, stored: Mapping[str, Any]
     ) -> tuple[dict[str, Value], list[tuple[str, str]]]:
-        """The values of a row by the UUID of their field, and those that are not understood by key. Raises ValueError
+        """The values of a row by the UUID of their field, and those that are not understood by key. Raises RowRejected
         for a key that no field has, a value that is too long, and one that is not understood if that is a reason.
         """
         values: dict[str, Value] = {}
@@ -141,10 +155,10 @@ class _Values:
         keys: dict[str, str] = {}
         for key, text in row.fields.items():
             if key not in self.known:
-                raise ValueError(f'No contact field "{key[:36]}".')
+                raise RowRejected(f'No contact field "{key[:36]}".', "fields")
             uuid, kind, _ = self.known[key]
             if len((text or "").strip()) > VALUE_LENGTH:
-                raise ValueError(f"{key}: At most {VALUE_LENGTH} characters.")
+                raise RowRejected(f"{key}: At most {VALUE_LENGTH} characters.", "fields")
             values[uuid] = read_value(self.workspace, text, tx.now, self.reading.environment)
             kinds[uuid], keys[uuid] = kind, key
         found = values if self.places is None else self.places.read(stored, values, kinds)
@@ -155,7 +169,7 @@ class _Values:
         ]
         if unread and self.reading.refuses_unread:
             key, text = unread[0]
-            raise ValueError(f'{key}: "{text[:64]}" is not understood.')
+            raise RowRejected(f'{key}: "{text[:64]}" is not understood.', "fields")
         return found, unread
 
     def _is_unread(self, kind: str, value: Mapping[str, Any]) -> bool:
@@ -220,39 +234,51 @@ def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequenc
 
 
 def _read_rows(
-    tx: Transaction, workspace: Workspace, rows: Sequence[ContactRow], outcomes: dict[int, Outcome]
+    tx: Transaction,
+    workspace: Workspace,
+    rows: Sequence[ContactRow],
+    group_ids: Sequence[int],
+    outcomes: dict[int, Outcome],
 ) -> list[_Read]:
+    groups = find_joinable(tx, workspace.id, {each for row in rows for each in row.groups})
     urns = find_urns(tx, workspace, sorted({text for row in rows for text in row.urns}))
     found = []
     for row in rows:
         try:
-            found.append(_read_row(row, urns))
-        except ValueError as error:
-            outcomes[row.number] = Outcome(row.number, REJECTED, str(error))
+            found.append(_read_row(row, urns, groups, group_ids))
+        except RowRejected as error:
+            outcomes[row.number] = Outcome(row.number, REJECTED, str(error), place=error.place)
     return found
 
 
-def _read_row(row: ContactRow, urns: Mapping[str, Urn]) -> _Read:
-    """Raises ValueError with the reason for which a row is rejected."""
+def _read_row(
+    row: ContactRow, urns: Mapping[str, Urn], groups: Mapping[str, int | str], group_ids: Sequence[int]
+) -> _Read:
+    """Raises RowRejected with the reason for which a row is rejected."""
     if row.uuid is None and not row.urns:
-        raise ValueError(UNNAMED)
+        raise RowRejected(UNNAMED)
     if row.uuid is not None and not is_uuid(row.uuid):
-        raise ValueError(UNKNOWN_UUID)
+        raise RowRejected(UNKNOWN_UUID, "uuid")
     if any("\x00" in text for text in (row.name or "", *row.urns, *(text or "" for text in row.fields.values()))):
-        raise ValueError(BAD_TEXT)
+        raise RowRejected(BAD_TEXT)
     if len(row.name or "") > NAME_LENGTH:
-        raise ValueError(f"name: At most {NAME_LENGTH} characters.")
+        raise RowRejected(f"name: At most {NAME_LENGTH} characters.", "name")
     if len(row.urns) > URNS_LIMIT:
-        raise ValueError(f"urns: At most {URNS_LIMIT} URNs.")
+        raise RowRejected(f"urns: At most {URNS_LIMIT} URNs.", "urns")
     bad = next((text for text in row.urns if text not in urns), None)
     if bad is not None:
-        raise ValueError(f"{bad[:64]}: {explain_urn(bad)}")
+        raise RowRejected(f"{bad[:64]}: {explain_urn(bad)}", "urns")
     try:
         language = read_language(row.language) if row.language else row.language
     except InvalidInput as error:
-        raise ValueError(str(error)) from error
+        raise RowRejected(str(error), "language") from error
+    joined = {each: groups[each] for each in row.groups}
+    refused = next((found for found in joined.values() if isinstance(found, str)), None)
+    if refused is not None:
+        raise RowRejected(refused, "add_groups")
     mine = {urns[text].identity: urns[text] for text in row.urns}
-    return _Read(row, list(mine.values()), language)
+    ids = {*group_ids, *(found for found in joined.values() if isinstance(found, int))}
+    return _Read(row, list(mine.values()), language, sorted(ids))
 
 
 def _before_repeat(rows: list[_Read]) -> tuple[list[_Read], list[_Read]]:
@@ -271,7 +297,6 @@ def _write_some(
     workspace: Workspace,
     rows: list[_Read],
     values: _Values,
-    group_ids: Sequence[int],
     outcomes: dict[int, Outcome],
 ) -> list[_Read]:
     """Writes rows that name different URNs and UUIDs; returns those that have to wait for one before them."""
@@ -283,18 +308,18 @@ def _write_some(
     taken: set[int] = set()
     for place, each in enumerate(rows):
         try:
-            each.contact_id = _choose(workspace, each, by_uuid, owner_of, stored, has_groups=bool(group_ids))
+            each.contact_id = _choose(workspace, each, by_uuid, owner_of, stored)
             before = stored[each.contact_id].fields if each.contact_id is not None else {}
             each.values, each.unread = values.read(tx, each.row, before)
-        except ValueError as error:
-            outcomes[each.row.number] = Outcome(each.row.number, REJECTED, str(error))
+        except RowRejected as error:
+            outcomes[each.row.number] = Outcome(each.row.number, REJECTED, str(error), place=error.place)
             continue
         if each.contact_id in taken:
-            _write(tx, workspace, writing, stored, group_ids, outcomes)
+            _write(tx, workspace, writing, stored, outcomes)
             return rows[place:]
         taken |= set() if each.contact_id is None else {each.contact_id}
         writing.append(each)
-    _write(tx, workspace, writing, stored, group_ids, outcomes)
+    _write(tx, workspace, writing, stored, outcomes)
     return []
 
 
@@ -314,28 +339,26 @@ def _choose(
     by_uuid: Mapping[str, int],
     owner_of: Mapping[str, int],
     stored: Mapping[int, Any],
-    *,
-    has_groups: bool,
 ) -> int | None:
-    """The contact that a row means. Raises ValueError with the reason for which it is rejected."""
+    """The contact that a row means. Raises RowRejected with the reason for which it is rejected."""
     owners = {owner_of[urn.identity] for urn in each.urns if urn.identity in owner_of}
     if each.row.uuid is not None:
         named = by_uuid.get(each.row.uuid.lower())
         if named not in stored:
-            raise ValueError(UNKNOWN_UUID)
+            raise RowRejected(UNKNOWN_UUID, "uuid")
         if workspace.is_anonymous and each.urns:
-            raise ValueError(HIDDEN_URNS)
+            raise RowRejected(HIDDEN_URNS, "urns")
         if owners - {named}:
-            raise ValueError(TAKEN_URN)
+            raise RowRejected(TAKEN_URN, "urns")
         found = named
     else:
         if workspace.is_anonymous and owners:
-            raise ValueError(TAKEN_URN)
+            raise RowRejected(TAKEN_URN, "urns")
         if len(owners) > 1:
-            raise ValueError(TWO_CONTACTS)
+            raise RowRejected(TWO_CONTACTS, "urns")
         found = next(iter(owners), None)
-    if found is not None and has_groups and stored[found].status != ACTIVE:
-        raise ValueError(NOT_ACTIVE)
+    if found is not None and each.group_ids and stored[found].status != ACTIVE:
+        raise RowRejected(NOT_ACTIVE, "add_groups")
     return found
 
 
@@ -344,7 +367,6 @@ def _write(
     workspace: Workspace,
     rows: Sequence[_Read],
     stored: Mapping[int, Any],
-    group_ids: Sequence[int],
     outcomes: dict[int, Outcome],
 ) -> None:
     created = [each for each in rows if each.contact_id is None]
@@ -355,9 +377,9 @@ def _write(
     urns = _add_urns(tx, workspace.id, rows)
     changed = (values.keys() | urns.keys()) - new_ids
     joined: set[int] = set()
-    everybody = [each.contact_id for each in rows if each.contact_id is not None]
-    for group_id in group_ids:
-        joined |= set(add_members(tx, workspace.id, group_id, everybody))
+    for group_id in sorted({group_id for each in rows for group_id in each.group_ids}):
+        theirs = [each.contact_id for each in rows if each.contact_id is not None and group_id in each.group_ids]
+        joined |= set(add_members(tx, workspace.id, group_id, theirs))
     change_contacts(tx, workspace.id, sorted(changed))
     follow_contacts(tx, workspace.id, sorted(changed | new_ids))
     for result, some in ((CREATED, created), (UPDATED, present)):
@@ -429,14 +451,15 @@ def _change(
 
 def _add_urns(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> dict[int, list[list[str]]]:
     """Gives contacts the URNs of their rows that they do not have, after their others; returns the schemes and paths of
-    those that contacts got."""
+    those that contacts got. Raises LostRace if another contact has got one meanwhile."""
     wanted = {urn.identity: (urn, each) for each in rows for urn in each.urns}
     if not wanted:
         return {}
     urns, columns = [urn for urn, _ in wanted.values()], contact_urn.c
     mine = (columns.workspace_id == workspace_id) & is_one_of(urns)
     statement = select(columns.id, columns.scheme, columns.path, columns.contact_id).where(mine)
-    there = {Urn(row.scheme, row.path).identity: row for row in tx.execute(statement)}
+    found = tx.execute(statement.order_by(columns.id).with_for_update(key_share=True))
+    there = {Urn(row.scheme, row.path).identity: row for row in found}
     last = _last_priorities(tx, workspace_id, sorted({each.contact_id for each in rows if each.contact_id}))
     new, adopted = [], []
     given: dict[int, list[list[str]]] = {}
@@ -444,6 +467,8 @@ def _add_urns(tx: Transaction, workspace_id: int, rows: Sequence[_Read]) -> dict
         row = there.get(identity)
         assert each.contact_id is not None
         if row is not None and row.contact_id is not None:
+            if row.contact_id != each.contact_id:
+                raise LostRace  # nobody else had it when the row was read
             continue
         priority = last.get(each.contact_id, -1) + 1
         last[each.contact_id] = priority

@@ -9,11 +9,12 @@ from sqlalchemy import ColumnElement, Executable, literal_column, select, update
 from flows.urns import Urn
 from persistence.changes import change_contacts
 from persistence.contacts.owners import find_owners
+from persistence.contacts.records import list_urns
 from persistence.contacts.urns import FREED
 from persistence.database import Transaction
 from persistence.errors import InvalidInput, LostRace
 from persistence.fields import find_fields
-from persistence.groups.groups import add_members, set_manual_groups
+from persistence.groups.groups import add_members, remove_members, set_manual_groups
 from persistence.groups.smart_groups import follow_contacts, follow_new
 from persistence.sql.names import read_language
 from persistence.stamps import stamped
@@ -21,12 +22,14 @@ from persistence.statements import insert_rows, statement
 from persistence.tables.contacts import ACTIVE, contact, contact_urn
 from persistence.workspaces.records import Workspace
 
+URNS_LIMIT = 100
 TAKEN_URN = "This URN belongs to another contact."
 
 
 @dataclass(frozen=True, slots=True)
 class ContactChange:
-    """The changes of a contact in a request; None means not given (`clears` names properties that are null).
+    """The changes of a contact in a request; None means not given (`clears` names properties that are null). `urns` and
+    `group_ids` replace what there is, `more_urns`, `joins` and `leaves` add to it and take from it.
     `are_urns_found_free` says that the caller has found no other owner of the URNs, and would act differently if there
     were one.
     """
@@ -38,6 +41,9 @@ class ContactChange:
     fields: Mapping[str, str | None] | None = None
     clears: frozenset[str] = frozenset()
     are_urns_found_free: bool = False
+    more_urns: Sequence[Urn] = ()
+    joins: Sequence[int] = ()
+    leaves: Sequence[int] = ()
 
 
 def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange, *, by_agent: bool = False) -> int:
@@ -53,8 +59,10 @@ def create_contact(tx: Transaction, workspace: Workspace, change: ContactChange,
         created_on=tx.now,
         modified_on=stamped(tx, contact, workspace.id),
     )
-    _own_urns(tx, workspace.id, contact_id, change.urns or (), is_found_free=change.are_urns_found_free)
-    for group_id in sorted(set(change.group_ids or ())):
+    _check_free(tx, workspace.id, change.more_urns, None, is_found_free=False, field="add_urns")
+    urns = [*(change.urns or ()), *change.more_urns]
+    _own_urns(tx, workspace.id, contact_id, urns, is_found_free=change.are_urns_found_free)
+    for group_id in sorted({*(change.group_ids or ()), *change.joins}):
         add_members(tx, workspace.id, group_id, [contact_id])
     follow_new(tx, workspace.id, [contact_id])
     return contact_id
@@ -70,8 +78,9 @@ def change_contact(
     ((name, language, stored, status, is_deleted),) = _lock_contact.rows(tx, workspace.id, contact_id)
     if is_deleted:
         raise LostRace
-    if change.group_ids and status != ACTIVE:
-        raise InvalidInput.on("groups", "Only active contacts can be in groups.")
+    for each, group_ids in (("groups", change.group_ids), ("add_groups", change.joins)):
+        if group_ids and status != ACTIVE:
+            raise InvalidInput.on(each, "Only active contacts can be in groups.")
     read = _read_fields(tx, workspace, change, stored, by_agent=by_agent)
     before = {"name": name, "language": language, "fields": stored}
     wanted: dict[str, Any] = {**before, "fields": _merge_fields(dict(stored), read)}
@@ -85,6 +94,12 @@ def change_contact(
         changed |= set_urns(tx, workspace.id, contact_id, change.urns)
     if change.group_ids is not None:
         changed |= set_manual_groups(tx, workspace.id, contact_id, change.group_ids)
+    if change.more_urns:
+        _check_free(tx, workspace.id, change.more_urns, contact_id, is_found_free=False, field="add_urns")
+        changed |= _add_urns(tx, workspace.id, contact_id, change.more_urns)
+    for group_id in sorted({*change.joins, *change.leaves}):
+        move = add_members if group_id in change.joins else remove_members
+        changed |= bool(move(tx, workspace.id, group_id, [contact_id]))
     if changed:
         change_contacts(tx, workspace.id, [contact_id], wanted)
         follow_contacts(tx, workspace.id, [contact_id])
@@ -134,7 +149,13 @@ def _merge_fields(stored: dict[str, Any], values: Mapping[str, Any]) -> dict[str
 
 
 def _check_free(
-    tx: Transaction, workspace_id: int, urns: Sequence[Urn], contact_id: int | None, *, is_found_free: bool
+    tx: Transaction,
+    workspace_id: int,
+    urns: Sequence[Urn],
+    contact_id: int | None,
+    *,
+    is_found_free: bool,
+    field: str = "urns",
 ) -> None:
     owners = find_owners(tx, workspace_id, urns)
     for index, urn in enumerate(urns):
@@ -142,7 +163,7 @@ def _check_free(
         if owner is not None and owner.contact_id != contact_id:
             if is_found_free:
                 raise LostRace
-            raise InvalidInput.at("urns", index, TAKEN_URN)
+            raise InvalidInput.at(field, index, TAKEN_URN)
 
 
 def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
@@ -159,6 +180,18 @@ def set_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence
     if _link_urns(tx, workspace_id, contact_id, list(wanted.values())) < len(wanted):
         raise LostRace
     return True
+
+
+def _add_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn]) -> bool:
+    """Gives a contact those of these URNs that it has not, after its others; returns whether there are any. Raises
+    InvalidInput for more than it may have.
+    """
+    present = list_urns(tx, workspace_id, contact_id)
+    known = {(urn.scheme, urn.path) for urn in present}
+    new = [urn for urn in urns if (urn.scheme, urn.path) not in known]
+    if len(present) + len(new) > URNS_LIMIT:
+        raise InvalidInput.on("add_urns", f"A contact has at most {URNS_LIMIT} URNs.")
+    return set_urns(tx, workspace_id, contact_id, [*present, *new])
 
 
 def _own_urns(tx: Transaction, workspace_id: int, contact_id: int, urns: Sequence[Urn], *, is_found_free: bool) -> None:

@@ -1,7 +1,7 @@
 """Contact groups (manual ones, smart ones with a query, and the system's own) and their members."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, delete, select, update
@@ -10,11 +10,18 @@ from persistence.campaigns.fires import schedule_contacts, unschedule_contacts
 from persistence.changes import change_contacts, note_changed
 from persistence.database import Transaction
 from persistence.deletions import GROUP, note_deleted
-from persistence.errors import InUse, InvalidInput, LostRace
+from persistence.errors import InUse, InvalidInput, LostRace, nothing_found
 from persistence.lists import ListSpec, NewRecord, contains, equals, insert_new, named, one_of
 from persistence.pages import Order
 from persistence.records import Record
-from persistence.sql.names import check_new, find_all_called, name_key, rename_record, require_editable
+from persistence.sql.names import (
+    check_new,
+    find_all_called,
+    find_rows_called,
+    name_key,
+    rename_record,
+    require_editable,
+)
 from persistence.stamps import touch
 from persistence.tables.campaigns import campaign, trigger_group
 from persistence.tables.contacts import INITIALIZING, contact, group, group_membership
@@ -44,6 +51,8 @@ GROUP_RECORD = Record(
         "error": group.c.error,
     }
 )
+SMART = "Members of a smart group cannot be changed."
+
 GROUPS = ListSpec(
     group,
     GROUP_RECORD,
@@ -86,9 +95,21 @@ def find_manual_groups(tx: Transaction, workspace_id: int, references: Sequence[
     found: list[int] = []
     for row in find_all_called(tx, workspace_id, group, references, field, (group.c.query, group.c.is_system)):
         if row.query is not None or row.is_system:
-            raise InvalidInput.on(field, "Members of a smart group cannot be changed.")
+            raise InvalidInput.on(field, SMART)
         found.append(row.id)
     return list(dict.fromkeys(found))
+
+
+def find_joinable(tx: Transaction, workspace_id: int, references: Collection[str]) -> dict[str, int | str]:
+    """The ids of groups given by UUID or name, by reference, or why contacts cannot join them."""
+    rows = find_rows_called(tx, workspace_id, group, references, (group.c.query, group.c.is_system))
+    found: dict[str, int | str] = {}
+    for reference, row in rows.items():
+        if row is None:
+            found[reference] = nothing_found(reference)
+        else:
+            found[reference] = SMART if row.query is not None or row.is_system else row.id
+    return found
 
 
 def add_members(tx: Transaction, workspace_id: int, group_id: int, contact_ids: Sequence[int]) -> list[int]:

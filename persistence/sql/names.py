@@ -195,17 +195,30 @@ def find_all_called(
     """For each reference the row, with `id` and these columns, of the record with this UUID, otherwise with this name.
     One statement. Raises InvalidInput for the field at the first reference without a record.
     """
+    found = find_rows_called(tx, workspace_id, table, references, columns)
+    for reference in references:
+        yield must_exist(found[reference], field, reference)
+
+
+def find_rows_called(
+    tx: Transaction,
+    workspace_id: int,
+    table: Table,
+    references: Collection[str],
+    columns: Sequence[ColumnElement[Any]] = (),
+) -> dict[str, Row[*tuple[Any, ...]] | None]:
+    """The same by reference, None for one without a record."""
     if not references:
-        return
+        return {}
     keys = {name_key(reference.strip()) for reference in references}
     uuids = {reference.lower() for reference in references if is_uuid(reference)}
     named = or_(table.c.uuid.in_(uuids), table.c.name_key.in_(keys)) if uuids else table.c.name_key.in_(keys)
     statement = select(table.c.id, table.c.uuid, table.c.name_key, *columns)
     rows = tx.execute(statement.where(table.c.workspace_id == workspace_id, named)).all()
     by_uuid, by_key = {row.uuid: row for row in rows}, {row.name_key: row for row in rows}
-    for reference in references:
-        row = by_uuid.get(reference.lower()) or by_key.get(name_key(reference.strip()))
-        yield must_exist(row, field, reference)
+    return {
+        reference: by_uuid.get(reference.lower()) or by_key.get(name_key(reference.strip())) for reference in references
+    }
 
 
 def require_editable(tx: Transaction, workspace_id: int, table: Table[NumberedColumns], uuid: str) -> int:

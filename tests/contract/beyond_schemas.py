@@ -23,7 +23,8 @@ class Reason:
 
 
 LOOKED_UP = (
-    r"(?:urns|contact|contacts|groups|exclude_groups|channel|group|group_uuid|group_uuids|campaign|campaign_uuid|flow|flow_uuid|flows|label"
+    r"(?:urns|contact|contacts|groups|exclude_groups|add_groups|remove_groups|channel|group|group_uuid|group_uuids"
+    r"|campaign|campaigns|campaign_uuid|flow|flow_uuid|flows|label"
     r"|label_name|label_uuid|topic|import|receiver|deliveries|assignee|tickets|user|broadcasts|resthook|relative_to|attachments(?:\.[^.]+){1,2})"
 )
 OF_QUERIES = (
@@ -90,7 +91,9 @@ REASONS = [
     Reason("a name that is taken", r"This name is already taken\."),
     Reason("a name that is taken", r"Another (?:field|global) has the key made from this name\."),
     Reason("a name that is taken", r"This URL is already subscribed\.", r"POST /api/v2/resthook_subscribers\.json "),
-    Reason("a name that is taken", r"This URN belongs to another contact\.", r"POST \S+/contacts\.json urns\.\d+"),
+    Reason(
+        "a name that is taken", r"This URN belongs to another contact\.", r"POST \S+/contacts\.json (?:add_)?urns\.\d+"
+    ),
     Reason("a name that is taken", r"These URNs belong to (?:more than one|another) contact\."),
     Reason("a key made from a name", r"The key made from this name (?:is reserved|has to begin with a letter)\."),
     Reason("letters of any script", r"Only letters, digits, spaces and hyphens are allowed in field names\."),
@@ -201,6 +204,7 @@ REASONS = [
     Reason("the state of a record", r"This field is not a date field\."),
     Reason("the state of a record", r"Members of a smart group cannot be changed\."),
     Reason("the state of a record", r"Only active contacts can be in groups\."),
+    Reason("the sum of lists", r"A group stands in add_groups, too\.", r"POST /api/v2/contacts\.json remove_groups"),
     Reason("the state of a record", r"None of these contacts can be started\."),
     Reason("the state of a record", r"Message \d+ is not incoming\."),
     Reason("the state of a record", r"The campaign of an event cannot be changed\."),

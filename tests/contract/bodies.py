@@ -25,7 +25,7 @@ OPPOSITES = {"label": "unlabel", "unarchive": "archive", "restore": "archive", "
 """An action that changes nothing as long as this other one was not done before."""
 ONLY_FOR_SOME = ("group", "label", "label_name", "assignee", "topic")
 """Fields that only some actions take."""
-MADE_NEW = {"contacts.urns", "v1/contacts.urns"}
+MADE_NEW = {"contacts.urns", "contacts.add_urns", "v1/contacts.urns"}
 """Fields whose examples name what the request makes."""
 
 

@@ -186,7 +186,9 @@ FIELDS: Mapping[str, Forms] = {
     "group": GROUP,
     "group_uuid": (by_uuid("contact_group"),),
     "group_uuids": (by_uuid("contact_group"),),
-    **dict.fromkeys(("groups", "exclude_groups"), GROUP),
+    **dict.fromkeys(("groups", "exclude_groups", "add_groups", "remove_groups"), GROUP),
+    "add_urns": (BY_URN,),
+    "contact_upserts.contacts": NOTHING,  # a list of contacts, which has tests of its own
     "import": (by_uuid("contact_import"),),
     "invitations.email": NOTHING,
     "invitations.role": NOTHING,

@@ -308,6 +308,7 @@ CONTACTS = Scenario(
         "delete by action": post(f"{V2}/contact_actions.json", {"contacts": ["{amina}"], "action": "delete"}),
         "message": post(f"{V2}/messages.json", {"contact": "{amina}", "text": "Hi"}),
         "merge": post(f"{V2}/contact_merges.json", {"contact": "{amina}", "other": "{twin}"}),
+        "upsert": post(f"{V2}/contact_upserts.json", {"contacts": [{"urns": [f"tel:{OTHER_PHONE}"], "name": "Hope"}]}),
         "merge doubles": post(f"{V2}/contact_doubles.json", {"kind": "two_schemes"}),
         "renumber": post(f"{V2}/contact_renumberings.json", {"old": PHONE, "new": OTHER_PHONE, "apply": True}),
         "v1 write by urn": post(f"{V1}/contacts.json", {"name": "Fatou", "urns": [f"tel:{OTHER_PHONE}"]}),

@@ -250,6 +250,62 @@ class TestChangeContact:
 
         assert api.post(PATH, {"fields": {"age": empty}}, uuid=amina).json()["fields"] == {"age": None}
 
+    def test_urns_and_groups_are_added_to_those_that_there_are(
+        self, api: Api, database: Database, workspace: Workspace, amina: str, nurses: str
+    ) -> None:
+        mothers, drivers = make_named(database, workspace, group, ["Mothers", "Drivers"])
+        api.post(PATH, {"groups": [nurses, drivers]}, uuid=amina)
+
+        body = {"add_urns": ["telegram:5599", AMINA], "add_groups": ["mothers"], "remove_groups": [drivers]}
+        after = api.post(PATH, body, uuid=amina).json()
+        again = api.post(PATH, body, uuid=amina).json()
+
+        assert after["urns"] == [AMINA, "telegram:5599"]
+        assert {each["uuid"] for each in after["groups"]} == {nurses, mothers}
+        assert again == after
+        assert {each["uuid"]: each["count"] for each in api.results(GROUPS)}[drivers] == 0
+
+    def test_a_contact_found_by_a_urn_or_made_with_it_gets_more(self, api: Api, nurses: str) -> None:
+        body = {"add_urns": ["telegram:5599"], "add_groups": [nurses], "remove_groups": []}
+
+        made = api.post(PATH, body, urn=AMINA)
+        found = api.post(PATH, {"add_urns": ["telegram:5600"], "remove_groups": [nurses]}, urn="telegram:5599")
+
+        assert (made.status_code, made.json()["urns"]) == (201, [AMINA, "telegram:5599"])
+        assert [each["uuid"] for each in made.json()["groups"]] == [nurses]
+        assert (found.status_code, found.json()["groups"]) == (200, [])
+        assert found.json()["urns"] == [AMINA, "telegram:5599", "telegram:5600"]
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({"add_urns": [BOSCO]}, "add_urns"),
+            ({"add_urns": [f"ext:{number}" for number in range(100)]}, "add_urns"),
+            ({"add_urns": ["tel:1"]}, "add_urns"),
+            ({"add_groups": ["Nobody"]}, "add_groups"),
+            ({"add_groups": ["Nurses"], "remove_groups": ["nurses"]}, "remove_groups"),
+        ],
+    )
+    def test_what_cannot_be_added_changes_nothing(
+        self, api: Api, amina: str, bosco: str, nurses: str, body: dict[str, Any], field: str
+    ) -> None:
+        before = record(api, amina)
+
+        refused = api.post(PATH, {"name": "Other", **body}, uuid=amina)
+        refused_too = api.post(PATH, {"name": "Other", **body}, urn="ext:new") if field != "add_urns" else refused
+
+        assert (refused.status_code, list(refused.json())[:1]) == (400, [field])
+        assert refused_too.status_code == 400
+        assert record(api, amina) == before
+        assert len(api.results(PATH)) == 2
+
+    def test_a_blocked_contact_is_added_to_no_group(self, api: Api, amina: str, nurses: str) -> None:
+        api.post("/api/v2/contact_actions.json", {"contacts": [amina], "action": "block"})
+
+        refused = api.post(PATH, {"add_groups": [nurses]}, uuid=amina)
+
+        assert refused.json()["add_groups"] == ["Only active contacts can be in groups."]
+
     @pytest.mark.parametrize("query", [{"uuid": UNKNOWN}, {"uuid": "x"}, {"uuid": UNKNOWN, "urn": AMINA}])
     def test_what_names_no_single_contact_changes_none(self, api: Api, query: dict[str, Any]) -> None:
         response = api.post(PATH, {"name": "X"}, **query)
