@@ -154,17 +154,25 @@ def leave_labels(tx: Transaction, workspace_id: int, messages: ColumnElement[boo
     has locked the messages.
     """
     mine = (message.c.workspace_id == workspace_id) & messages
-    counted = (
-        select(message_label.c.label_id, func.count().label("n"))
-        .join(message, message.c.id == message_label.c.message_id)
-        .where(mine, message.c.visibility == VISIBLE)
-        .group_by(message_label.c.label_id)
-        .order_by(message_label.c.label_id)
-    )
-    for label_id, count in tx.execute(counted).all():
+    for label_id, count in _count_labeled(tx, mine & (message.c.visibility == VISIBLE)):
         change_count(tx, workspace_id, label_id, -count)
     if are_deleted:
         tx.execute(delete(message_label).where(message_label.c.message_id.in_(select(message.c.id).where(mine))))
+
+
+def rejoin_labels(tx: Transaction, workspace_id: int, archived: ColumnElement[bool]) -> None:
+    """Labels count these archived messages again, which the caller has locked and makes visible."""
+    for label_id, count in _count_labeled(tx, (message.c.workspace_id == workspace_id) & archived):
+        change_count(tx, workspace_id, label_id, count)
+
+
+def _count_labeled(tx: Transaction, messages: ColumnElement[bool]) -> Sequence[tuple[int, int]]:
+    """How many of these messages each label has, in the order in which labels are locked."""
+    labels = message_label.c
+    counted = select(labels.label_id, func.count()).join(message, message.c.id == labels.message_id).where(messages)
+    return [
+        (number, count) for number, count in tx.execute(counted.group_by(labels.label_id).order_by(labels.label_id))
+    ]
 
 
 def _follow_messages(

@@ -8,11 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import bindparam, func, insert, literal, select, update
+from sqlalchemy import ColumnElement, bindparam, func, insert, literal, select, update
 
 from flows.environment import Environment
 from flows.urns import Urn
-from persistence.changes import change_contacts, change_each_contact, change_messages, differs, hold_messages
+from persistence.changes import (
+    change_contacts,
+    change_each_contact,
+    change_messages,
+    differs,
+    hold_messages,
+    rejoin_labels,
+)
 from persistence.contacts.owners import explain_urn, find_urns, hold_owners, is_one_of
 from persistence.contacts.urns import LEVELS, VALUE_LENGTH, Places, Value, load_places, read_value
 from persistence.contacts.writes import TAKEN_URN, URNS_LIMIT
@@ -223,14 +230,24 @@ def expire_contacts(tx: Transaction, workspace_id: int, contact_ids: Sequence[in
 
 def archive_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
     """Archive all visible incoming messages of these contacts; labels no longer count them."""
-    theirs = (
-        (message.c.workspace_id == workspace_id)
-        & message.c.contact_id.in_(contact_ids)
-        & (message.c.direction == INCOMING)
-    )
+    theirs = _incoming_of(workspace_id, contact_ids)
     # All of them, not only visible ones: others may become visible while this waits for locks.
     hold_messages(tx, theirs)
     change_messages(tx, workspace_id, theirs & (message.c.visibility == VISIBLE), {"visibility": ARCHIVED})
+
+
+def restore_messages_of(tx: Transaction, workspace_id: int, contact_ids: Sequence[int]) -> None:
+    """Make all archived incoming messages of these contacts visible; labels count them again."""
+    theirs = _incoming_of(workspace_id, contact_ids)
+    hold_messages(tx, theirs)
+    archived = theirs & (message.c.visibility == ARCHIVED)
+    rejoin_labels(tx, workspace_id, archived)
+    change_messages(tx, workspace_id, archived, {"visibility": VISIBLE})
+
+
+def _incoming_of(workspace_id: int, contact_ids: Sequence[int]) -> ColumnElement[bool]:
+    mine = (message.c.workspace_id == workspace_id) & message.c.contact_id.in_(contact_ids)
+    return mine & (message.c.direction == INCOMING)
 
 
 def _read_rows(
